@@ -1,0 +1,42 @@
+# Two commands do everything: `make run` opens the planner, `make test` checks the whole tree.
+# Both make .venv themselves, with uv where it is installed, else with Python's own venv and pip.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test lint bench clean
+
+run: $(STAMP)
+	$(BIN)/sparkplan
+
+test: lint
+	$(BIN)/pytest -n 2 --dist loadfile
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/slider.py
+	$(BIN)/python benchmarks/optimiser.py
+	$(BIN)/python benchmarks/ingest.py
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "sparkplan needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+	  uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
+	else \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
+	fi
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist
