@@ -1,0 +1,78 @@
+"""What can go wrong, said once: what, where, what to do, and the valid choices.
+
+Every error that a user can cause or meet is an `EngineError`; its text is one line. The exit code
+of the command is part of the class, so that no caller has to map errors to codes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class EngineError(Exception):
+    """A failure that ends in one line: what happened, where, what to do.
+
+    Args:
+        what: what is wrong, without a full stop.
+        where: the place: a file, `file:line`, a key, a URL.
+        remedy: what the user can do about it.
+        choices: the valid values, where there is a closed list of them.
+    """
+
+    exit_code = 2
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        remedy: str | None = None,
+        choices: Sequence[str] = (),
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.remedy = remedy
+        self.choices = tuple(choices)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        if self.remedy:
+            text += f"; {self.remedy}"
+        if self.choices:
+            text += f" (choices: {', '.join(self.choices)})"
+        return " ".join(text.split())
+
+
+class BadInput(EngineError):
+    """Something that the user gave cannot be used: a file, a value, an option."""
+
+
+class UnknownName(BadInput):
+    """A name that is not in a closed list: close matches are offered, else the list itself."""
+
+    def __init__(
+        self, kind: str, name: str, known: Iterable[str], *, where: str | None = None
+    ) -> None:
+        names = sorted(known)
+        close = get_close_matches(name, names, n=3, cutoff=0.6)
+        remedy = f"did you mean {' or '.join(close)}?" if close else None
+        listed = () if close or len(names) > LISTED_CHOICES else names
+        super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
+        self.name = name
+        self.close = tuple(close)
+
+
+class ModelDoesNotFit(BadInput):
+    """A model that cannot be fitted to this evidence; other models may still answer."""
+
+
+class ServiceUnavailable(EngineError):
+    """A service that is needed did not answer: a history server, a price list."""
+
+    exit_code = 3
+
+
+LISTED_CHOICES = 24
+"""A closed list longer than this is not printed in an error: it would hide the message."""

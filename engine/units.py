@@ -1,0 +1,191 @@
+"""Bytes, seconds and US dollars: their names, how people write them, how they are shown.
+
+Inside the engine a quantity is a float in the unit that its name ends in (`input_bytes`, `seconds`,
+`price_usd_per_hour`, `memory_gib`). Text becomes such a number here and nowhere else.
+Decimal prefixes (kB, MB, GB, TB, PB) are powers of 1000, binary ones (KiB ... PiB) of 1024.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from engine.errors import BadInput
+
+KIB = 1024.0
+MIB = 1024.0**2
+GIB = 1024.0**3
+SECONDS_PER_HOUR = 3600.0
+
+_DECIMAL = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12, "p": 1e15}
+_BINARY = {"k": KIB, "m": MIB, "g": GIB, "t": 1024.0**4, "p": 1024.0**5}
+_SECONDS = {
+    "ms": 1e-3,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "seconds": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "minutes": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "hours": 3600.0,
+    "d": 86400.0,
+    "day": 86400.0,
+    "days": 86400.0,
+}
+_NUMBER = r"(?:\d+(?:[_,]\d{3})*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
+_SIZE = re.compile(rf"^({_NUMBER})\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
+_DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
+_CLOCK = re.compile(r"^(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?$")
+_MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNORECASE)
+_TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
+
+
+def _number(text: str) -> float:
+    return float(text.replace("_", "").replace(",", ""))
+
+
+def _positive(value: float, text: str, what: str, *, where: str | None) -> float:
+    if not math.isfinite(value) or value <= 0:
+        raise BadInput(f"{what} must be more than zero, not {text!r}", where=where)
+    return value
+
+
+def parse_bytes(text: str, *, where: str | None = None) -> float:
+    """Bytes from a size with a unit ("48GB", "1.5 TiB", "300 MB"); a bare number is bytes.
+
+    Raises:
+        BadInput: for anything else, zero and negative sizes.
+    """
+    match = _SIZE.match(text.strip())
+    if not match:
+        raise BadInput(
+            f"{text!r} is not a size", where=where, remedy="write it like 48GB, 1.5TiB or 300MB"
+        )
+    prefix = match[2].lower()
+    factor = _BINARY[prefix] if match[3] and prefix else _DECIMAL[prefix]
+    return _positive(_number(match[1]) * factor, text, "a size", where=where)
+
+
+def parse_memory_gib(text: str, *, where: str | None = None) -> float:
+    """GiB from memory as Spark writes it ("8g", "512m", "16GiB"): always powers of 1024.
+
+    A bare number is MiB, as in `spark.executor.memory`.
+    """
+    match = _SIZE.match(text.strip())
+    if not match:
+        raise BadInput(
+            f"{text!r} is not an amount of memory", where=where, remedy="write it like 8g or 512m"
+        )
+    prefix = match[2].lower()
+    bare = 1.0 if match[4] else MIB
+    factor = _BINARY[prefix] if prefix else bare
+    return _positive(_number(match[1]) * factor / GIB, text, "memory", where=where)
+
+
+def has_size_unit(text: str) -> bool:
+    """Whether a size says its unit: "48GB" does, "48" does not."""
+    match = _SIZE.match(text.strip())
+    return bool(match and (match[2] or match[4]))
+
+
+def parse_times(text: str) -> float | None:
+    """The factor in "3x" (times the largest run); None where the text is not of that form."""
+    match = _TIMES.match(text.strip())
+    if not match:
+        return None
+    return _positive(_number(match[1]), text, "a factor", where=None)
+
+
+def parse_seconds(text: str, *, where: str | None = None) -> float:
+    """Seconds from a duration: "45m", "1h 30m", "1:30:00" (h:m:s), "90s"; a bare number is seconds.
+
+    Raises:
+        BadInput: for anything else, zero and negative durations.
+    """
+    stripped = text.strip()
+    clock = _CLOCK.match(stripped)
+    if clock:
+        head, middle, tail = int(clock[1]), int(clock[2]), clock[3]
+        total = head * 3600.0 + middle * 60.0 + float(tail) if tail else head * 3600.0 + middle * 60
+        return _positive(total, text, "a duration", where=where)
+    total, position, last = 0.0, 0, math.inf
+    while position < len(stripped):
+        part = _DURATION_PART.match(stripped, position)
+        unit = _SECONDS.get((part[2] or "s").lower()) if part else None
+        bare = part is not None and not part[2]
+        if not part or unit is None or unit >= last or (bare and position > 0):
+            total = -1.0
+            break
+        total, position, last = total + _number(part[1]) * unit, part.end(), unit
+    if total < 0 or not stripped:
+        raise BadInput(
+            f"{text!r} is not a duration", where=where, remedy="write it like 45m, 1h30m or 90s"
+        )
+    return _positive(total, text, "a duration", where=where)
+
+
+def parse_usd(text: str, *, where: str | None = None) -> float:
+    """US dollars from "$12.50", "12.5" or "12.50 USD".
+
+    Raises:
+        BadInput: for anything else, zero and negative amounts.
+    """
+    match = _MONEY.match(text.strip())
+    if not match:
+        raise BadInput(
+            f"{text!r} is not an amount of money", where=where, remedy="write it like $12.50"
+        )
+    return _positive(_number(match[1]), text, "an amount of money", where=where)
+
+
+def parse_fraction(text: str, *, where: str | None = None) -> float:
+    """A share between 0 and 1 from "90%", "90" or "0.9"."""
+    stripped = text.strip()
+    try:
+        value = float(stripped.removesuffix("%"))
+    except ValueError:
+        raise BadInput(
+            f"{text!r} is not a share", where=where, remedy="write it like 90% or 0.9"
+        ) from None
+    if stripped.endswith("%") or value > 1.0:
+        value /= 100.0
+    if not 0.0 < value < 1.0:
+        raise BadInput(f"a share lies between 0 and 100 %, not {text!r}", where=where)
+    return value
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration as people say it, to three digits: "850 ms", "41.2 s", "6m 30s", "1h 12m"."""
+    if seconds < 1.0:
+        return f"{seconds * 1000.0:.0f} ms"
+    if seconds < 99.95:
+        return f"{seconds:.3g} s"
+    if seconds < 3599.5:
+        minutes, rest = divmod(round(seconds), 60)
+        return f"{minutes}m {rest:02d}s"
+    minutes = round(seconds / 60.0)
+    if minutes < 48 * 60:
+        return f"{minutes // 60}h {minutes % 60:02d}m"
+    hours = round(seconds / 3600.0)
+    return f"{hours // 24}d {hours % 24:02d}h"
+
+
+def format_usd(usd: float) -> str:
+    """An amount of money: cents from 1 USD up, more digits below: "$12.50", "$0.084"."""
+    if usd >= 9999.5:
+        return f"${usd:,.0f}"
+    if usd >= 1.0:
+        return f"${usd:.2f}"
+    return f"${usd:.3g}"
+
+
+def format_bytes(size: float) -> str:
+    """A size in decimal units to three digits: "48 GB", "2.1 TB"."""
+    for factor, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= factor * 0.9995:
+            return f"{size / factor:.3g} {unit}"
+    return f"{size:.3g} B"

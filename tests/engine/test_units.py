@@ -1,0 +1,123 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine import units
+from engine.errors import BadInput
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("45m", 2700.0),
+        ("1h30m", 5400.0),
+        ("1h 30m", 5400.0),
+        ("1.5h", 5400.0),
+        ("90s", 90.0),
+        ("90", 90.0),
+        ("1:30", 5400.0),
+        ("1:30:15", 5415.0),
+        ("2d", 172800.0),
+        ("250ms", 0.25),
+        ("2 hours", 7200.0),
+    ],
+)
+def test_durations_as_people_write_them(text: str, seconds: float) -> None:
+    assert units.parse_seconds(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soon", "0", "-5m", "5x", "30m1h", "nan", "inf", "1h 30", "m"]
+)
+def test_what_is_not_a_duration_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        units.parse_seconds(text)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("48GB", 48e9),
+        ("48 gb", 48e9),
+        ("1.5TiB", 1.5 * 1024**4),
+        ("300MB", 300e6),
+        ("2T", 2e12),
+        ("123", 123.0),
+        ("1,000", 1000.0),
+        ("0.125", 0.125),
+        ("1e9", 1e9),
+    ],
+)
+def test_sizes(text: str, size: float) -> None:
+    assert units.parse_bytes(text) == pytest.approx(size)
+
+
+@pytest.mark.parametrize("text", ["", "big", "0", "-1GB", "12QB", "1GBB", "1 2 GB", "GB"])
+def test_what_is_not_a_size_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        units.parse_bytes(text)
+
+
+def test_memory_is_binary_and_bare_numbers_are_mebibytes_as_in_spark() -> None:
+    assert units.parse_memory_gib("8g") == 8.0
+    assert units.parse_memory_gib("512m") == 0.5
+    assert units.parse_memory_gib("2048") == 2.0
+
+
+@pytest.mark.parametrize(("text", "usd"), [("$12.50", 12.5), ("12.5", 12.5), ("1,200 USD", 1200.0)])
+def test_money(text: str, usd: float) -> None:
+    assert units.parse_usd(text) == usd
+
+
+@pytest.mark.parametrize("text", ["$0", "-$5", "cheap", "$", "12 EUR"])
+def test_what_is_not_money_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        units.parse_usd(text)
+
+
+@pytest.mark.parametrize(("text", "share"), [("90%", 0.9), ("90", 0.9), ("0.95", 0.95)])
+def test_shares(text: str, share: float) -> None:
+    assert units.parse_fraction(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["0", "100%", "1.0", "120%", "-3", "most", "nan"])
+def test_what_is_not_a_share_is_refused(text: str) -> None:
+    with pytest.raises(BadInput):
+        units.parse_fraction(text)
+
+
+def test_a_factor_is_told_from_a_size() -> None:
+    assert units.parse_times("3x") == 3.0
+    assert units.parse_times("3GB") is None
+    assert units.has_size_unit("48GB")
+    assert not units.has_size_unit("48")
+
+
+@given(st.floats(min_value=1e-3, max_value=1e7))
+def test_a_duration_that_is_shown_reads_back_as_nearly_the_same(seconds: float) -> None:
+    shown = units.format_seconds(seconds)
+    assert units.parse_seconds(shown) == pytest.approx(seconds, rel=0.06)
+
+
+@given(st.floats(min_value=0.0101, max_value=1e6))
+def test_money_that_is_shown_reads_back_to_the_cent(usd: float) -> None:
+    assert units.parse_usd(units.format_usd(usd)) == pytest.approx(usd, rel=0.005)
+
+
+@given(st.floats(min_value=1.0, max_value=1e17))
+def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
+    assert units.parse_bytes(units.format_bytes(size)) == pytest.approx(size, rel=0.006)
+
+
+@given(st.text(max_size=20))
+def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> None:
+    for parse in (units.parse_bytes, units.parse_seconds, units.parse_usd, units.parse_fraction):
+        try:
+            value = parse(text)
+        except BadInput:
+            continue
+        assert math.isfinite(value)
+        assert value > 0
