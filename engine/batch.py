@@ -1,0 +1,154 @@
+"""Many clusters as arrays: what the models compute on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.catalog import Catalog, InstanceType, MemoryRule
+from engine.cluster import Cluster, Layout
+from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray
+from engine.memory import layout_of
+from engine.profile import Profile
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ClusterBatch:
+    """n clusters, each of one node type (or of none: a cluster of executors).
+
+    Args:
+        types: the k distinct types; None stands for an unnamed one (executors, or the observed
+            nodes of a log whose type nobody named).
+        type_index: (n,) which of `types`.
+        nodes: (n,) worker nodes, NaN for a cluster of executors.
+        executors, executor_cores: (n,) NaN where the shape of the node is not known.
+        executor_memory_gib: (n,) heap per executor in GiB, NaN where unknown.
+        catalog: where the types came from, None for types known only from the profile.
+    """
+
+    types: tuple[InstanceType | None, ...]
+    type_index: IntArray
+    nodes: FloatArray
+    executors: FloatArray
+    executor_cores: FloatArray
+    executor_memory_gib: FloatArray
+    catalog: Catalog | None = None
+
+    def __len__(self) -> int:
+        return len(self.type_index)
+
+    @property
+    def slots(self) -> FloatArray:
+        """(n,) tasks that run at once; NaN where the layout is not known."""
+        return self.executors * self.executor_cores
+
+    @classmethod
+    def of(cls, clusters: Sequence[Cluster], profile: Profile) -> ClusterBatch:
+        """The given clusters, with shapes and layouts completed from the profile.
+
+        Raises:
+            UnknownName: for a type without a shape that the profile does not know either.
+        """
+        resolved = [complete(cluster, profile) for cluster in clusters]
+        types: dict[InstanceType | None, int] = {}
+        index = [types.setdefault(cluster.instance, len(types)) for cluster in resolved]
+        catalogs = [cluster.catalog for cluster in resolved if cluster.catalog is not None]
+        return cls(
+            types=tuple(types),
+            type_index=np.asarray(index, dtype=np.int64),
+            nodes=_column(cluster.nodes for cluster in resolved),
+            executors=_column(cluster.executors for cluster in resolved),
+            executor_cores=_column(cluster.executor_cores for cluster in resolved),
+            executor_memory_gib=_column(cluster.executor_memory_gib for cluster in resolved),
+            catalog=catalogs[0] if catalogs else None,
+        )
+
+    @classmethod
+    def grid(
+        cls,
+        types: Sequence[InstanceType],
+        layouts: Sequence[Layout | None],
+        node_counts: Sequence[int],
+        catalog: Catalog | None,
+    ) -> ClusterBatch:
+        """Every type at every node count, types outermost: n = len(types) * len(node_counts)."""
+        k, m = len(types), len(node_counts)
+        nodes = np.tile(np.asarray(node_counts, dtype=float), k)
+        per_node = np.repeat(_column(x.executors_per_node if x else None for x in layouts), m)
+        return cls(
+            types=tuple(types),
+            type_index=np.repeat(np.arange(k, dtype=np.int64), m),
+            nodes=nodes,
+            executors=per_node * nodes,
+            executor_cores=np.repeat(_column(x.executor_cores if x else None for x in layouts), m),
+            executor_memory_gib=np.repeat(
+                _column(x.executor_memory_gib if x else None for x in layouts), m
+            ),
+            catalog=catalog,
+        )
+
+
+def _column(values: Iterable[float | None]) -> FloatArray:
+    known = [math.nan if value is None else float(value) for value in values]
+    return np.asarray(known, dtype=np.float64)
+
+
+def complete(cluster: Cluster, profile: Profile) -> Cluster:
+    """The cluster with its node shape (from the profile, where it has none) and its layout.
+
+    The layout is, in this order: the cluster's own; that of the profile's runs on the same type;
+    the default rule of the catalog.
+    """
+    if not cluster.groups or cluster.executors is not None:
+        return cluster
+    group = cluster.groups[0]
+    observed = _observed(profile, group.instance.name if group.instance else None)
+    if observed is None and group.instance is None:
+        raise BadInput(
+            "the node type is not known",
+            remedy="name it with --instance, or say executors with --executors",
+            choices=profile.instance_types,
+        )
+    instance = group.instance
+    if instance is not None and math.isnan(instance.vcpus):
+        if instance.name not in profile.instance_types:
+            raise UnknownName("instance type", instance.name, profile.instance_types)
+        instance = observed.instance if observed else instance
+    named = Cluster(
+        groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
+        catalog=cluster.catalog,
+    )
+    layout = _observed_layout(observed) or _default_layout(instance, cluster.catalog)
+    return named.with_layout(layout) if layout else named
+
+
+def _observed(profile: Profile, name: str | None) -> Cluster | None:
+    """The cluster of the largest run on a type; with no name, of the largest run on any nodes."""
+    found = [
+        run
+        for run in profile.runs
+        if run.cluster.nodes and (name is None or name in run.cluster.composition)
+    ]
+    if not found:
+        return None
+    return max(found, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds)).cluster
+
+
+def _observed_layout(cluster: Cluster | None) -> Layout | None:
+    if cluster is None or not cluster.executors or not cluster.executor_cores or not cluster.nodes:
+        return None
+    per_node = max(1, round(cluster.executors / cluster.nodes))
+    return Layout(per_node, cluster.executor_cores, cluster.executor_memory_gib)
+
+
+def _default_layout(instance: InstanceType | None, catalog: Catalog | None) -> Layout | None:
+    if instance is None or math.isnan(instance.vcpus) or math.isnan(instance.memory_gib):
+        return None
+    return layout_of(instance, catalog.memory_rule if catalog else MemoryRule())

@@ -1,0 +1,165 @@
+"""What a job runs on and what it is given: `Cluster` and `Workload`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from engine.catalog import InstanceType
+from engine.errors import BadInput
+
+if TYPE_CHECKING:
+    from engine.catalog import Catalog
+
+
+@dataclass(frozen=True)
+class Workload:
+    """How much work a run has.
+
+    Args:
+        input_bytes: size of the input in bytes, or in the profile's own unit where that is not
+            bytes (rows, a fraction); None where it is not known.
+        iterations: number of iterations, None for jobs that have none.
+        parameters: numeric parameters of the job by name.
+        scale: size as a multiple of the profile's largest run; used where no size is known.
+        shuffle_partitions: what-if value of `spark.sql.shuffle.partitions`; None leaves it.
+    """
+
+    input_bytes: float | None = None
+    iterations: float | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    scale: float | None = None
+    shuffle_partitions: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("input_bytes", "iterations", "scale"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise BadInput(f"{name} must be more than zero, not {value}", where="workload")
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How executors sit on the nodes; memory is the heap (`spark.executor.memory`) in GiB."""
+
+    executors_per_node: int
+    executor_cores: int
+    executor_memory_gib: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroup:
+    """So many nodes of one type. `instance` is None where the type is not known."""
+
+    nodes: int
+    instance: InstanceType | None = None
+    price_usd_per_hour: float | None = None
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A composition (node groups) and, where it is known, the executor layout.
+
+    Made by `of_nodes` or `of_executors`. A cluster of nodes without a layout gets one from
+    `engine.memory.layout_of`; a cluster of executors has no nodes that anyone could price.
+    `catalog` says where the types came from, so that their speed can be compared.
+    """
+
+    groups: tuple[NodeGroup, ...] = ()
+    executors: int | None = None
+    executor_cores: int | None = None
+    executor_memory_gib: float | None = None
+    catalog: Catalog | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of_executors(
+        cls, *, executors: int, executor_cores: int, executor_memory_gib: float | None = None
+    ) -> Cluster:
+        """A cluster that one owns: so many executors of so many cores and so much heap."""
+        _at_least_one("executors", executors)
+        _at_least_one("executor_cores", executor_cores)
+        if executor_memory_gib is not None and not executor_memory_gib > 0:
+            raise BadInput(f"executor_memory_gib must be more than 0, not {executor_memory_gib}")
+        return cls(
+            executors=executors,
+            executor_cores=executor_cores,
+            executor_memory_gib=executor_memory_gib,
+        )
+
+    @classmethod
+    def of_nodes(
+        cls,
+        *,
+        instance_type: str | None,
+        nodes: int,
+        catalog: Catalog | None = None,
+        vcpus: float | None = None,
+        memory_gib: float | None = None,
+        price_usd_per_hour: float | None = None,
+        layout: Layout | None = None,
+    ) -> Cluster:
+        """So many nodes of one type, its shape given, from the catalog, or from the profile.
+
+        Without a catalog and without a shape the type is looked up in the profile when a model
+        predicts. `instance_type` None means nodes like those that the profile ran on.
+
+        Raises:
+            UnknownName: when the catalog does not hold the type and no shape is given.
+        """
+        _at_least_one("nodes", nodes)
+        instance = None
+        if catalog is not None and instance_type is not None and vcpus is None:
+            offer = catalog.offer(instance_type)
+            instance = offer.instance
+            if price_usd_per_hour is None:
+                price_usd_per_hour = offer.on_demand.usd_per_hour
+        elif instance_type is not None:
+            instance = InstanceType(
+                instance_type,
+                vcpus=math.nan if vcpus is None else vcpus,
+                memory_gib=math.nan if memory_gib is None else memory_gib,
+            )
+        cluster = cls(groups=(NodeGroup(nodes, instance, price_usd_per_hour),), catalog=catalog)
+        return cluster.with_layout(layout) if layout else cluster
+
+    @property
+    def nodes(self) -> int | None:
+        """Number of worker nodes, None for a cluster of executors."""
+        return sum(group.nodes for group in self.groups) if self.groups else None
+
+    @property
+    def instance(self) -> InstanceType | None:
+        """The one type of the cluster; None where it is unknown or mixed."""
+        return self.groups[0].instance if len(self.groups) == 1 else None
+
+    @property
+    def composition(self) -> Mapping[str, int]:
+        """Instance type -> node count, for the types that are known."""
+        return {group.instance.name: group.nodes for group in self.groups if group.instance}
+
+    @property
+    def slots(self) -> int | None:
+        """Tasks that run at once (executors x cores), None until the layout is known."""
+        if self.executors is None or self.executor_cores is None:
+            return None
+        return self.executors * self.executor_cores
+
+    def with_layout(self, layout: Layout) -> Cluster:
+        """The same nodes with this many executors on each."""
+        if self.nodes is None:
+            raise BadInput("a cluster of executors has no nodes to lay executors on")
+        return replace(
+            self,
+            executors=layout.executors_per_node * self.nodes,
+            executor_cores=layout.executor_cores,
+            executor_memory_gib=layout.executor_memory_gib,
+        )
+
+
+def _at_least_one(name: str, value: int) -> None:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise BadInput(f"{name} must be a whole number of at least 1, not {value}")

@@ -1,0 +1,241 @@
+"""What every model is: fit a profile, then predict times with intervals for many clusters at once.
+
+A model is one file with one `Model` class, listed in `engine.models.MODELS`. It implements `fit`;
+its fitted form implements `forecast` (vectorised) and, where it can explain itself, `explain` and
+`notices`. Everything else here (single predictions, intervals, warnings) is shared.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+from engine.forecast import FloatArray, Forecast
+from engine.profile import Notice, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class StageForecast:
+    """One stage of the predicted run; times are seconds since the predicted start."""
+
+    stage_id: int
+    name: str
+    tasks: int
+    start_seconds: float
+    end_seconds: float
+    waves: float
+    bottleneck: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Where the time goes: phases (name -> seconds, adding up to the prediction), the stages of a
+    replay, and what bounds the run (one word, such as cpu, driver, skew or waves)."""
+
+    phases: Mapping[str, float] | None = None
+    stages: tuple[StageForecast, ...] = ()
+    bottleneck: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOneOut:
+    """How far a model was off on runs that it had not seen.
+
+    Args:
+        predicted_seconds, actual_seconds: one pair per run that could be left out.
+    """
+
+    predicted_seconds: tuple[float, ...]
+    actual_seconds: tuple[float, ...]
+
+    @property
+    def mean_relative_error(self) -> float:
+        """Mean of |predicted - actual| / actual (OptEx VI-D)."""
+        pairs = zip(self.predicted_seconds, self.actual_seconds, strict=True)
+        errors = [abs(predicted - actual) / actual for predicted, actual in pairs]
+        return sum(errors) / len(errors)
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """The predicted time of one run.
+
+    `low` and `high` are the central interval at `confidence`, None when the model cannot say.
+    """
+
+    model: str
+    seconds: float
+    low: float | None
+    high: float | None
+    confidence: float
+    phases: Mapping[str, float] | None
+    stages: tuple[StageForecast, ...]
+    bottleneck: str | None
+    warnings: tuple[Notice, ...]
+    forecast: Forecast
+
+    def p_within(self, deadline_seconds: float) -> float | None:
+        """P(T <= deadline), None without an interval."""
+        p = float(self.forecast.p_within(deadline_seconds)[0])
+        return None if np.isnan(p) else p
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predicted times of n runs: (n,) arrays, NaN where unknown."""
+
+    model: str
+    seconds: FloatArray
+    low: FloatArray
+    high: FloatArray
+    confidence: float
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel(ABC):
+    """A model fitted to a profile."""
+
+    model: str
+    profile: Profile
+    fit_notices: tuple[Notice, ...] = field(default=(), kw_only=True)
+    validation: LeaveOneOut | None = field(default=None, kw_only=True)
+
+    @abstractmethod
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        """Predicted times of one workload on n clusters.
+
+        Raises:
+            BadInput: when the workload lacks something that the model needs.
+        """
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        """Where the time goes on the one cluster of `batch`."""
+        return Explanation()
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
+        return ()
+
+    def predict(
+        self,
+        *,
+        cluster: Cluster,
+        workload: Workload | None = None,
+        confidence: float = 0.9,
+    ) -> Prediction:
+        """The time of one run; `workload=None` means that of the profile's largest run.
+
+        Raises:
+            BadInput: for a type that neither a catalog nor the profile knows, a confidence
+                outside (0, 1), or a workload that lacks what the model needs.
+        """
+        _check_confidence(confidence)
+        workload = workload or self.profile.reference_workload
+        batch = ClusterBatch.of([cluster], self.profile)
+        forecast = self.forecast(batch, workload)
+        explanation = self.explain(batch, workload)
+        low, high = forecast.interval(confidence)
+        notices = [*self.profile.notices, *self.fit_notices, *self.notices(batch, workload)]
+        if np.isnan(low[0]):
+            notices.append(_NO_INTERVAL)
+        return Prediction(
+            model=self.model,
+            seconds=float(forecast.seconds[0]),
+            low=_known(low[0]),
+            high=_known(high[0]),
+            confidence=confidence,
+            phases=explanation.phases,
+            stages=explanation.stages,
+            bottleneck=explanation.bottleneck,
+            warnings=distinct(notices),
+            forecast=forecast,
+        )
+
+    def predict_many(
+        self,
+        *,
+        clusters: Sequence[Cluster],
+        workloads: Sequence[Workload] | None = None,
+        confidence: float = 0.9,
+    ) -> Predictions:
+        """The times of n runs: clusters and workloads in pairs; one of either serves all.
+
+        Raises:
+            BadInput: when the lengths differ, and as `predict`.
+        """
+        _check_confidence(confidence)
+        workloads = workloads or [self.profile.reference_workload]
+        n = max(len(clusters), len(workloads))
+        if {len(clusters), len(workloads)} - {1, n}:
+            raise BadInput(f"{len(clusters)} clusters do not pair with {len(workloads)} workloads")
+        clusters = list(clusters) * (n // len(clusters))
+        workloads = list(workloads) * (n // len(workloads))
+        seconds, low, high = np.empty(n), np.empty(n), np.empty(n)
+        for workload, places in _by_workload(workloads):
+            batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
+            forecast = self.forecast(batch, workload)
+            seconds[places] = forecast.seconds
+            low[places], high[places] = forecast.interval(confidence)
+        return Predictions(self.model, seconds, low, high, confidence)
+
+
+class Model(ABC):
+    """A way to predict: its name, one line on what it is, and how it is fitted."""
+
+    name: str
+    summary: str
+
+    @abstractmethod
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """The model fitted to the profile; `models` are the others, by name.
+
+        Raises:
+            ModelDoesNotFit: when the evidence is not what this model needs; the message says
+                what is missing.
+        """
+
+
+_NO_INTERVAL = Notice(
+    "no-interval",
+    "this model and evidence give no interval: how sure the time is, is not known",
+    "add more runs, or use --model sparkplan",
+)
+
+
+def distinct(notices: Sequence[Notice]) -> tuple[Notice, ...]:
+    """The notices without repetitions, in their order."""
+    return tuple(dict.fromkeys(notices))
+
+
+def _known(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0.0 < confidence < 1.0:
+        raise BadInput(f"confidence must lie between 0 and 1, not {confidence}")
+
+
+def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:
+    """Equal workloads together, so that each is forecast once."""
+    groups: list[tuple[Workload, list[int]]] = []
+    seen: dict[tuple[object, ...], int] = {}
+    for place, workload in enumerate(workloads):
+        key = (
+            workload.input_bytes,
+            workload.iterations,
+            workload.scale,
+            workload.shuffle_partitions,
+            tuple(sorted(workload.parameters.items())),
+        )
+        if key not in seen:
+            seen[key] = len(groups)
+            groups.append((workload, []))
+        groups[seen[key]][1].append(place)
+    return groups

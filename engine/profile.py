@@ -1,0 +1,263 @@
+"""What was observed of an application: `Profile` -> `Run` -> `StageRun` -> `Measure`.
+
+All are immutable. A value that was not observed is None, never 0, and what that means for the
+answer is said in a `Notice`. Task arrays do not live here: a stage keeps the count, the sum and
+the quantiles of each measure, which is what a profile YAML stores too, so that a profile and the
+log it came from give the same predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+
+CATEGORIES = ("sql", "streaming", "mllib", "graphx", "core")
+"""Application categories of OptEx III-A (the Spark modules), and `core` for plain RDD jobs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something the user should know: a stable code, one line of text, and what to do about it."""
+
+    code: str
+    text: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One quantity over the tasks of a stage.
+
+    Args:
+        count: tasks that reported it.
+        total: its sum, in the unit of the field's name.
+        quantiles: values at equally spaced probabilities 0 ... 1 (minimum first, maximum last);
+            with at most `EXACT_VALUES` tasks these are all values, sorted.
+    """
+
+    count: int
+    total: float
+    quantiles: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.count < 0 or (self.count > 0 and not self.quantiles):
+            raise BadInput("a measure needs a count of at least 0 and its quantiles")
+
+    @property
+    def mean(self) -> float | None:
+        """Mean over the tasks that reported it, None when none did."""
+        return self.total / self.count if self.count else None
+
+    @property
+    def maximum(self) -> float | None:
+        """Largest value, None when no task reported it."""
+        return self.quantiles[-1] if self.quantiles else None
+
+    def quantile(self, p: float) -> float:
+        """The value at probability `p` in [0, 1], linear between the stored points."""
+        points = self.quantiles
+        position = p * (len(points) - 1)
+        low = min(int(position), len(points) - 1)
+        high = min(low + 1, len(points) - 1)
+        return points[low] + (points[high] - points[low]) * (position - low)
+
+
+EXACT_VALUES = 201
+"""A measure over at most this many tasks keeps every value; above, this many quantiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waste:
+    """Work that was done in vain: failed, killed (speculative) and resubmitted task attempts."""
+
+    failed_tasks: int = 0
+    killed_tasks: int = 0
+    retried_stages: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StageRun:
+    """One stage of one run, its attempts merged so that each partition counts once.
+
+    `parents` are stage ids of this run (skipped stages resolved to the stage that really computed
+    the shuffle). Times are seconds since the application started. `task_seconds` is the time a
+    task held its slot (finish - launch); `overhead_seconds` the part of it outside
+    `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
+    the run's `config`.
+    """
+
+    stage_id: int
+    name: str
+    tasks: int
+    submitted_seconds: float
+    completed_seconds: float
+    task_seconds: Measure
+    parents: tuple[int, ...] = ()
+    job_ids: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+    overhead_seconds: Measure | None = None
+    run_seconds: Measure | None = None
+    cpu_seconds: Measure | None = None
+    gc_seconds: Measure | None = None
+    fetch_wait_seconds: Measure | None = None
+    input_bytes: Measure | None = None
+    cached_input_bytes: float | None = None
+    output_bytes: Measure | None = None
+    shuffle_read_bytes: Measure | None = None
+    shuffle_remote_read_bytes: Measure | None = None
+    shuffle_write_bytes: Measure | None = None
+    memory_spilled_bytes: float | None = None
+    disk_spilled_bytes: float | None = None
+    peak_execution_memory_bytes: Measure | None = None
+    first_wave_seconds: Measure | None = None
+    task_cpus: int = 1
+    resource_profile_id: int = 0
+    operations: tuple[str, ...] = ()
+    cached_rdds: tuple[int, ...] = ()
+    waste: Waste = field(default_factory=Waste)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """One Spark job: which stages it ran or skipped; times are seconds since the application
+    started, `completed_seconds` None where the log ends before it."""
+
+    job_id: int
+    submitted_seconds: float
+    completed_seconds: float | None
+    stage_ids: tuple[int, ...]
+    sql_execution_id: int | None = None
+    batch_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One observed execution of an application.
+
+    `stages` and what follows are there only when the run came from an event log. `cores` is the
+    step function of cores available: (seconds since start, cores from then on).
+    `driver_seconds` is the time in which no stage ran. `lost` says in numbers what a broken log
+    no longer tells.
+    """
+
+    seconds: float
+    cluster: Cluster
+    workload: Workload
+    source: str = ""
+    application: str | None = None
+    app_id: str | None = None
+    spark_version: str | None = None
+    started_epoch_seconds: float | None = None
+    complete: bool = True
+    lost: tuple[str, ...] = ()
+    stages: tuple[StageRun, ...] = ()
+    jobs: tuple[JobRun, ...] = ()
+    cores: tuple[tuple[float, int], ...] = ()
+    driver_seconds: float | None = None
+    storage_memory_bytes: float | None = None
+    cached_bytes: float | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+    batch_id: int | None = None
+    notices: tuple[Notice, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.seconds > 0:
+            raise BadInput(f"a run must last more than 0 s, not {self.seconds}", where=self.source)
+        object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A unit RDD operation of an OptEx profile: mean time on one node and its count (III-C)."""
+
+    name: str
+    mean_seconds: float
+    count: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class OptexProfile:
+    """The job profile of OptEx (Table II) for one application category on one instance type.
+
+    Measured on a single node. `s_baseline` is in the unit of `Workload.input_bytes`;
+    `exponent` is the power of n that divides the execution phase: 1 in Eq. 8 as printed, 2 in the
+    figures of the published Tables IV and VI.
+    """
+
+    instance_type: str
+    t_init_seconds: float
+    t_prep_seconds: float
+    t_vs_baseline_seconds: float = 0.0
+    coeff: float = 0.0
+    t_commn_baseline_seconds: float = 0.0
+    cf_commn: float = 0.0
+    s_baseline: float = 1.0
+    n_unit_baseline: float = 1.0
+    operations: tuple[Operation, ...] = ()
+    exponent: float = 1.0
+    iterative: bool = False
+    category: str | None = None
+    application: str | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An application's runs and, where given, its OptEx job profiles (one per instance type).
+
+    `input_unit` is "bytes" or the file's own word for its unit of size.
+    `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
+    """
+
+    name: str
+    runs: tuple[Run, ...] = ()
+    category: str | None = None
+    optex: tuple[OptexProfile, ...] = ()
+    input_unit: str = "bytes"
+    deadline_seconds: float | None = None
+    notices: tuple[Notice, ...] = ()
+    sources: tuple[str, ...] = ()
+
+    @property
+    def largest_run(self) -> Run | None:
+        """The run with the largest input (the longest among equals); None without runs."""
+        return max(self.runs, key=_size_then_time, default=None)
+
+    @property
+    def reference_workload(self) -> Workload:
+        """What `workload=None` means: the workload of the largest run.
+
+        `iterations` is the largest observed (OptEx IV-A).
+        """
+        run = self.largest_run
+        return run.workload if run else Workload()
+
+    @property
+    def instance_types(self) -> tuple[str, ...]:
+        """Names of the types that this profile knows, in order of first appearance."""
+        names = [name for run in self.runs for name in run.cluster.composition]
+        names += [job_profile.instance_type for job_profile in self.optex]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def has_stages(self) -> bool:
+        """Whether any run tells its stages (came from an event log)."""
+        return any(run.stages for run in self.runs)
+
+    def workload_at(self, scale: float) -> Workload:
+        """The reference workload with `scale` times its input."""
+        reference = self.reference_workload
+        if reference.input_bytes is None:
+            return Workload(None, reference.iterations, reference.parameters, scale=scale)
+        return Workload(
+            reference.input_bytes * scale, reference.iterations, reference.parameters
+        )
+
+
+def _size_then_time(run: Run) -> tuple[float, float, float]:
+    return (run.workload.input_bytes or 0.0, run.workload.iterations or 0.0, run.seconds)

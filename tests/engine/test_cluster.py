@@ -1,0 +1,65 @@
+import pytest
+
+from engine.batch import ClusterBatch
+from engine.cluster import Cluster, Layout, Workload
+from engine.errors import BadInput, EngineError
+from engine.profile import Profile, Run
+
+
+def run_on(cluster: Cluster, seconds: float = 60.0) -> Run:
+    return Run(seconds=seconds, cluster=cluster, workload=Workload(input_bytes=1e9))
+
+
+def test_a_cluster_of_executors_knows_its_slots_and_has_no_nodes() -> None:
+    cluster = Cluster.of_executors(executors=64, executor_cores=2, executor_memory_gib=None)
+    assert cluster.slots == 128
+    assert cluster.nodes is None
+    assert cluster.composition == {}
+
+
+@pytest.mark.parametrize("nodes", [0, -1, 2.5, True])
+def test_nodes_are_whole_and_at_least_one(nodes: int) -> None:
+    with pytest.raises(BadInput):
+        Cluster.of_nodes(instance_type="m5.xlarge", nodes=nodes)
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_workload_refuses_sizes_that_mean_nothing(size: float) -> None:
+    with pytest.raises(BadInput):
+        Workload(input_bytes=size)
+
+
+def test_a_given_shape_gets_the_default_layout() -> None:
+    cluster = Cluster.of_nodes(
+        instance_type="x", nodes=8, vcpus=4, memory_gib=16.0, price_usd_per_hour=0.2
+    )
+    batch = ClusterBatch.of([cluster], Profile("p"))
+    assert batch.slots.tolist() == [32.0]
+    assert batch.executor_memory_gib[0] > 0
+
+
+def test_nodes_without_a_type_are_like_those_that_were_measured() -> None:
+    measured = Cluster.of_nodes(instance_type=None, nodes=2).with_layout(Layout(3, 5, 8.0))
+    profile = Profile("p", runs=(run_on(measured),))
+    batch = ClusterBatch.of([Cluster.of_nodes(instance_type=None, nodes=4)], profile)
+    assert batch.executors.tolist() == [12.0]
+    assert batch.executor_cores.tolist() == [5.0]
+
+
+def test_a_type_is_looked_up_in_the_profile() -> None:
+    measured = Cluster.of_nodes(instance_type="c4.2xlarge", nodes=2, vcpus=8, memory_gib=15.0)
+    profile = Profile("p", runs=(run_on(measured),))
+    batch = ClusterBatch.of([Cluster.of_nodes(instance_type="c4.2xlarge", nodes=4)], profile)
+    assert batch.slots.tolist() == [32.0]
+    with pytest.raises(EngineError, match="c4.2xlrge"):
+        ClusterBatch.of([Cluster.of_nodes(instance_type="c4.2xlrge", nodes=4)], profile)
+
+
+def test_many_clusters_share_their_types() -> None:
+    def of(nodes: int) -> Cluster:
+        return Cluster.of_nodes(instance_type="x", nodes=nodes, vcpus=4, memory_gib=16.0)
+
+    batch = ClusterBatch.of([of(1), of(2), of(3)], Profile("p"))
+    assert len(batch) == 3
+    assert len(batch.types) == 1
+    assert batch.nodes.tolist() == [1.0, 2.0, 3.0]

@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from engine.forecast import Forecast
+
+seconds = st.floats(0.1, 1e6)
+scales = st.floats(0.001, 2.0)
+dofs = st.one_of(st.just(np.inf), st.integers(1, 60).map(float))
+
+
+@given(seconds, scales, dofs, st.floats(0.05, 0.99))
+def test_quantile_and_probability_are_inverse(t: float, s: float, dof: float, p: float) -> None:
+    forecast = Forecast.of(np.array([t]), s, dof)
+    deadline = float(forecast.quantile(p)[0])
+    if 0 < deadline < np.inf:
+        assert forecast.p_within(deadline)[0] == pytest.approx(p, abs=1e-6)
+
+
+@given(seconds, scales, dofs, st.floats(0.05, 0.99))
+def test_an_interval_contains_its_own_point(t: float, s: float, dof: float, p: float) -> None:
+    low, high = Forecast.of(np.array([t]), s, dof).interval(p)
+    assert low[0] <= t <= high[0]
+
+
+def test_it_is_students_law_of_the_logarithm() -> None:
+    forecast = Forecast.of(np.array([100.0, 100.0]), 0.1, np.array([5.0, np.inf]))
+    expected = 100.0 * np.exp(0.1 * np.array([stats.t.ppf(0.95, 5), stats.norm.ppf(0.95)]))
+    assert forecast.quantile(0.95) == pytest.approx(expected, rel=1e-5)
+
+
+def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
+    unknown = Forecast.of(np.array([10.0]))
+    assert np.isnan(unknown.interval(0.9)).all()
+    assert np.isnan(unknown.p_within(20.0)).all()
+    exact = Forecast.of(np.array([10.0]), 0.0)
+    assert exact.p_within(10.0)[0] == 1.0
+    assert exact.p_within(9.9)[0] == 0.0
+
+
+def test_widening_adds_in_quadrature() -> None:
+    assert Forecast.of(np.array([1.0]), 0.3).widened(0.4).log_scale[0] == pytest.approx(0.5)
