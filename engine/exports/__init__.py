@@ -1,0 +1,24 @@
+"""Recommendations as text to paste. A new target is a file here and a line in `EXPORTS`."""
+
+from __future__ import annotations
+
+from engine.errors import UnknownName
+from engine.exports.base import Export, Handover
+from engine.exports.emr import Emr
+from engine.exports.spark_defaults import SparkDefaults
+from engine.exports.spark_submit import SparkSubmit
+
+EXPORTS: tuple[Export, ...] = (SparkSubmit(), SparkDefaults(), Emr())
+
+
+def render(handover: Handover, *, to: str) -> str:
+    """The recommendation for one target.
+
+    Raises:
+        UnknownName: for a target that is not in `EXPORTS`.
+        BadInput: when the target cannot express the recommendation.
+    """
+    by_name = {target.name: target for target in EXPORTS}
+    if to not in by_name:
+        raise UnknownName("export target", to, by_name, where="--to")
+    return by_name[to].render(handover)

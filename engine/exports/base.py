@@ -1,0 +1,100 @@
+"""What an export is given, and how memory is written in all of them."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.cluster import Layout
+from engine.errors import BadInput
+from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+
+
+@dataclass(frozen=True)
+class Handover:
+    """A recommendation as its exports need it.
+
+    `statement` says in plain lines what was predicted and assumed; every export carries it as
+    comments where its format has any. `composition` is empty, and provider and region are None,
+    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node.
+    """
+
+    application: str
+    composition: Mapping[str, int]
+    executors: int
+    layout: Layout
+    statement: tuple[str, ...]
+    provider: str | None = None
+    region: str | None = None
+    master: str | None = None
+    node_memory_gib: float | None = None
+    shuffle_partitions: int | None = None
+
+    @property
+    def nodes(self) -> int:
+        """Worker nodes in all."""
+        return sum(self.composition.values())
+
+
+class Export(ABC):
+    """One target: its name on the command line, one line on it, and how it is written."""
+
+    name: str
+    summary: str
+
+    @abstractmethod
+    def render(self, handover: Handover) -> str:
+        """The text to paste.
+
+        Raises:
+            BadInput: when the target cannot express this recommendation; the message says why.
+        """
+
+
+def heap_mib(layout: Layout) -> int | None:
+    """`spark.executor.memory` in whole MiB, rounded down so that the container still fits."""
+    if layout.executor_memory_gib is None:
+        return None
+    return math.floor(layout.executor_memory_gib * 1024.0)
+
+
+def overhead_mib(heap: int) -> int:
+    """`spark.executor.memoryOverhead` in MiB: max(10 %, 384 MiB) of the heap."""
+    return math.ceil(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
+
+
+def spark_properties(handover: Handover) -> dict[str, str]:
+    """The Spark settings that make a cluster run as it was predicted."""
+    properties = {
+        "spark.executor.instances": str(handover.executors),
+        "spark.executor.cores": str(handover.layout.executor_cores),
+    }
+    heap = heap_mib(handover.layout)
+    if heap is not None:
+        properties["spark.executor.memory"] = f"{heap}m"
+        properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
+    properties["spark.dynamicAllocation.enabled"] = "false"
+    if handover.shuffle_partitions is not None:
+        properties["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)
+    return properties
+
+
+def comments(handover: Handover, mark: str = "#") -> str:
+    """The statement as comment lines; line breaks and control characters cannot leave them."""
+    lines = ["".join(c if c.isprintable() else "?" for c in line) for line in handover.statement]
+    return "\n".join(f"{mark} {line}" for line in lines)
+
+
+def only_type(handover: Handover, target: str) -> str:
+    """The one instance type of the recommendation.
+
+    Raises:
+        BadInput: for a mix, which `target` cannot express, and for a cluster without types.
+    """
+    if not handover.composition:
+        raise BadInput(f"{target} need an instance type, and a cluster one owns has none")
+    if len(handover.composition) != 1:
+        raise BadInput(f"{target} cannot express a cluster of unlike nodes", where="--to")
+    return next(iter(handover.composition))

@@ -1,0 +1,25 @@
+"""`spark-submit` options, to put before one's own application and its arguments."""
+
+from __future__ import annotations
+
+from engine.exports.base import Export, Handover, comments, heap_mib, spark_properties
+
+_OPTIONS = {
+    "spark.executor.instances": "--num-executors",
+    "spark.executor.cores": "--executor-cores",
+    "spark.executor.memory": "--executor-memory",
+}
+"""Settings that have an option of their own; the others go through --conf."""
+
+
+class SparkSubmit(Export):
+    name = "spark-submit"
+    summary = "options for spark-submit (YARN and Kubernetes)"
+
+    def render(self, handover: Handover) -> str:
+        words = ["spark-submit"]
+        for key, value in spark_properties(handover).items():
+            option = _OPTIONS.get(key)
+            words.append(f"{option} {value}" if option else f"--conf {key}={value}")
+        note = "" if heap_mib(handover.layout) else "\n# executor memory: not known, set your own"
+        return f"{comments(handover)}{note}\n" + " \\\n  ".join([*words, "YOUR_APPLICATION"]) + "\n"
