@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from engine.catalog import Catalog, InstanceType
 from engine.profile import Notice
 
-SPREAD_TRANSFERRED = 0.15
-SPREAD_UNKNOWN_SOURCE = 0.25
-SPREAD_NO_SCORE = 0.30
-"""Prior standard deviations of log time (docs/models/sparkplan.md says where they come from)."""
+SPREAD_TRANSFERRED = 0.25
+SPREAD_UNKNOWN_SOURCE = 0.35
+SPREAD_NO_SCORE = 0.35
+"""Prior standard deviations of log time. Predicting one measured type from another on public run
+tables was off by 0.20 to 0.45 (root mean square of log time, by job): memory and disks differ too,
+and a CPU score says nothing of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,157 @@
+"""Ernest: non-negative least squares over machines and scale.
+
+Venkataraman et al., "Ernest: Efficient Performance Prediction for Large-Scale Advanced Analytics",
+NSDI 2016. `Ernest` is the paper's model; `ErnestExtended` follows its way of extending it (3.4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from engine.errors import ModelDoesNotFit
+from engine.fitting import chosen, fit_candidates, fit_nonnegative
+from engine.forecast import FloatArray
+from engine.models.applicability import applicability
+from engine.models.base import FittedModel, Model
+from engine.models.curves import CurvesModel, FittedCurve, validation_of
+from engine.models.machines import MachineRuns
+from engine.models.terms import (
+    ERNEST_TERMS,
+    EXTRA_TERMS,
+    SERIAL_DATA,
+    SQUARE_ROOT,
+    Term,
+    columns,
+)
+from engine.profile import Profile
+
+DEFAULT_TERMS = (SQUARE_ROOT, SERIAL_DATA)
+"""Extra terms of `ErnestExtended` that need no proof: both are bounded by what was measured when
+the cluster grows, unlike terms that steepen or flatten the parallel part."""
+
+COUNTS_FOR_CHOICE = 4
+"""Distinct numbers of machines from which on leave-one-out can tell the shapes of terms apart."""
+
+
+class Ernest(Model):
+    """The paper's model: 3.1 Eq. 1 fitted by non-negative least squares on absolute error."""
+
+    name = "ernest"
+    summary = "non-negative least squares over machines and scale (Ernest)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """Needs runs in three configurations of machines and scale, better seven."""
+        return fitted(self.name, profile, fit_ernest)
+
+
+class ErnestExtended(Model):
+    """Ernest with further terms, on relative error, the terms chosen by leave-one-out."""
+
+    name = "ernest-extended"
+    summary = "Ernest with further terms chosen by leave-one-out, on relative error"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """Needs runs in three configurations of machines and scale."""
+        return fitted(self.name, profile, fit_extended)
+
+
+def fitted(
+    name: str, profile: Profile, fit_curve: Callable[[MachineRuns], FittedCurve]
+) -> FittedModel:
+    """The model fitted to the runs that share the reference workload's parameters; those of other
+    parameters are fitted when they are asked for."""
+    if not profile.runs:
+        raise ModelDoesNotFit(
+            f"{name} needs runs, and {profile.name} has none",
+            remedy="add event logs or a run table, or use --model optex",
+        )
+    empty = CurvesModel(name, profile, fit_curve)
+    curves = empty.curves(empty.completed(profile.reference_workload))
+    return CurvesModel(
+        name, profile, fit_curve, _fitted=empty._fitted, validation=validation_of(curves)
+    )
+
+
+def fit_ernest(runs: MachineRuns) -> FittedCurve:
+    """The four terms of Eq. 1, absolute error."""
+    features = partial(scaled_terms, ERNEST_TERMS, runs.size.max())
+    rows = features(runs.machines, runs.size, runs.iterations)
+    fit = fit_nonnegative(rows, runs.seconds, relative=False, groups=runs.configurations)
+    return FittedCurve(
+        runs=runs,
+        features=features,
+        names=[term.phase for term in ERNEST_TERMS],
+        fit=fit,
+        spread=fit.spread,
+        fit_notices=applicability(runs, fit, model="ernest", steepest=1.0),
+    )
+
+
+def scaled_terms(
+    terms: tuple[Term, ...],
+    largest: float,
+    machines: FloatArray,
+    size: FloatArray,
+    iterations: FloatArray,
+) -> FloatArray:
+    """(n, p) terms at scale = size / largest, each times the iterations where the runs have them:
+    training runs may do a share of them, and predictions scale linearly (6.2)."""
+    times = np.where(np.isnan(iterations), 1.0, iterations)
+    return columns(terms, machines, size / largest) * times[:, None]
+
+
+def affine_terms(
+    terms: tuple[Term, ...],
+    largest: float,
+    machines: FloatArray,
+    size: FloatArray,
+    iterations: FloatArray,
+) -> FloatArray:
+    """(n, 2 p) the terms once per run, and once per iteration: for runs whose iterations differ,
+    where what is done once can be told from what is done every time."""
+    once = columns(terms, machines, size / largest)
+    return np.concatenate((once, once * iterations[:, None]), axis=1)
+
+
+def fit_extended(runs: MachineRuns) -> FittedCurve:
+    """`DEFAULT_TERMS`, or the set of terms that predicts left-out runs clearly better."""
+    terms = ERNEST_TERMS + EXTRA_TERMS
+    affine = len(np.unique(runs.iterations)) > 1
+    features = partial(affine_terms if affine else scaled_terms, terms, runs.size.max())
+    repeat = 2 if affine else 1
+    candidates = np.asarray([mask * repeat for mask in candidate_sets(runs)])
+    fits = fit_candidates(
+        features(runs.machines, runs.size, runs.iterations),
+        runs.seconds,
+        candidates,
+        relative=True,
+        groups=runs.configurations,
+    )
+    fit = fits[chosen(fits, candidates)]
+    return FittedCurve(
+        runs=runs,
+        features=features,
+        names=[term.phase for term in terms] * repeat,
+        fit=fit,
+        spread=fit.spread,
+        fit_notices=applicability(runs, fit, model="ernest-extended", steepest=2.0),
+        iterations_in_terms=affine,
+    )
+
+
+def candidate_sets(runs: MachineRuns) -> list[tuple[bool, ...]]:
+    """Sets of terms as masks over `ERNEST_TERMS` + `EXTRA_TERMS`, the default first.
+
+    Ernest's four terms are in all. With fewer than `COUNTS_FOR_CHOICE` numbers of machines
+    the default is the only one: three shapes over three points always fit.
+    """
+    base = (True,) * len(ERNEST_TERMS)
+    default = tuple(term in DEFAULT_TERMS for term in EXTRA_TERMS)
+    extras = [default]
+    if len(np.unique(runs.machines)) >= COUNTS_FOR_CHOICE:
+        extras += [mask for mask in product((False, True), repeat=len(default)) if mask != default]
+    return [base + mask for mask in extras]

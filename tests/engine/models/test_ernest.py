@@ -1,0 +1,315 @@
+"""Ernest against the worked example of its reference implementation, and its extensions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import nnls
+
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput, ModelDoesNotFit, UnknownName
+from engine.models.base import FittedModel
+from engine.models.ernest import Ernest, ErnestExtended
+from engine.models.terms import (
+    ERNEST_TERMS,
+    EXTRA_TERMS,
+    memory_pressure,
+    parallel,
+    per_machine,
+    quasi_linear,
+    serial,
+    serial_data,
+    square_root,
+    tree_aggregation,
+)
+from engine.profile import Profile, Run
+
+# Binary classification on RCV1, r3.xlarge: cores, input fraction, seconds; machines are cores.
+RCV1_TRAINING = [
+    (32, 0.125, 7.94516801834),
+    (4, 0.015625, 4.72029209137),
+    (4, 0.021382, 4.87661099434),
+    (12, 0.050164, 6.71376490593),
+    (12, 0.055921, 6.71519398689),
+    (12, 0.061678, 6.6739718914),
+    (16, 0.061678, 6.83566999435),
+]
+RCV1_PREDICTIONS = [
+    (4, 44.6515640166),
+    (8, 25.4777295249),
+    (12, 19.36348049),
+    (16, 16.4412832993),
+    (20, 14.7682298198),
+    (24, 13.7061636865),
+    (28, 12.9855393036),
+]
+MODELS = [Ernest(), ErnestExtended()]
+
+
+def on(nodes: int, kind: str = "core") -> Cluster:
+    return Cluster.of_nodes(instance_type=kind, nodes=nodes)
+
+
+def profile_of(rows: list[tuple[int, float, float]], **workload: object) -> Profile:
+    runs = tuple(
+        Run(seconds, on(nodes), Workload(size, **workload))  # type: ignore[arg-type]
+        for nodes, size, seconds in rows
+    )
+    return Profile("p", runs)
+
+
+def grid_profile(law: object, *, sizes: tuple[float, ...] = (1.0, 2.0, 4.0)) -> Profile:
+    rows = [
+        (n, s, float(law(float(n), s)))  # type: ignore[operator]
+        for n in (2, 3, 4, 6, 8, 12, 16)
+        for s in sizes
+    ]
+    return profile_of(rows)
+
+
+def codes(fitted: FittedModel, cluster: Cluster, workload: Workload | None = None) -> list[str]:
+    return [w.code for w in fitted.predict(cluster=cluster, workload=workload).warnings]
+
+
+@pytest.mark.parametrize(("cores", "seconds"), RCV1_PREDICTIONS)
+def test_rcv1(cores: int, seconds: float) -> None:
+    fitted = Ernest().fit(profile_of(RCV1_TRAINING), models={})
+    found = fitted.predict(cluster=on(cores), workload=Workload(1.0))
+    assert found.seconds == pytest.approx(seconds, rel=1e-8)
+
+
+def test_rcv1_in_any_unit_of_size() -> None:
+    """Coefficients >= 0 do not depend on the unit of a column."""
+    rows = [(n, fraction * 7.3e8, seconds) for n, fraction, seconds in RCV1_TRAINING]
+    fitted = Ernest().fit(profile_of(rows), models={})
+    found = fitted.predict(cluster=on(4), workload=Workload(7.3e8))
+    assert found.seconds == pytest.approx(RCV1_PREDICTIONS[0][1], rel=1e-8)
+
+
+def test_left_out_runs_are_predicted_by_refits() -> None:
+    fitted = Ernest().fit(profile_of(RCV1_TRAINING), models={})
+    machines, size, seconds = np.array(RCV1_TRAINING).T
+    features = np.stack([np.ones(7), size / machines, np.log(machines), machines], axis=1)
+    expected = []
+    for place in range(7):
+        rest = np.arange(7) != place
+        expected.append(features[place] @ nnls(features[rest], seconds[rest])[0])
+    assert fitted.validation is not None
+    assert fitted.validation.predicted_seconds == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+@pytest.mark.parametrize("theta", [(30, 400, 0, 0), (5, 900, 12, 0), (0, 300, 4, 1.5)])
+def test_ernests_terms_are_found_again(
+    model: Ernest | ErnestExtended, theta: tuple[float, float, float, float]
+) -> None:
+    def law(n: float, s: float) -> float:
+        return theta[0] + theta[1] * s / n + theta[2] * np.log(n) + theta[3] * n
+
+    fitted = model.fit(grid_profile(law), models={})
+    found = fitted.predict(cluster=on(10), workload=Workload(3.0))
+    assert found.seconds == pytest.approx(law(10, 3.0), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda n, s: 10 + 50 * s / n + 8 * np.sqrt(n),
+        lambda n, s: 20 + 100 * s / n + 15 * s,
+        lambda n, s: 20 + 20 * s + 400 * s / n**2,
+        lambda n, s: 10 + 3 * s * (20 + np.log2(s)) ** 2 / n,
+    ],
+    ids=["sqrt(n)", "serial data", "s / n^2", "n log^2 n"],
+)
+def test_the_extended_model_covers_what_ernest_cannot(law: object) -> None:
+    profile = grid_profile(law)
+    plain = Ernest().fit(profile, models={}).validation
+    extended = ErnestExtended().fit(profile, models={}).validation
+    assert plain is not None
+    assert extended is not None
+    assert extended.mean_relative_error < 0.01
+    assert extended.mean_relative_error < 0.7 * plain.mean_relative_error
+
+
+def test_a_parallel_part_that_only_grows_with_data_is_scaled_by_it() -> None:
+    fitted = ErnestExtended().fit(grid_profile(lambda n, s: 60 * s / n + 3 * s), models={})
+    found = fitted.predict(cluster=on(8), workload=Workload(40.0))
+    assert found.seconds == pytest.approx(60 * 40 / 8 + 120, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("term", "value"),
+    [
+        (serial, 1.0),
+        (parallel, 0.125),
+        (tree_aggregation, np.log(4.0)),
+        (per_machine, 4.0),
+        (square_root, 2.0),
+        (serial_data, 0.5),
+        (memory_pressure, 0.5 / 16.0),
+        (quasi_linear, 0.125 * (np.log2(500001.0) / np.log2(1000001.0)) ** 2),
+    ],
+)
+def test_terms(term: object, value: float) -> None:
+    found = term(np.array([4.0]), np.array([0.5]))  # type: ignore[operator]
+    assert found == pytest.approx(value)
+
+
+@pytest.mark.parametrize("term", ERNEST_TERMS + EXTRA_TERMS, ids=lambda term: term.name)
+def test_terms_never_fall_with_the_scale_and_are_never_negative(term: object) -> None:
+    machines = np.array([0.25, 1.0, 2.0, 100.0])
+    for small, large in ((0.01, 0.02), (0.5, 1.0), (1.0, 50.0)):
+        low = term.of(machines, np.full(4, small))  # type: ignore[attr-defined]
+        high = term.of(machines, np.full(4, large))  # type: ignore[attr-defined]
+        assert (low >= 0.0).all()
+        assert (high >= low).all()
+
+
+def test_iterations_scale_linearly_from_a_share_of_them() -> None:
+    """Section 6.2: training on 5 % of the iterations, prediction scaled."""
+    rows = [(n, 1.0, 4.0 + 80.0 / n) for n in (1, 2, 4, 8)]
+    fitted = Ernest().fit(profile_of(rows, iterations=25.0), models={})
+    found = fitted.predict(cluster=on(4), workload=Workload(1.0, 500.0))
+    assert found.seconds == pytest.approx(20 * 24.0)
+    assert found.forecast.log_scale[0] >= 0.35 * np.log2(20)
+    assert "extrapolating-iterations" in [w.code for w in found.warnings]
+
+
+def test_runs_of_the_wanted_iterations_are_fitted_alone() -> None:
+    few = profile_of([(n, 1.0, 10.0 + 40.0 / n) for n in (1, 2, 4, 8)], iterations=10.0)
+    many = profile_of([(n, 1.0, 11.0 + 50.0 / n) for n in (1, 2, 4, 8)], iterations=100.0)
+    fitted = Ernest().fit(Profile("p", few.runs + many.runs), models={})
+    found = fitted.predict(cluster=on(2), workload=Workload(1.0, 10.0))
+    assert found.seconds == pytest.approx(30.0)
+
+
+def test_the_extended_model_tells_once_from_every_iteration() -> None:
+    runs = [
+        run
+        for k in (5.0, 10.0, 20.0, 40.0)
+        for run in profile_of(
+            [(n, 1.0, 30.0 + k * 16.0 / n) for n in (2, 4, 8, 16)], iterations=k
+        ).runs
+    ]
+    fitted = ErnestExtended().fit(Profile("p", tuple(runs)), models={})
+    found = fitted.predict(cluster=on(4), workload=Workload(1.0, 30.0))
+    assert found.seconds == pytest.approx(30.0 + 120.0, rel=1e-3)
+    assert "extrapolating-iterations" not in [w.code for w in found.warnings]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+def test_a_law_that_does_not_fit_is_said(model: Ernest | ErnestExtended) -> None:
+    """Cached data fits from 8 nodes on: the time falls by ten from 6 to 8."""
+    rows = [(n, 1.0, (4000.0 if n < 8 else 400.0) / n) for n in (2, 4, 6, 8, 10, 12)]
+    fitted = model.fit(profile_of(rows), models={})
+    warnings = [w for w in fitted.predict(cluster=on(9)).warnings if w.code == "model-does-not-fit"]
+    assert any("from 6 to 8 nodes" in warning.text for warning in warnings)
+    assert any("on average on runs it has not seen" in warning.text for warning in warnings)
+
+
+def test_more_input_in_less_time_is_said() -> None:
+    rows = [(n, s, 100.0 / n + 300.0 / s) for n in (2, 4, 8) for s in (1.0, 2.0, 4.0)]
+    fitted = ErnestExtended().fit(profile_of(rows), models={})
+    assert "model-does-not-fit" in codes(fitted, on(4))
+
+
+def test_a_fitting_law_is_not_doubted() -> None:
+    fitted = Ernest().fit(grid_profile(lambda n, s: 30 + 200 * s / n), models={})
+    assert codes(fitted, on(8)) == []
+
+
+def test_outside_the_measured_range_is_said_and_widened() -> None:
+    random = np.random.default_rng(0)
+    fitted = Ernest().fit(
+        grid_profile(lambda n, s: (30 + 200 * s / n) * random.uniform(0.95, 1.05)), models={}
+    )
+    inside = fitted.predict(cluster=on(16), workload=Workload(4.0))
+    more_nodes = fitted.predict(cluster=on(64), workload=Workload(4.0))
+    more_data = fitted.predict(cluster=on(16), workload=Workload(16.0))
+    assert [w.code for w in inside.warnings] == []
+    assert [w.code for w in more_nodes.warnings] == ["extrapolating-nodes"]
+    assert [w.code for w in more_data.warnings] == ["extrapolating-size"]
+    for wide in (more_nodes, more_data):
+        assert wide.forecast.log_scale[0] == pytest.approx(
+            np.hypot(inside.forecast.log_scale[0], 2 * 0.10)
+        )
+        assert wide.forecast.dof[0] > inside.forecast.dof[0]
+
+
+def test_one_number_of_nodes_says_little_about_others() -> None:
+    rows = [
+        (4, s, 10.0 + 20.0 * s * f) for s, f in ((1.0, 1.0), (2.0, 1.02), (4.0, 0.98), (8.0, 1))
+    ]
+    fitted = Ernest().fit(profile_of(rows), models={})
+    beyond = fitted.predict(cluster=on(8))
+    assert "extrapolating-nodes" in [w.code for w in beyond.warnings]
+    assert beyond.forecast.log_scale[0] >= 0.35
+
+
+def test_few_configurations_do_not_fit() -> None:
+    with pytest.raises(ModelDoesNotFit, match="2 configurations"):
+        Ernest().fit(profile_of([(2, 1.0, 9.0), (4, 1.0, 5.0), (4, 1.0, 5.1)]), models={})
+
+
+def test_three_configurations_give_a_time_without_an_interval() -> None:
+    fitted = Ernest().fit(profile_of([(2, 1.0, 9.0), (4, 1.0, 5.0), (8, 1.0, 3.0)]), models={})
+    found = fitted.predict(cluster=on(4))
+    assert found.low is None
+    assert "no-interval" in [w.code for w in found.warnings]
+
+
+def test_no_runs_do_not_fit() -> None:
+    with pytest.raises(ModelDoesNotFit, match="needs runs"):
+        Ernest().fit(Profile("empty"), models={})
+
+
+def with_parameters() -> Profile:
+    runs = [
+        run
+        for k in (3.0, 5.0)
+        for run in profile_of(
+            [(n, s, k * (5.0 + 20.0 * s / n)) for n in (2, 4, 8) for s in (1.0, 2.0)],
+            parameters={"k": k},
+        ).runs
+    ]
+    return Profile("p", tuple(runs))
+
+
+def test_only_runs_of_the_same_parameters_count() -> None:
+    fitted = Ernest().fit(with_parameters(), models={})
+    for k in (3.0, 5.0):
+        found = fitted.predict(cluster=on(4), workload=Workload(2.0, parameters={"k": k}))
+        assert found.seconds == pytest.approx(k * 15.0)
+
+
+def test_parameters_left_open_are_those_of_the_largest_run() -> None:
+    fitted = Ernest().fit(with_parameters(), models={})
+    assert fitted.predict(cluster=on(4), workload=Workload(2.0)).seconds == pytest.approx(75.0)
+
+
+def test_parameters_that_were_not_run_are_named() -> None:
+    fitted = Ernest().fit(with_parameters(), models={})
+    with pytest.raises(ModelDoesNotFit, match=r"no run has k = 4.*choices: 3, 5"):
+        fitted.predict(cluster=on(4), workload=Workload(2.0, parameters={"k": 4.0}))
+    with pytest.raises(UnknownName, match="unknown parameter 'kk'"):
+        fitted.predict(cluster=on(4), workload=Workload(2.0, parameters={"kk": 4.0}))
+
+
+def test_iterations_that_no_run_knows_are_refused() -> None:
+    fitted = Ernest().fit(profile_of(RCV1_TRAINING), models={})
+    with pytest.raises(BadInput, match="no run says its iterations"):
+        fitted.predict(cluster=on(4), workload=Workload(1.0, 10.0))
+
+
+def test_a_size_without_sizes_to_compare_is_refused() -> None:
+    runs = tuple(Run(10.0 + 30.0 / n, on(n), Workload()) for n in (1, 2, 4, 8))
+    fitted = Ernest().fit(Profile("p", runs), models={})
+    with pytest.raises(BadInput, match="no run says its input size"):
+        fitted.predict(cluster=on(4), workload=Workload(5.0))
+    double = fitted.predict(cluster=on(4), workload=Workload(scale=2.0))
+    assert double.seconds == pytest.approx(25.0)
+
+
+def test_a_lever_that_the_model_lacks_is_said() -> None:
+    fitted = Ernest().fit(profile_of(RCV1_TRAINING), models={})
+    assert "not-modelled" in codes(fitted, on(4), Workload(0.1, shuffle_partitions=400))

@@ -1,0 +1,220 @@
+"""How machines are counted, and clusters of unmeasured types converted."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+
+import numpy as np
+import pytest
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.cluster import Cluster, Layout, NodeGroup, Workload
+from engine.errors import ModelDoesNotFit
+from engine.models.ernest import Ernest
+from engine.models.levels import level_of
+from engine.models.machines import (
+    beyond,
+    distinct_configurations,
+    equivalents,
+    families,
+    nearest,
+    unit_of,
+)
+from engine.profile import Profile, Run
+
+SMALL = InstanceType("m.small", 4.0, 16.0, arch="x86_64", cpu_score=40.0)
+BIG = InstanceType("m.big", 8.0, 32.0, arch="x86_64", cpu_score=80.0)
+LEAN = InstanceType("c.lean", 8.0, 16.0, arch="x86_64", cpu_score=120.0)
+ARM = InstanceType("g.arm", 4.0, 16.0, arch="arm64", cpu_score=40.0)
+PRICE = Price(1.0, date(2020, 1, 1), "test")
+CATALOG = Catalog(
+    name="test",
+    provider="test",
+    region="here",
+    currency="USD",
+    date=date(2020, 1, 1),
+    offers={kind.name: Offer(kind, PRICE) for kind in (SMALL, BIG, LEAN, ARM)},
+)
+
+
+def on(kind: InstanceType | None, nodes: int, *, slots_per_node: int | None = None) -> Cluster:
+    cluster = Cluster((NodeGroup(nodes, kind),), catalog=CATALOG)
+    return cluster.with_layout(Layout(1, slots_per_node)) if slots_per_node else cluster
+
+
+def runs_on(kind: InstanceType | None, counts: tuple[int, ...], **layout: int) -> list[Run]:
+    return [Run(10.0 + 80.0 / n, on(kind, n, **layout), Workload(1.0)) for n in counts]
+
+
+def machines_of(cluster: Cluster, profile: Profile) -> float:
+    batch = ClusterBatch.of([cluster], profile)
+    return float(equivalents(batch, families(profile.runs)).machines[0])
+
+
+def test_nodes_of_a_known_type_are_machines() -> None:
+    assert unit_of(runs_on(SMALL, (2, 4), slots_per_node=4)) == "nodes"
+
+
+def test_nodes_of_an_unknown_type_are_compared_by_slots() -> None:
+    assert unit_of(runs_on(None, (2, 4), slots_per_node=4)) == "slots"
+
+
+def test_nodes_of_an_unknown_type_without_executors_are_nodes() -> None:
+    assert unit_of(runs_on(None, (2, 4))) == "nodes"
+
+
+def test_executors_alone_are_slots() -> None:
+    runs = [
+        Run(9.0, Cluster.of_executors(executors=n, executor_cores=2), Workload(1.0))
+        for n in (1, 2, 4)
+    ]
+    assert unit_of(runs) == "slots"
+    assert families(runs)[0].machines.tolist() == [2.0, 4.0, 8.0]
+
+
+def test_runs_that_say_nothing_do_not_fit() -> None:
+    with pytest.raises(ModelDoesNotFit, match="neither how many nodes"):
+        unit_of([Run(9.0, Cluster(), Workload(1.0))])
+
+
+def test_each_type_with_enough_configurations_is_a_family() -> None:
+    runs = runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 3, 4)) + runs_on(LEAN, (1, 2))
+    found = families(runs)
+    assert [family.instance for family in found] == [BIG, SMALL]
+    assert [family.members for family in found] == [("m.big",), ("m.small",)]
+
+
+def test_types_with_too_few_are_pooled_by_vcpus_and_speed() -> None:
+    runs = runs_on(SMALL, (2, 4)) + runs_on(BIG, (4,)) + runs_on(LEAN, (2,))
+    (pool,) = families(runs)
+    assert pool.instance == SMALL
+    assert pool.members == ("m.small", "m.big", "c.lean")
+    assert pool.machines.tolist() == [2.0, 4.0, 8.0, 6.0]
+
+
+def test_repetitions_are_one_configuration() -> None:
+    runs = runs_on(SMALL, (2, 4, 8)) + runs_on(SMALL, (2,))
+    assert distinct_configurations(families(runs)[0]) == 3
+
+
+def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
+    runs = [*runs_on(SMALL, (1, 2, 4)), Run(5.0, on(SMALL, 8), Workload())]
+    assert len(families(runs)[0]) == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "measured", "expected"),
+    [
+        (BIG, [LEAN, SMALL], 1),  # the same memory per vCPU before the same vCPUs
+        (ARM, [SMALL, ARM], 1),
+        (ARM, [LEAN, BIG], 1),
+        (SMALL, [ARM, LEAN], 1),  # the architecture before everything
+        (SMALL, [None, BIG], 1),
+    ],
+)
+def test_the_nearest_measured_type(
+    target: InstanceType, measured: list[InstanceType | None], expected: int
+) -> None:
+    assert nearest(target, measured, CATALOG) == expected
+
+
+def test_a_measured_type_is_itself() -> None:
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 4))))
+    batch = ClusterBatch.of([on(BIG, 3), on(SMALL, 5)], profile)
+    measured = families(profile.runs)
+    found = equivalents(batch, measured)
+    assert [measured[place].instance for place in found.family] == [BIG, SMALL]
+    assert found.machines.tolist() == [3.0, 5.0]
+    assert found.log_scale.tolist() == [0.0, 0.0]
+    assert found.notices == (None, None)
+
+
+def test_an_unmeasured_type_counts_by_vcpus_and_speed() -> None:
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
+    found = equivalents(ClusterBatch.of([on(LEAN, 3)], profile), families(profile.runs))
+    assert found.machines[0] == pytest.approx(3 * 2 * 1.5)
+    assert found.log_scale[0] > 0.0
+    assert [notice.code for notice in found.notices if notice] == ["transferred-speed"]
+
+
+def test_slots_are_compared_where_the_runs_know_them() -> None:
+    """Two of the four vCPUs of a measured node were used: eight slots are four such nodes."""
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4), slots_per_node=2)))
+    assert machines_of(Cluster.of_executors(executors=4, executor_cores=2), profile) == 4.0
+
+
+def test_executors_on_nodes_without_a_layout_count_by_vcpus() -> None:
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
+    assert machines_of(Cluster.of_executors(executors=4, executor_cores=2), profile) == 2.0
+
+
+def test_nodes_count_as_slots_where_slots_were_measured() -> None:
+    runs = [
+        Run(9.0, Cluster.of_executors(executors=n, executor_cores=2), Workload(1.0))
+        for n in (1, 2, 4)
+    ]
+    profile = Profile("p", tuple(runs))
+    found = equivalents(ClusterBatch.of([on(SMALL, 3, slots_per_node=4)], profile), families(runs))
+    assert [notice.code for notice in found.notices if notice] == ["unknown-source-type"]
+    median = CATALOG.median_cpu_score_per_vcpu
+    assert median is not None
+    assert found.machines[0] == pytest.approx(12 * 10.0 / median)
+
+
+def test_a_transferred_prediction_is_wider() -> None:
+    runs = [
+        Run(seconds * noise, run.cluster, run.workload)
+        for run, noise in zip(
+            runs_on(SMALL, (1, 2, 4, 6, 8, 10)), (1, 1.02, 0.97, 1.01, 0.98, 1.03), strict=True
+        )
+        for seconds in (run.seconds,)
+    ]
+    fitted = Ernest().fit(Profile("p", tuple(runs)), models={})
+    own = fitted.predict(cluster=on(SMALL, 4))
+    other = fitted.predict(cluster=on(BIG, 2))
+    assert other.seconds == pytest.approx(own.seconds)
+    assert other.forecast.log_scale[0] > own.forecast.log_scale[0]
+
+
+def test_doublings_beyond_a_range() -> None:
+    measured = np.array([2.0, 8.0])
+    values = np.array([1.0, 2.0, 5.0, 8.0, 32.0])
+    assert beyond(values, measured).tolist() == [1.0, 0.0, 0.0, 0.0, 2.0]
+    assert beyond(values, np.empty(0)).tolist() == [0.0] * 5
+    assert beyond(np.array([math.nan]), measured).tolist() == [0.0]
+
+
+def test_types_of_a_pool_are_measured() -> None:
+    """They count by vCPUs and speed as they did in the fit, without further doubt."""
+    runs = runs_on(SMALL, (2, 4)) + runs_on(BIG, (4,)) + runs_on(LEAN, (2,))
+    found = equivalents(ClusterBatch.of([on(LEAN, 2)], Profile("p", tuple(runs))), families(runs))
+    assert found.machines.tolist() == [6.0]
+    assert found.log_scale.tolist() == [0.0]
+    assert found.notices == (None,)
+
+
+def test_few_runs_on_a_type_scale_the_nearest_curve() -> None:
+    """Runs on the big type take 1.4 times what the small one's curve foretells."""
+    many = runs_on(SMALL, (1, 2, 4, 6, 8, 10))
+    few = [Run(1.4 * (10.0 + 40.0 / n), on(BIG, n), Workload(1.0)) for n in (2, 4)]
+    noisy = [
+        Run(run.seconds * (1.0 + 0.02 * (-1) ** place), run.cluster, run.workload)
+        for place, run in enumerate(many)
+    ]
+    without = Ernest().fit(Profile("p", tuple(noisy)), models={}).predict(cluster=on(BIG, 3))
+    found = Ernest().fit(Profile("p", (*noisy, *few)), models={}).predict(cluster=on(BIG, 3))
+    assert found.seconds == pytest.approx(1.4 * without.seconds, rel=0.03)
+    assert found.phases is not None
+    assert sum(found.phases.values()) == pytest.approx(found.seconds)
+    assert found.forecast.log_scale[0] < without.forecast.log_scale[0]
+    assert [warning.code for warning in found.warnings] == ["transferred-speed"]
+    assert "m.big has 2 runs, too few to fit" in found.warnings[0].text
+
+
+def test_a_level_is_the_normal_posterior() -> None:
+    level = level_of(np.array([0.3, 0.1]), prior=0.2, noise=0.1)
+    precision = 1 / 0.2**2 + 2 / 0.1**2
+    assert level.shift == pytest.approx((0.4 / 0.1**2) / precision)
+    assert level.log_scale == pytest.approx(precision**-0.5)

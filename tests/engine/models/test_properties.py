@@ -1,0 +1,117 @@
+"""What holds for every model, whatever it is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.cluster import Cluster, Workload
+from engine.models import MODELS
+from engine.models.base import FittedModel, Model
+from engine.profile import Profile, Run
+
+BY_NAME = {model.name: model for model in MODELS}
+every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
+
+nodes = st.integers(1, 200)
+sizes = st.floats(0.05, 50.0)
+
+
+def on(count: int) -> Cluster:
+    return Cluster.of_nodes(instance_type="t", nodes=count, vcpus=4.0, memory_gib=16.0)
+
+
+def profile(seed: int) -> Profile:
+    """12 runs of a job with serial, parallel and communication time, and noise of 5 %."""
+    random = np.random.default_rng(seed)
+    serial, work, tree, linear = random.uniform(0, 1, 4) * (60.0, 900.0, 10.0, 2.0)
+    runs = [
+        Run(
+            (serial + 20.0 + work * s / n + tree * np.log(n) + linear * n)
+            * float(np.exp(0.05 * random.normal())),
+            on(n),
+            Workload(s),
+        )
+        for n in (2, 4, 8, 16)
+        for s in (0.5, 1.0, 2.0)
+    ]
+    return Profile("p", tuple(runs))
+
+
+FITTED: dict[tuple[str, int], FittedModel] = {}
+
+
+def fitted(model: Model, seed: int) -> FittedModel:
+    key = (model.name, seed)
+    if key not in FITTED:
+        FITTED[key] = model.fit(profile(seed), models=BY_NAME)
+    return FITTED[key]
+
+
+@every_model
+@given(seed=st.integers(0, 5), count=nodes, size=sizes)
+@settings(max_examples=20, deadline=None)
+def test_deterministic_finite_positive_and_inside_its_interval(
+    model: Model, seed: int, count: int, size: float
+) -> None:
+    once = fitted(model, seed).predict(cluster=on(count), workload=Workload(size))
+    again = model.fit(profile(seed), models=BY_NAME).predict(
+        cluster=on(count), workload=Workload(size)
+    )
+    assert (once.seconds, once.low, once.high) == (again.seconds, again.low, again.high)
+    assert 0.0 < once.seconds < np.inf
+    if once.low is not None:
+        assert once.high is not None
+        assert once.low <= once.seconds <= once.high
+
+
+@every_model
+@given(seed=st.integers(0, 5), count=nodes, size=sizes, more=st.floats(1.0, 20.0))
+@settings(max_examples=20, deadline=None)
+def test_more_input_is_never_faster(
+    model: Model, seed: int, count: int, size: float, more: float
+) -> None:
+    small, large = (
+        fitted(model, seed)
+        .predict_many(clusters=[on(count)], workloads=[Workload(size), Workload(size * more)])
+        .seconds
+    )
+    assert large >= small * (1.0 - 1e-9)
+
+
+@every_model
+@given(seed=st.integers(0, 5), counts=st.lists(nodes, min_size=1, max_size=6), size=sizes)
+@settings(max_examples=20, deadline=None)
+def test_many_at_once_are_the_same_as_one_by_one(
+    model: Model, seed: int, counts: list[int], size: float
+) -> None:
+    model_fitted, workload = fitted(model, seed), Workload(size)
+    many = model_fitted.predict_many(clusters=[on(n) for n in counts], workloads=[workload])
+    for place, count in enumerate(counts):
+        single = model_fitted.predict(cluster=on(count), workload=workload)
+        assert many.seconds[place] == pytest.approx(single.seconds, rel=1e-9)
+        if single.low is not None:
+            assert many.low[place] == pytest.approx(single.low, rel=1e-9)
+
+
+@every_model
+def test_an_interval_grows_with_confidence(model: Model) -> None:
+    answers = [
+        fitted(model, 0).predict(cluster=on(6), confidence=confidence)
+        for confidence in (0.5, 0.9, 0.99)
+    ]
+    widths = [
+        answer.high - answer.low
+        for answer in answers
+        if answer.low is not None and answer.high is not None
+    ]
+    assert widths == sorted(widths)
+
+
+@every_model
+def test_phases_add_up(model: Model) -> None:
+    found = fitted(model, 1).predict(cluster=on(6))
+    if found.phases is not None:
+        assert sum(found.phases.values()) == pytest.approx(found.seconds, rel=1e-6)
