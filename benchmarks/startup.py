@@ -1,0 +1,70 @@
+"""How long until a command has painted, against a minimal Textual app measured in the same run.
+
+    python benchmarks/startup.py [--runs N] [COMMAND ...]
+
+Prints one table: median seconds to the first painted frame, and the ratio to the minimal app.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import statistics
+import sys
+
+from pty_driver import PtySession
+
+_MINIMAL_APP = """
+from textual.app import App
+from textual.widgets import Static
+class Minimal(App):
+    def compose(self):
+        yield Static("ready")
+Minimal().run()
+"""
+# A frame begins with a move to the first cell; what comes before are questions to the terminal.
+_FIRST_FRAME = b"\x1b[1;1H"
+
+
+def first_paint_seconds(command: list[str], columns: int, rows: int) -> float:
+    """Seconds from the start of `command` to its first frame, in a pseudo-terminal."""
+    with PtySession(command, columns=columns, rows=rows) as session:
+        return session.read_until(_FIRST_FRAME)
+
+
+def measure(
+    commands: dict[str, list[str]], runs: int, columns: int, rows: int
+) -> dict[str, list[float]]:
+    """Seconds of every run of every command; turns alternate, so that load hits all alike."""
+    for command in commands.values():
+        first_paint_seconds(command, columns, rows)  # fills the caches of files and bytecode
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            seconds[name].append(first_paint_seconds(command, columns, rows))
+    return seconds
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--columns", type=int, default=120)
+    parser.add_argument("--rows", type=int, default=40)
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="default: sparkplan")
+    options = parser.parse_args()
+    command = options.command or ["sparkplan"]
+    name = shlex.join(command)
+    commands = {"minimal Textual app": [sys.executable, "-c", _MINIMAL_APP], name: command}
+    seconds = measure(commands, options.runs, options.columns, options.rows)
+    base = statistics.median(seconds["minimal Textual app"])
+    width = max(map(len, seconds))
+    print(f"{'start to first paint':<{width}}  median ms   best ms   ratio")
+    for label, values in seconds.items():
+        median = statistics.median(values)
+        best = min(values)
+        print(f"{label:<{width}}  {median * 1e3:9.0f} {best * 1e3:9.0f} {median / base:7.2f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""The chart: layout, what it shows, and that it repaints no more than what changed."""
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from textual.app import App
+from textual.geometry import Region
+
+from tui.widgets.chart import Axis, Chart, ChartData, Point, Series, Threshold
+from tui.widgets.chart_layout import lay_out, spread
+from tui.widgets.chart_paint import paint
+from tui.widgets.frame import Frame
+from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE
+
+NODES = tuple(float(nodes) for nodes in range(1, 65))
+
+
+def curve(work, *, slot=1, label="", band=False):
+    ys = tuple(work / nodes + 600 for nodes in NODES)
+    lows, highs = tuple(y * 0.6 for y in ys), tuple(y * 1.6 for y in ys)
+    return Series(
+        xs=NODES,
+        ys=ys,
+        slot=slot,
+        label=label,
+        lows=lows if band else None,
+        highs=highs if band else None,
+    )
+
+
+def plan(deadline=2700.0, **changes):
+    data = ChartData(
+        series=(curve(24000, label="r5.2xlarge"), curve(40000, slot=2, label="m5.2xlarge")),
+        x=Axis(kind="count", title="nodes"),
+        y=Axis(kind="time", log=True, low=600, high=43200),
+        thresholds=(Threshold(value=deadline, label=f"deadline {deadline / 60:.0f}m"),),
+        feasible=((14, 64),),
+        feasible_label="feasible",
+        points=(Point(x=14, y=24000 / 14 + 600, label="14 nodes"),),
+    )
+    return replace(data, **changes)
+
+
+def painted(data, width=80, height=20, glyphs=UNICODE):
+    frame = Frame(width, height, "base")
+    paint(frame, data, glyphs)
+    return [frame.text(y) for y in range(height)]
+
+
+class ChartApp(App):
+    CSS = "Chart { width: 100%; height: 100%; }"
+
+    def __init__(self, data, glyphs=UNICODE):
+        super().__init__()
+        self._chart = Chart(data, glyphs=glyphs, id="chart")
+        self.picked = []
+
+    def compose(self):
+        yield self._chart
+
+    def on_chart_picked(self, message):
+        self.picked.append(message.x)
+
+
+def test_everything_is_there():
+    text = "\n".join(painted(plan()))
+    for part in ("r5.2xlarge", "m5.2xlarge", "deadline 45m", "14 nodes", "feasible", "nodes", "◆"):
+        assert part in text
+    assert "1h┤" in text
+    assert "━" in text
+
+
+@pytest.mark.parametrize("glyphs", [ASCII, BLOCKS])
+def test_other_glyph_sets(glyphs):
+    rows = painted(plan(), glyphs=glyphs)
+    assert not any(0x2800 <= ord(character) < 0x2900 for row in rows for character in row)
+    assert glyphs.marker in "".join(rows)
+    assert glyphs.ruler * 3 in rows[-2]
+    if glyphs is ASCII:
+        assert all(row.isascii() for row in rows)
+
+
+def test_labels_are_text_and_nothing_else():
+    hostile = "[red]\x1b[31m\x07"
+    data = plan(series=(curve(24000, label=hostile),), points=())
+    assert any("[red]␛[31m␇" in row for row in painted(data))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (ChartData(), "no data"),
+        (ChartData(message="reading the log"), "reading the log"),
+        (ChartData(series=(Series(xs=(1, 2), ys=(math.nan, math.nan)),)), "too small"),
+    ],
+)
+def test_messages(data, words):
+    assert words.split()[0] in "\n".join(painted(data))
+
+
+def test_too_small_a_space_says_so():
+    assert "small" in "".join(painted(plan(), width=18, height=4))
+
+
+def test_a_far_threshold_is_pointed_at():
+    rows = painted(plan(deadline=900000.0))
+    assert "↑ deadline 15000m" in rows[0]
+
+
+def test_a_threshold_nearby_stretches_the_axis():
+    axis = Axis(kind="time", log=True)
+    layout = lay_out(plan(deadline=50000.0, y=axis), 80, 20)
+    assert layout is not None
+    assert layout.y.high >= 50000
+
+
+def test_constant_and_single_values_have_an_axis():
+    for ys in ((5.0, 5.0), (0.0, 0.0)):
+        data = ChartData(series=(Series(xs=(1.0, 2.0), ys=ys),))
+        assert lay_out(data, 60, 10) is not None
+    assert lay_out(ChartData(series=(Series(xs=(3.0,), ys=(5.0,)),)), 60, 10) is not None
+
+
+def test_a_band_is_shaded_beside_the_curve():
+    plain_cells = sum(row.count(" ") for row in painted(plan(series=(curve(24000),))))
+    with_band = sum(row.count(" ") for row in painted(plan(series=(curve(24000, band=True),))))
+    assert with_band < plain_cells - 20
+
+
+@given(st.lists(st.integers(0, 19), max_size=30), st.integers(1, 20))
+def test_end_labels_never_share_a_row(wanted, height):
+    wanted = [min(row, height - 1) for row in wanted]
+    rows = spread(wanted, height)
+    kept = [row for row in rows if row is not None]
+    assert len(set(kept)) == len(kept) == min(len(wanted), height)
+    assert all(0 <= row < height for row in kept)
+    ordered = sorted(
+        (want, index, row)
+        for index, (want, row) in enumerate(zip(wanted, rows, strict=True))
+        if row is not None
+    )
+    assert all(a[2] < b[2] for a, b in pairwise(ordered))
+
+
+def test_labels_that_fit_stay_where_their_curves_end():
+    assert spread([3, 7, 5], 10) == [3, 7, 5]
+    assert spread([9, 9, 9], 10) == [7, 8, 9]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_step_refreshes_only_what_changed(size):
+    app = ChartApp(plan())
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause()
+        chart = app.query_one(Chart)
+        refreshed: list[Region] = []
+        original = chart.refresh
+        chart.refresh = lambda *regions, **options: (  # type: ignore[method-assign]
+            refreshed.extend(regions),
+            original(*regions, **options),
+        )[1]
+        before = [chart.render_line(y).text for y in range(size[1])]
+        regions = chart.show(plan(deadline=3000.0))
+        after = [chart.render_line(y).text for y in range(size[1])]
+        assert refreshed == regions
+        differing = {
+            (x, y)
+            for y, (old, new) in enumerate(zip(before, after, strict=True))
+            for x, (a, b) in enumerate(zip(old, new, strict=True))
+            if a != b
+        }
+        assert differing
+        assert all(any(region.contains(x, y) for region in regions) for x, y in differing)
+        # Two rows for the line, two for its label, and never the axes or the ends of the curves.
+        assert len({y for region in regions for y in region.line_range}) <= 4
+        refreshed.clear()
+        assert chart.show(plan(deadline=3000.0)) == []
+        assert refreshed == []
+
+
+async def test_a_click_picks_a_value():
+    app = ChartApp(plan())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        layout = app.query_one(Chart)._layout
+        assert layout is not None
+        await pilot.click(Chart, offset=(layout.left + layout.width - 1, 5))
+        await pilot.click(Chart, offset=(1, 5))
+        await pilot.pause()
+        assert app.picked == [pytest.approx(64)]
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark", "ansi-light"])
+async def test_without_colour_every_segment_still_has_a_style(theme, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = ChartApp(plan())
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.theme = theme
+        await pilot.pause()
+        chart = app.query_one(Chart)
+        for y in range(24):
+            assert all(segment.style is not None for segment in chart.render_line(y))
+        assert "◆" in app.export_screenshot()
+
+
+async def test_a_resize_draws_anew():
+    app = ChartApp(plan())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        chart = app.query_one(Chart)
+        assert [chart.render_line(y).cell_length for y in range(40)] == [120] * 40

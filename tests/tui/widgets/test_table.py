@@ -1,0 +1,131 @@
+"""The table: fitting, moving, hostile text, and repainting only what changed."""
+
+import pytest
+from textual.app import App
+
+from tui.widgets.glyphs import ASCII, UNICODE
+from tui.widgets.table import Column, Table, fit_columns
+
+COLUMNS = (
+    Column(title="composition", shrink=True, least=10),
+    Column(title="time", align="right"),
+    Column(title="cost", align="right", priority=1),
+    Column(title="note", priority=2),
+)
+ROWS = tuple(
+    ((f"{nodes} × r5.2xlarge", "strong"), f"{nodes + 40}m", f"${nodes}.00", ("a type", "muted"))
+    for nodes in range(30)
+)
+
+
+class TableApp(App):
+    CSS = "Table { width: 100%; height: 8; }"
+
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+        self.events = []
+
+    def compose(self):
+        yield self.table
+
+    def on_table_moved(self, message):
+        self.events.append(("moved", message.index))
+
+    def on_table_chosen(self, message):
+        self.events.append(("chosen", message.index))
+
+
+def text(table, y):
+    return table.render_line(y).text
+
+
+@pytest.fixture
+async def driven():
+    app = TableApp(Table(COLUMNS, ROWS, glyphs=UNICODE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        yield app, pilot
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (60, ((0, 20), (1, 5), (2, 6), (3, 10))),
+        (45, ((0, 18), (1, 5), (2, 6), (3, 10))),
+        (30, ((0, 15), (1, 5), (2, 6))),
+        (18, ((0, 11), (1, 5))),
+        (10, ((0, 7), (1, 1))),
+    ],
+)
+def test_columns_shrink_then_go_by_priority(width, expected):
+    assert fit_columns(COLUMNS, (20, 5, 6, 10), width) == expected
+
+
+async def test_header_rows_and_marks(driven):
+    app, _ = driven
+    assert text(app.table, 0).split() == ["composition", "time", "cost", "note", "↓23"]
+    assert text(app.table, 1).startswith("▸ 0 × r5.2xlarge")
+    assert all(len(text(app.table, y)) == 80 for y in range(8))
+
+
+async def test_moving_and_choosing(driven):
+    app, pilot = driven
+    await pilot.press("down", "j", "k", "enter")
+    await pilot.pause()
+    assert app.events == [("moved", 1), ("moved", 2), ("moved", 1), ("chosen", 1)]
+    await pilot.press("end")
+    assert app.table.cursor == 29
+    assert text(app.table, 7).startswith("▸ 29")
+    assert "↑23" in text(app.table, 0)
+    await pilot.press("pageup", "pageup", "home", "up")
+    assert app.table.cursor == 0
+
+
+async def test_click_and_double_click(driven):
+    app, pilot = driven
+    await pilot.click(Table, offset=(5, 3))
+    await pilot.pause()
+    assert app.events == [("moved", 2)]
+    await pilot.click(Table, offset=(5, 3), times=2)
+    await pilot.pause()
+    assert app.events[-1] == ("chosen", 2)
+
+
+async def test_new_rows_repaint_only_changed_cells(driven):
+    app, _ = driven
+    regions = []
+    original = app.table.refresh
+    app.table.refresh = lambda *changed, **options: (
+        regions.extend(changed),
+        original(*changed, **options),
+    )[1]
+    changed = [*ROWS]
+    changed[2] = (*ROWS[2][:2], "$9.00", ROWS[2][3])
+    before = text(app.table, 3)
+    app.table.show(changed)
+    column = before.index("$2.00") + 1
+    assert regions == [(column, 3, 1, 1)]
+
+
+async def test_fewer_rows_hold_the_cursor_inside(driven):
+    app, pilot = driven
+    await pilot.press("end")
+    app.table.show(ROWS[:3])
+    assert app.table.cursor == 2
+    app.table.show((), message="nothing satisfies the goal")
+    assert "nothing satisfies the goal" in text(app.table, 1)
+    await pilot.press("enter", "down")
+    assert app.events[-1] == ("moved", 29)
+
+
+async def test_hostile_text_and_no_colour(monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = TableApp(Table(COLUMNS, (("[red]\x1b[2J", "名前"),), glyphs=UNICODE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        assert "[red]␛[2J" in text(app.table, 1)
+        for y in range(8):
+            assert all(segment.style is not None for segment in app.table.render_line(y))
+        app.table.use_glyphs(ASCII)
+        assert all(text(app.table, y).isascii() for y in range(8))

@@ -1,0 +1,84 @@
+"""Untrusted text, cell widths and the choice of characters."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE, choose_glyphs
+from tui.widgets.text import cells, fit, plain
+
+
+@pytest.mark.parametrize(
+    ("text", "unicode", "ascii_only"),
+    [
+        ("[red]x[/]", "[red]x[/]", "[red]x[/]"),
+        ("a\x1b[31mb", "a␛[31mb", "a^[[31mb"),
+        ("tab\tnew\nline", "tab␉new␊line", "tab^Inew^Jline"),
+        ("\x7f\x9b", "␡\\x9b", "^?\\x9b"),
+        ("over\u202eride", "over\\u202eride", "over\\u202eride"),
+        ("14 × café – 41 min", "14 × café – 41 min", "14 x cafe - 41 min"),
+        ("\ud800", "\\ud800", "\\ud800"),
+        ("名", "名", "?"),
+    ],
+)
+def test_plain(text, unicode, ascii_only):
+    assert plain(text) == unicode
+    assert plain(text, ascii_only=True) == ascii_only
+
+
+@given(st.text())
+def test_plain_text_is_printable_and_stays_so(text):
+    shown = plain(text)
+    assert all(ord(character) >= 0x20 and character != "\x7f" for character in shown)
+    assert plain(shown) == shown
+    assert plain(text, ascii_only=True).isascii()
+
+
+@given(st.text(), st.integers(0, 30), st.sampled_from(["left", "right", "center"]))
+def test_fit_gives_exactly_the_width(text, width, align):
+    assert cell_len(fit(plain(text), width, align=align)) == width
+
+
+@given(st.text())
+def test_cells_are_as_many_as_the_text_is_wide(text):
+    text = plain("x" + text)
+    assert len(cells(text)) == cell_len(text)
+    assert "".join(cells(text)) == text
+
+
+def test_fit_marks_a_cut():
+    assert fit("r5.2xlarge", 6) == "r5.2x…"
+    assert fit("名前名前", 6) == "名前… "
+
+
+@pytest.mark.parametrize(
+    ("environ", "expected"),
+    [
+        ({"LANG": "en_US.UTF-8"}, UNICODE),
+        ({"LANG": "C.UTF-8"}, UNICODE),
+        ({"LC_CTYPE": "UTF-8"}, UNICODE),
+        ({"LANG": "C"}, ASCII),
+        ({}, ASCII),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, ASCII),  # set by Python itself, not by the user
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "C"}, ASCII),
+        ({"LANG": "C", "LC_ALL": "de_DE.utf8"}, UNICODE),
+        ({"LANG": "de_DE.ISO-8859-1"}, ASCII),
+        ({"LANG": "C.UTF-8", "TERM": "linux"}, BLOCKS),
+    ],
+)
+def test_glyphs_follow_the_locale(environ, expected):
+    assert choose_glyphs("auto", environ) is expected
+
+
+def test_an_explicit_choice_wins():
+    assert choose_glyphs("ascii", {"LANG": "C.UTF-8"}) is ASCII
+    assert choose_glyphs("unicode", {"LANG": "C"}) is UNICODE
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, BLOCKS, ASCII])
+def test_glyphs_are_one_cell_wide(glyphs):
+    shown = {key: value for key, value in vars(glyphs).items() if key not in ("name", "dots")}
+    texts = [value for value in shown.values() if isinstance(value, str)]
+    assert all(cell_len(text) == 1 for text in texts)
+    assert glyphs.ascii_only == all(text.isascii() for text in texts)

@@ -1,0 +1,4 @@
+"""Widgets of the terminal interface: chart, slider and table.
+
+They know nothing of Spark nor of the engine: numbers and text come in, cells and messages go out.
+"""

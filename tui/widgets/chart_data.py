@@ -1,0 +1,100 @@
+"""What a chart shows, as one frozen value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tui.widgets.numbers import Kind
+
+SERIES_SLOTS = 6
+LIMIT_SLOTS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """One axis: what its numbers are and how they are spread.
+
+    `low` and `high` fix an end; None lets the data decide. An axis that stays put while a slider
+    moves also costs the fewest bytes.
+    """
+
+    kind: Kind = "number"
+    log: bool = False
+    low: float | None = None
+    high: float | None = None
+    title: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """One curve: `ys` over ascending `xs`; NaN interrupts it.
+
+    Attributes:
+        label: shown at its right end (untrusted text).
+        lows: lower edge of its band, or None; NaN where unknown.
+        highs: upper edge of its band, or None.
+        slot: which colour, 1 to SERIES_SLOTS; 1 is drawn last, on top, and strongest.
+        dashed: drawn with gaps, to set it apart without colour.
+    """
+
+    xs: Sequence[float]
+    ys: Sequence[float]
+    label: str = ""
+    lows: Sequence[float] | None = None
+    highs: Sequence[float] | None = None
+    slot: int = 1
+    dashed: bool = False
+
+    def __post_init__(self) -> None:
+        parts = (self.xs, self.ys, self.lows, self.highs)
+        lengths = {len(part) for part in parts if part is not None}
+        if len(lengths) != 1:
+            raise ValueError(f"the parts of a series differ in length: {sorted(lengths)}")
+        if not 1 <= self.slot <= SERIES_SLOTS:
+            raise ValueError(f"a slot is 1 to {SERIES_SLOTS}, not {self.slot}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Threshold:
+    """A labelled line at a value of y (a deadline) or, with `vertical`, of x (a minimum size).
+
+    `slot` is its colour, 1 to LIMIT_SLOTS.
+    """
+
+    value: float
+    label: str = ""
+    vertical: bool = False
+    slot: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """A marked point with a label: the recommendation."""
+
+    x: float
+    y: float
+    label: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartData:
+    """Everything a chart shows.
+
+    Attributes:
+        feasible: intervals of x, (low, high), that satisfy the goal; ruled under the curves.
+        feasible_label: written on that ruler.
+        message: shown instead of the chart ("loading", "no finished task").
+    """
+
+    series: tuple[Series, ...] = ()
+    x: Axis = Axis()
+    y: Axis = Axis()
+    thresholds: tuple[Threshold, ...] = ()
+    feasible: tuple[tuple[float, float], ...] = ()
+    feasible_label: str = ""
+    points: tuple[Point, ...] = ()
+    message: str | None = None
+
+
+EMPTY = ChartData(message="no data")

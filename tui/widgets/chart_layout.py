@@ -1,0 +1,196 @@
+"""Where the parts of a chart go: scales, ticks with room, gutters, labels that do not collide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rich.cells import cell_len
+
+from tui.widgets.chart_data import Axis, ChartData
+from tui.widgets.numbers import tick_texts
+from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds, tick_candidates
+
+MIN_WIDTH = 20
+MIN_HEIGHT = 5
+_AXIS_ROWS = 2
+_REACH = 2.5
+_BAND_REACH = 1.5
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A labelled place on an axis: a column of the plot, or a row."""
+
+    cell: int
+    label: str
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`."""
+
+    x: Scale
+    y: Scale
+    left: int
+    width: int
+    height: int
+    x_ticks: tuple[Tick, ...]
+    y_ticks: tuple[Tick, ...]
+
+    def column(self, value: float) -> int:
+        """Column of the plot for a value of x, held inside the plot."""
+        place = self.x.position(value)
+        return round(min(1.0, max(0.0, place)) * (self.width - 1)) if place == place else 0
+
+    def row(self, value: float) -> int:
+        """Row for a value of y, counted from the top and held inside the plot."""
+        return row_of(self.y.position(value), self.height)
+
+
+def row_of(position: float, height: int) -> int:
+    """The row of `height` rows (from the top) at a position, held inside."""
+    if position != position:
+        return height - 1
+    return round((1.0 - min(1.0, max(0.0, position))) * (height - 1))
+
+
+def lay_out(data: ChartData, width: int, height: int) -> Layout | None:
+    """The layout of `data` in `width` x `height` cells; None where nothing can be drawn."""
+    if width < MIN_WIDTH or height < MIN_HEIGHT:
+        return None
+    x_scale, y_scale = _x_scale(data), _y_scale(data)
+    if x_scale is None or y_scale is None:
+        return None
+    plot_height = height - _AXIS_ROWS
+    y_ticks = _y_ticks(y_scale, data.y, plot_height)
+    left = max((cell_len(tick.label) for tick in y_ticks), default=0) + 1
+    plot_width = width - left - end_label_width(data, width)
+    if plot_width < MIN_WIDTH // 2:
+        return None
+    title = cell_len(data.x.title)
+    x_ticks = _x_ticks(x_scale, data.x, plot_width, width - left - (title + 2 if title else 0))
+    return Layout(x_scale, y_scale, left, plot_width, plot_height, x_ticks, y_ticks)
+
+
+def end_label_width(data: ChartData, width: int) -> int:
+    """Cells at the right for the names of the series: at most a quarter of `width`."""
+    longest = max((cell_len(series.label) for series in data.series), default=0)
+    return min(longest + 1, width // 4) if longest else 0
+
+
+def _extent(parts: Iterable[Sequence[float]], log: bool) -> tuple[float, float] | None:
+    """The least and the largest value that an axis can show; None where there is none."""
+    lows, highs = [], []
+    for values in {id(values): values for values in parts}.values():
+        # One addition of everything tells whether all are finite, much faster than asking each.
+        if not (math.isfinite(sum(values)) and (not log or min(values, default=0.0) > 0)):
+            values = [v for v in values if math.isfinite(v) and (v > 0 or not log)]
+        if values:
+            lows.append(min(values))
+            highs.append(max(values))
+    return (min(lows), max(highs)) if lows else None
+
+
+def _x_scale(data: ChartData) -> Scale | None:
+    """The scale of x: from the first to the last value, so that curves fill the plot."""
+    axis = data.x
+    extent = _extent((series.xs for series in data.series), axis.log)
+    if extent is None:
+        return None
+    low = extent[0] if axis.low is None else axis.low
+    high = extent[1] if axis.high is None else axis.high
+    if not low < high:
+        low, high = (low / 2, low * 2) if axis.log else (low - 0.5, low + 0.5)
+    return LogScale(low, high) if axis.log else LinearScale(low, high)
+
+
+def _y_scale(data: ChartData) -> Scale | None:
+    """The scale of y: all curves, their bands and thresholds as far as they are near."""
+    axis = data.y
+    extent = _extent((series.ys for series in data.series), axis.log)
+    if extent is None:
+        return None
+    low, high = extent
+    bands = [band for series in data.series for band in (series.lows, series.highs) if band]
+    edges = _extent(bands, axis.log) or extent
+    least, most = _reach(low, high, _BAND_REACH, axis)
+    low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))
+    least, most = _reach(low, high, _REACH, axis)
+    limits = [line.value for line in data.thresholds if not line.vertical]
+    near = [value for value in limits if least <= value <= most]
+    low, high = min([low, *near]), max([high, *near])
+    if not axis.log and low >= 0:
+        low = 0.0
+    low, high = nice_bounds(low, high, axis.kind, log=axis.log)
+    low = low if axis.low is None else axis.low
+    high = high if axis.high is None else axis.high
+    return LogScale(low, high) if axis.log else LinearScale(low, high)
+
+
+def _reach(low: float, high: float, factor: float, axis: Axis) -> tuple[float, float]:
+    """How far an axis may stretch for bands and thresholds before the curves get squeezed flat."""
+    if axis.log:
+        return low / factor, high * factor
+    span = (high - low) or abs(high)
+    return low - span * (factor - 1), high + span * (factor - 1)
+
+
+def _y_ticks(scale: Scale, axis: Axis, height: int) -> tuple[Tick, ...]:
+    """The densest ticks that leave a free row between labels."""
+    most = min(8, max(2, height // 2))
+    for values in tick_candidates(scale, axis.kind):
+        if len(values) > most:
+            continue
+        rows = [row_of(scale.position(value), height) for value in values]
+        apart = all(upper - lower >= 2 for upper, lower in pairwise(rows))
+        if apart or height < 4:
+            labels = tick_texts(values, axis.kind)
+            return tuple(Tick(row, label) for row, label in zip(rows, labels, strict=True))
+    return ()
+
+
+def _x_ticks(scale: Scale, axis: Axis, width: int, room: int) -> tuple[Tick, ...]:
+    """The densest ticks whose labels stay two cells apart and within `room` cells."""
+    most = max(2, width // 7)
+    for values in tick_candidates(scale, axis.kind):
+        if len(values) > most:
+            continue
+        labels = tick_texts(values, axis.kind)
+        columns = [round(scale.position(value) * (width - 1)) for value in values]
+        starts = [label_start(column, label) for column, label in zip(columns, labels, strict=True)]
+        ends = [start + cell_len(label) for start, label in zip(starts, labels, strict=True)]
+        apart = all(start - end >= 2 for start, end in zip(starts[1:], ends, strict=False))
+        if apart:
+            return tuple(
+                Tick(column, label)
+                for column, label, end in zip(columns, labels, ends, strict=True)
+                if end <= room
+            )
+    return ()
+
+
+def label_start(column: int, label: str) -> int:
+    """First cell of a tick label centred under `column` (it may reach left of the plot)."""
+    return column - (cell_len(label) - 1) // 2
+
+
+def spread(wanted: Sequence[int], height: int) -> list[int | None]:
+    """Rows near the `wanted` ones, no two alike and in the same order; None for lack of rows.
+
+    Earlier entries matter more: when there are more labels than rows, the last ones go.
+    """
+    kept = sorted(range(min(len(wanted), height)), key=lambda index: (wanted[index], index))
+    rows: list[int] = []
+    for index in kept:
+        rows.append(max(wanted[index], rows[-1] + 1 if rows else 0))
+    limit = height - 1
+    for place in reversed(range(len(rows))):
+        rows[place] = min(rows[place], limit)
+        limit = rows[place] - 1
+    result: list[int | None] = [None] * len(wanted)
+    for index, row in zip(kept, rows, strict=True):
+        result[index] = row
+    return result

@@ -1,0 +1,254 @@
+"""Paints a chart into a frame: axes, curves, thresholds, the feasible part, points and labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+
+from rich.cells import cell_len
+
+from tui.widgets.canvas import Canvas
+from tui.widgets.chart_data import ChartData, Point, Series, Threshold
+from tui.widgets.chart_layout import Layout, end_label_width, label_start, lay_out, row_of, spread
+from tui.widgets.frame import Frame
+from tui.widgets.glyphs import Glyphs
+from tui.widgets.text import fit, plain
+
+_DASH = (4, 3)
+
+
+@dataclass
+class _Plot:
+    """What the painters share: the frame, the dots and the spans that labels have taken."""
+
+    frame: Frame
+    canvas: Canvas
+    layout: Layout
+    glyphs: Glyphs
+    taken: list[tuple[int, int, int]] = field(default_factory=list)
+    _sums: dict[int, list[float]] = field(default_factory=dict)
+
+    def label(self, x: int, y: int, text: str, style: str) -> None:
+        """Write `text` at cell (`x`, `y`) of the plot and keep other labels off it."""
+        self.frame.put(self.layout.left + x, y, text, style)
+        self.taken.append((y, x, x + cell_len(text)))
+
+    def place(self, text: str, places: Iterable[tuple[int, int]], style: str) -> None:
+        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside."""
+        length = cell_len(text)
+        best, least = None, math.inf
+        for place in places:
+            hidden = self._hidden(place[0], place[1], length)
+            if hidden < least:
+                best, least = place, hidden
+            if not hidden:
+                break
+        if best is not None:
+            self.label(best[0], best[1], text, style)
+
+    def _hidden(self, x: int, y: int, length: int) -> float:
+        """How much the `length` cells from (`x`, `y`) on would hide; infinite outside the plot."""
+        if not (0 <= y < self.layout.height and x >= 0 and x + length <= self.layout.width):
+            return math.inf
+        if y not in self._sums:
+            self._sums[y] = list(accumulate(self.canvas.weights(y), initial=0.0))
+        dots = self._sums[y][x + length] - self._sums[y][x]
+        others = (
+            min(x + length, end) - max(x, start) for row, start, end in self.taken if row == y
+        )
+        return dots + 3 * sum(max(0, common) for common in others)
+
+
+def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
+    """Paint `data` and return the layout used; None when only a message could be shown."""
+    data = _printable(data, glyphs)
+    layout = None if data.message is not None else lay_out(data, frame.width, frame.height)
+    if layout is None:
+        _paint_message(frame, data, glyphs)
+        return None
+    plot = _Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
+    for x, y, character, style in plot.canvas.cells():
+        frame.chars[y][layout.left + x] = character
+        frame.styles[y][layout.left + x] = style
+    _paint_axes(plot, data)
+    _paint_feasible(plot, data)
+    for point in data.points:
+        _paint_marker(plot, point)
+    for threshold in data.thresholds:
+        _paint_threshold_label(plot, threshold)
+    for point in data.points:
+        _paint_point_label(plot, point)
+    _paint_end_labels(plot, data)
+    return layout
+
+
+def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
+    """`data` with every text made safe to print."""
+
+    def safe(text: str) -> str:
+        return plain(text, ascii_only=glyphs.ascii_only)
+
+    return replace(
+        data,
+        series=tuple(replace(series, label=safe(series.label)) for series in data.series),
+        thresholds=tuple(replace(line, label=safe(line.label)) for line in data.thresholds),
+        points=tuple(replace(point, label=safe(point.label)) for point in data.points),
+        x=replace(data.x, title=safe(data.x.title)),
+        feasible_label=safe(data.feasible_label),
+        message=None if data.message is None else safe(data.message),
+    )
+
+
+def _paint_message(frame: Frame, data: ChartData, glyphs: Glyphs) -> None:
+    """The message, wrapped and centred."""
+    reason = "no data" if not data.series else "too small to draw"
+    words = (data.message if data.message is not None else reason).split()
+    lines: list[str] = []
+    for word in words:
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= frame.width - 2:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    top = max(0, (frame.height - len(lines)) // 2)
+    for y, line in enumerate(lines[: frame.height]):
+        text = fit(line, frame.width, align="center", ellipsis=glyphs.ellipsis)
+        frame.put(0, top + y, text, "message")
+
+
+def _rasterised(data: ChartData, layout: Layout, glyphs: Glyphs) -> Canvas:
+    """All dots: bands, then thresholds, then curves with slot 1 last, so that it owns its cells."""
+    canvas = Canvas(layout.width, layout.height, glyphs.dots)
+    ordered = sorted(data.series, key=lambda series: -series.slot)
+    for threshold in data.thresholds:
+        style = f"limit-{threshold.slot}"
+        if threshold.vertical:
+            canvas.vertical(layout.x.position(threshold.value), style)
+        else:
+            canvas.horizontal(layout.y.position(threshold.value), style)
+    # Curves usually share their xs: map them once.
+    mapped: dict[int, list[float]] = {}
+    for series in ordered:
+        if id(series.xs) not in mapped:
+            mapped[id(series.xs)] = layout.x.positions(series.xs)
+        _rasterise_series(canvas, series, mapped[id(series.xs)], layout)
+    return canvas
+
+
+def _rasterise_series(canvas: Canvas, series: Series, xs: list[float], layout: Layout) -> None:
+    """The band and the curve of one series; `xs` are positions."""
+    if series.lows is not None and series.highs is not None:
+        lows, highs = layout.y.positions(series.lows), layout.y.positions(series.highs)
+        canvas.band(xs, lows, highs, "band")
+    dash = _DASH if series.dashed else None
+    canvas.curve(xs, layout.y.positions(series.ys), f"series-{series.slot}", dash)
+
+
+def _paint_axes(plot: _Plot, data: ChartData) -> None:
+    """Both axes with ticks and labels, and the title of x at the right."""
+    frame, layout, glyphs = plot.frame, plot.layout, plot.glyphs
+    line = layout.left - 1
+    for y in range(layout.height):
+        frame.put(line, y, glyphs.axis_y, "axis")
+    for tick in layout.y_ticks:
+        frame.put(line, tick.cell, glyphs.tick_y, "axis")
+        frame.put(0, tick.cell, fit(tick.label, line, align="right"), "tick")
+    bottom = layout.height
+    frame.put(line, bottom, glyphs.corner + glyphs.axis_x * layout.width, "axis")
+    for tick in layout.x_ticks:
+        frame.put(layout.left + tick.cell, bottom, glyphs.tick_x, "axis")
+        start = max(0, layout.left + label_start(tick.cell, tick.label))
+        frame.put(start, bottom + 1, tick.label, "tick")
+    title = data.x.title
+    frame.put(frame.width - cell_len(title), bottom + 1, title, "title")
+
+
+def _paint_feasible(plot: _Plot, data: ChartData) -> None:
+    """A heavy ruler on the x axis over the feasible values, with its label on the longest part."""
+    frame, layout, glyphs = plot.frame, plot.layout, plot.glyphs
+    ticks = {tick.cell for tick in layout.x_ticks}
+    longest = range(0)
+    for low, high in data.feasible:
+        if high < layout.x.low or low > layout.x.high:
+            continue
+        columns = range(layout.column(low), layout.column(high) + 1)
+        longest = max(longest, columns, key=len)
+        for column in columns:
+            glyph = glyphs.ruler_tick if column in ticks else glyphs.ruler
+            frame.put(layout.left + column, layout.height, glyph, "feasible")
+    text = f" {data.feasible_label} "
+    if data.feasible_label and len(longest) >= cell_len(text) + 4:
+        start = longest.start + (len(longest) - cell_len(text)) // 2
+        frame.put(layout.left + start, layout.height, text, "feasible")
+
+
+def _paint_threshold_label(plot: _Plot, threshold: Threshold) -> None:
+    """The label of a threshold on its own line, where it hides no curve if such a place exists."""
+    layout, glyphs, style = plot.layout, plot.glyphs, f"limit-{threshold.slot}-label"
+    if not threshold.label:
+        return
+    if threshold.vertical:
+        _paint_vertical_label(plot, threshold, style)
+        return
+    place = layout.y.position(threshold.value)
+    arrow = glyphs.above if place > 1 else glyphs.below if not place >= 0 else ""
+    text = f" {arrow} {threshold.label} " if arrow else f" {threshold.label} "
+    row = row_of(place, layout.height)
+    rows = [row] if arrow else [row, row - 1, row + 1]
+    # From the right: that is where a reader looks for it, next to the names of the curves.
+    columns = range(layout.width - cell_len(text) - 1, 0, -3)
+    plot.place(text, ((x, y) for y in rows for x in columns), style)
+
+
+def _paint_vertical_label(plot: _Plot, threshold: Threshold, style: str) -> None:
+    """The label of a vertical line beside it, in the first row where it hides nothing."""
+    layout = plot.layout
+    if not 0 <= layout.x.position(threshold.value) <= 1:
+        return
+    column, length = layout.column(threshold.value), cell_len(threshold.label)
+    sides = (column + 2, column - length - 1)
+    places = ((x, y) for y in range(layout.height) for x in sides)
+    plot.place(threshold.label, places, style)
+
+
+def _visible(plot: _Plot, point: Point) -> bool:
+    x, y = plot.layout.x.position(point.x), plot.layout.y.position(point.y)
+    return 0 <= x <= 1 and 0 <= y <= 1
+
+
+def _paint_marker(plot: _Plot, point: Point) -> None:
+    """The marker of a point, exactly on the cell of its dots."""
+    if _visible(plot, point):
+        x, y = plot.canvas.cell_of(plot.layout.x.position(point.x), plot.layout.y.position(point.y))
+        plot.label(x, y, plot.glyphs.marker, "marker")
+
+
+def _paint_point_label(plot: _Plot, point: Point) -> None:
+    """The label of a point beside, above or below its marker: the place that hides the least."""
+    if not (point.label and _visible(plot, point)):
+        return
+    x, y = plot.canvas.cell_of(plot.layout.x.position(point.x), plot.layout.y.position(point.y))
+    text = f" {point.label} "
+    length = cell_len(text)
+    starts = (x + 1, x - length, x - length // 2)
+    shifts = (-1, 1, -2, 2, -3, 3, 0)
+    places = ((start, y + shift) for shift in shifts for start in starts)
+    plot.place(text, places, "marker-label")
+
+
+def _paint_end_labels(plot: _Plot, data: ChartData) -> None:
+    """The names of the series at the right, each in the row nearest to where its curve ends."""
+    layout, frame = plot.layout, plot.frame
+    labelled = sorted((s for s in data.series if s.label), key=lambda series: series.slot)
+    wanted = [layout.row(_last_value(series)) for series in labelled]
+    width = end_label_width(data, frame.width) - 1
+    for series, row in zip(labelled, spread(wanted, layout.height), strict=True):
+        if row is not None:
+            text = fit(series.label, width, ellipsis=plot.glyphs.ellipsis)
+            frame.put(layout.left + layout.width + 1, row, text, f"series-{series.slot}-label")
+
+
+def _last_value(series: Series) -> float:
+    """The last finite value of a series; NaN when it has none."""
+    return next((y for y in reversed(series.ys) if math.isfinite(y)), math.nan)

@@ -1,0 +1,188 @@
+"""A grid of styled cells, the difference between two of them, and the widget that draws by them.
+
+Textual sends a refreshed region whole. Widgets here draw into a `Frame`, compare it with the frame
+on the screen and refresh no more than what changed: over SSH that is the difference between a
+slider that follows and one that lags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+from tui.widgets.text import cells
+
+
+class Frame:
+    """`height` rows of `width` cells; each cell holds a character and the name of a style."""
+
+    __slots__ = ("chars", "height", "styles", "width")
+
+    def __init__(self, width: int, height: int, style: str) -> None:
+        self.width = width
+        self.height = height
+        self.chars = [[" "] * width for _ in range(height)]
+        self.styles = [[style] * width for _ in range(height)]
+
+    def put(self, x: int, y: int, text: str, style: str) -> None:
+        """Write printable `text` from cell (`x`, `y`) on; what lies outside is cut off."""
+        if not 0 <= y < self.height:
+            return
+        row, styles = self.chars[y], self.styles[y]
+        held = cells(text)
+        for offset, character in enumerate(held):
+            column = x + offset
+            wide = offset + 1 < len(held) and held[offset + 1] == ""
+            if 0 <= column < self.width and (character or column > 0):
+                cut = wide and column + 1 >= self.width
+                row[column] = " " if cut else character
+                styles[column] = style
+        if x < 0 and 0 < -x < len(held) and held[-x] == "":
+            row[0] = " "
+
+    def text(self, y: int) -> str:
+        """The characters of row `y`."""
+        return "".join(self.chars[y])
+
+    def strip(self, y: int, style_of: Callable[[str], Style]) -> Strip:
+        """Row `y` as a strip of few segments: each of them sends its style over the wire."""
+        row = self.chars[y]
+        runs: list[tuple[str, Style]] = []
+        start = 0
+        for name, run in groupby(self.styles[y]):
+            end = start + len(list(run))
+            text, style = "".join(row[start:end]), style_of(name)
+            start = end
+            before = runs[-1] if runs else None
+            if before and (
+                style == before[1] or (not text.strip() and _blank_alike(style, before[1]))
+            ):
+                runs[-1] = (before[0] + text, before[1])
+            elif before and not before[0].strip() and _blank_alike(before[1], style):
+                runs[-1] = (before[0] + text, style)
+            else:
+                runs.append((text, style))
+        return Strip([Segment(text, style) for text, style in runs], self.width)
+
+    def changes(self, before: Frame) -> list[Region]:
+        """Rectangles that hold every cell that differs from `before` (of the same size).
+
+        One span per row, from its first to its last changed cell: Textual sends a span from the
+        left edge of the widget, so that two spans in a row would send what is left of them twice.
+        Rows with the same span form one rectangle.
+        """
+        regions: list[Region] = []
+        for y in range(self.height):
+            span = self._changed_span(y, before)
+            if span is None:
+                continue
+            start, end = span
+            last = regions[-1] if regions else None
+            if last and last.bottom == y and last.x == start and last.width == end - start:
+                regions[-1] = Region(last.x, last.y, last.width, last.height + 1)
+            else:
+                regions.append(Region(start, y, end - start, 1))
+        return regions
+
+    def _changed_span(self, y: int, before: Frame) -> tuple[int, int] | None:
+        """First changed column of row `y` and the one after the last; None when nothing changed."""
+        chars, styles = self.chars[y], self.styles[y]
+        old_chars, old_styles = before.chars[y], before.styles[y]
+        if chars == old_chars and styles == old_styles:
+            return None
+        start, end = 0, self.width
+        while chars[start] == old_chars[start] and styles[start] == old_styles[start]:
+            start += 1
+        while chars[end - 1] == old_chars[end - 1] and styles[end - 1] == old_styles[end - 1]:
+            end -= 1
+        # Half of a wide character cannot be sent.
+        while start > 0 and "" in (chars[start], old_chars[start]):
+            start -= 1
+        while end < self.width and "" in (chars[end], old_chars[end]):
+            end += 1
+        return start, end
+
+
+def _blank_alike(style: Style, other: Style) -> bool:
+    """Whether blank cells look the same in both styles: nothing but the background shows."""
+    return (
+        style.bgcolor == other.bgcolor
+        and not (style.reverse or other.reverse)
+        and not (style.underline or other.underline)
+        and not (style.strike or other.strike)
+    )
+
+
+class FrameWidget(Widget):
+    """A widget that draws into a `Frame` and refreshes only the cells that changed.
+
+    Subclasses implement `draw` and call `redraw` when their state changed. A style name `axis`
+    stands for the component class `<PREFIX>--axis`.
+    """
+
+    PREFIX = "frame"
+    BASE_STYLE = "base"
+    ALLOW_SELECT = False
+
+    def __init__(
+        self, *, id: str | None = None, classes: str | None = None, disabled: bool = False
+    ) -> None:
+        super().__init__(id=id, classes=classes, disabled=disabled)
+        self._frame: Frame | None = None
+        self._styles_by_name: dict[str, Style] = {}
+
+    def draw(self, frame: Frame) -> None:
+        """Fill `frame`, which has the size of the content."""
+        raise NotImplementedError
+
+    def redraw(self) -> list[Region]:
+        """Draw again and refresh what changed; the refreshed regions are returned."""
+        before = self._frame
+        if before is None or (before.width, before.height) != tuple(self.size):
+            self._frame = None
+            self.refresh()
+            return [Region(0, 0, *self.size)]
+        frame = self._frame = self._drawn()
+        regions = frame.changes(before)
+        if regions:
+            self.refresh(*regions)
+        return regions
+
+    def render_line(self, y: int) -> Strip:
+        """Row `y` of the content; the frame is drawn anew where the size changed."""
+        frame = self._frame
+        if frame is None or (frame.width, frame.height) != tuple(self.size):
+            frame = self._frame = self._drawn()
+        if y >= frame.height:
+            return Strip.blank(self.size.width, self._style_of(self.BASE_STYLE))
+        return frame.strip(y, self._style_of)
+
+    def notify_style_update(self) -> None:
+        """Forget resolved styles: the theme or the style sheet changed."""
+        super().notify_style_update()
+        self._styles_by_name.clear()
+
+    def _drawn(self) -> Frame:
+        frame = Frame(*self.size, self.BASE_STYLE)
+        if frame.width and frame.height:
+            self.draw(frame)
+        return frame
+
+    def _style_of(self, name: str) -> Style:
+        """The Rich style of a style name (never None: the NO_COLOR filter fails on None)."""
+        style = self._styles_by_name.get(name)
+        if style is None:
+            style = self.get_component_rich_style(f"{self.PREFIX}--{name}")
+            self._styles_by_name[name] = style
+        return style
+
+
+def component_classes(prefix: str, names: Iterable[str]) -> set[str]:
+    """The component classes `<prefix>--<name>` of a `FrameWidget`."""
+    return {f"{prefix}--{name}" for name in names}

@@ -1,0 +1,145 @@
+"""The characters that widgets draw with, chosen once from the terminal's character set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Dots = Literal["braille", "half", "ascii"]
+Choice = Literal["auto", "unicode", "blocks", "ascii"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Glyphs:
+    """One coherent set of characters; every one is a single cell wide."""
+
+    name: str
+    dots: Dots
+    ascii_only: bool
+    axis_x: str
+    axis_y: str
+    corner: str
+    tick_x: str
+    tick_y: str
+    ruler: str
+    ruler_tick: str
+    marker: str
+    vertical: str
+    above: str
+    below: str
+    track: str
+    filled: str
+    knob: str
+    focus: str
+    caret: str
+    ellipsis: str
+    rule: str
+
+
+UNICODE = Glyphs(
+    name="unicode",
+    dots="braille",
+    ascii_only=False,
+    axis_x="─",
+    axis_y="│",
+    corner="└",
+    tick_x="┬",
+    tick_y="┤",
+    ruler="━",
+    ruler_tick="┯",
+    marker="◆",
+    vertical="┊",
+    above="↑",
+    below="↓",
+    track="─",
+    filled="━",
+    knob="●",
+    focus="▸",
+    caret="▏",
+    ellipsis="…",
+    rule="─",
+)
+
+# The kernel console and other bitmap fonts: code page 437 has these, but no braille.
+BLOCKS = Glyphs(
+    name="blocks",
+    dots="half",
+    ascii_only=False,
+    axis_x="─",
+    axis_y="│",
+    corner="└",
+    tick_x="┬",
+    tick_y="┤",
+    ruler="═",
+    ruler_tick="╤",
+    marker="♦",
+    vertical="│",
+    above="↑",
+    below="↓",
+    track="─",
+    filled="═",
+    knob="█",
+    focus="►",
+    caret="▌",
+    ellipsis="…",
+    rule="─",
+)
+
+ASCII = Glyphs(
+    name="ascii",
+    dots="ascii",
+    ascii_only=True,
+    axis_x="-",
+    axis_y="|",
+    corner="+",
+    tick_x="+",
+    tick_y="+",
+    ruler="=",
+    ruler_tick="#",
+    marker="@",
+    vertical=":",
+    above="^",
+    below="v",
+    track="-",
+    filled="=",
+    knob="O",
+    focus=">",
+    caret="_",
+    ellipsis="~",
+    rule="-",
+)
+
+_BY_NAME = {glyphs.name: glyphs for glyphs in (UNICODE, BLOCKS, ASCII)}
+
+
+def locale_is_utf8(environ: Mapping[str, str]) -> bool:
+    """Whether the locale that the user set says UTF-8.
+
+    Python itself turns the C locale into UTF-8 (PEP 538 sets LC_CTYPE to C.UTF-8, PEP 540 changes
+    the encoding), so neither `locale` nor `sys.stdout.encoding` can tell: the variables can, when
+    that LC_CTYPE is not believed.
+    """
+    language = environ.get("LANG", "")
+    ctype = environ.get("LC_CTYPE", "")
+    coerced = ctype == "C.UTF-8" and language in ("", "C", "POSIX")
+    chosen = environ.get("LC_ALL") or ("" if coerced else ctype) or language
+    return chosen.partition(".")[2].partition("@")[0].lower().replace("-", "") == "utf8" or (
+        chosen.upper() in ("UTF-8", "UTF8")
+    )
+
+
+def choose_glyphs(choice: Choice = "auto", environ: Mapping[str, str] | None = None) -> Glyphs:
+    """The set named by `choice`; `auto` looks at the locale and TERM in `environ`.
+
+    Args:
+        choice: an explicit set, or `auto`.
+        environ: environment variables; those of the process by default.
+    """
+    if choice != "auto":
+        return _BY_NAME[choice]
+    variables = os.environ if environ is None else environ
+    if not locale_is_utf8(variables):
+        return ASCII
+    return BLOCKS if variables.get("TERM") == "linux" else UNICODE

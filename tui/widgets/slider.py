@@ -1,0 +1,410 @@
+"""A one-line slider: label, track and value; by keys, mouse, wheel or typing a value with units."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.line_edit import LineEdit
+from tui.widgets.scales import Scale, Stops
+from tui.widgets.text import Align, fit, plain
+
+_MIN_TRACK = 4
+_STYLES = ["base", "label", "track", "filled", "knob", "value", "off", "edit", "caret", "error"]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """First cell and width of the parts of the line."""
+
+    label: int
+    track: int
+    track_width: int
+    value: int
+    value_width: int
+
+
+class Slider(FrameWidget, can_focus=True):
+    """Chooses a number on a scale, one line high.
+
+    The value may lie between stops when it was typed; the next step lands on a stop again. `None`
+    is "off" (a budget that is not set): Delete or Backspace switches off, moving switches on again.
+    """
+
+    PREFIX = "slider"
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
+        PREFIX,
+        ("base", "label", "track", "filled", "knob", "value", "off", "edit", "caret", "error"),
+    )
+    DEFAULT_CSS = """
+    Slider {
+        height: 1;
+        width: 1fr;
+        & > .slider--base { color: $foreground; }
+        & > .slider--label { color: $foreground; }
+        & > .slider--track { color: $text-disabled; }
+        & > .slider--filled { color: $text-primary; }
+        & > .slider--knob { color: $foreground; text-style: bold; }
+        & > .slider--value { color: $foreground; text-style: bold; }
+        & > .slider--off { color: $foreground-muted; }
+        & > .slider--edit { color: $foreground; text-style: underline; }
+        & > .slider--caret { color: $foreground; text-style: reverse; }
+        & > .slider--error { color: $text-error; text-style: bold; }
+        &:ansi > .slider--track { text-style: dim; }
+        &:focus {
+            & > .slider--label { color: $text-accent; text-style: bold; }
+            & > .slider--filled { color: $text-accent; text-style: bold; }
+            & > .slider--knob { color: $text-accent; text-style: bold; }
+            & > .slider--value { color: $text-accent; text-style: bold; }
+        }
+        &:disabled { text-opacity: 50%; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-1)", "Less", show=False),
+        Binding("right", "step(1)", "More", show=False),
+        Binding("shift+left,ctrl+left,pagedown", "stride(-1)", "Much less", show=False),
+        Binding("shift+right,ctrl+right,pageup", "stride(1)", "Much more", show=False),
+        Binding("home", "to_end(0)", "Least", show=False),
+        Binding("end", "to_end(1)", "Most", show=False),
+        Binding("enter", "edit", "Type a value", show=False),
+        Binding("delete,backspace", "switch_off", "Off", show=False),
+    ]
+
+    @dataclass
+    class Changed(Message):
+        """The user chose `value` (None: off); a later message stands for all queued ones."""
+
+        slider: Slider
+        value: float | None
+
+        @property
+        def control(self) -> Slider:
+            """The slider, for `on` selectors."""
+            return self.slider
+
+        @property
+        def slider_id(self) -> str | None:
+            """The id of the slider."""
+            return self.slider.id
+
+        def can_replace(self, message: Message) -> bool:
+            """Fifty queued steps cause one computation."""
+            return isinstance(message, Slider.Changed) and message.slider is self.slider
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        scale: Scale,
+        stops: Stops,
+        value: float | None,
+        parse: Callable[[str], float],
+        format: Callable[[float], str],
+        errors: tuple[type[Exception], ...] = (ValueError,),
+        allow_off: bool = False,
+        off_text: str = "off",
+        label_width: int = 12,
+        value_width: int = 8,
+        glyphs: Glyphs | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+        disabled: bool = False,
+    ) -> None:
+        """Create a slider.
+
+        Args:
+            label: shown before the track.
+            scale: maps values to places on the track.
+            stops: where steps land.
+            value: the first value, or None for off.
+            parse: a value from typed text; raises one of `errors` with a message for the user.
+            format: a value as text of at most `value_width` cells.
+            errors: what `parse` raises for wrong text.
+            allow_off: whether None may be chosen.
+            off_text: shown in place of the value when off.
+            label_width: cells for the label.
+            value_width: cells for the value, at the right end.
+        """
+        super().__init__(id=id, classes=classes, disabled=disabled)
+        self._label = label
+        self._scale = scale
+        self._stops = stops
+        self._value = value
+        self._last_value = value if value is not None else scale.value(0.5)
+        self._parse = parse
+        self._format = format
+        self._errors = errors
+        self._allow_off = allow_off
+        self._off_text = off_text
+        self._label_width = label_width
+        self._value_width = value_width
+        self._glyphs = glyphs or choose_glyphs()
+        self._edit: LineEdit | None = None
+        self._error = ""
+        self._dragging = False
+
+    @property
+    def value(self) -> float | None:
+        """The value, None when off."""
+        return self._value
+
+    @property
+    def editing(self) -> bool:
+        """Whether a value is being typed."""
+        return self._edit is not None
+
+    @property
+    def error(self) -> str:
+        """Why the last typed text was refused; empty when it was not."""
+        return self._error
+
+    def set_value(self, value: float | None) -> None:
+        """Show `value` without telling anybody (state was undone, or loaded)."""
+        self._remember(value)
+        self.redraw()
+
+    def set_range(self, scale: Scale, stops: Stops, value: float | None) -> None:
+        """Take another scale (other data were opened)."""
+        self._scale, self._stops = scale, stops
+        self._last_value = value if value is not None else scale.value(0.5)
+        self.set_value(value)
+
+    def use_glyphs(self, glyphs: Glyphs) -> None:
+        """Draw with another set of characters from now on."""
+        self._glyphs = glyphs
+        self.redraw()
+
+    def _remember(self, value: float | None) -> None:
+        self._value = value
+        if value is not None:
+            self._last_value = value
+
+    def _choose(self, value: float | None) -> None:
+        """Take `value` from the user: show it and tell it once."""
+        self._error = ""
+        changed = value != self._value
+        self._remember(value)
+        self.redraw()
+        if changed:
+            self.post_message(self.Changed(self, value))
+
+    # Moving
+
+    def _move(self, direction: int, *, coarse: bool) -> None:
+        """One step; from off it returns to the last value."""
+        if self._value is None:
+            self._choose(self._last_value)
+            return
+        step = self._stops.after if direction > 0 else self._stops.before
+        self._choose(step(self._value, coarse=coarse))
+
+    def action_step(self, direction: int) -> None:
+        """To the next stop."""
+        self._move(direction, coarse=False)
+
+    def action_stride(self, direction: int) -> None:
+        """To the next big stop."""
+        self._move(direction, coarse=True)
+
+    def action_to_end(self, end: int) -> None:
+        """To the first (0) or last (1) stop."""
+        self._choose(self._stops.fine[-1 if end else 0])
+
+    def action_switch_off(self) -> None:
+        """Off, where that is allowed."""
+        if self._allow_off:
+            self._choose(None)
+
+    # Typing
+
+    def action_edit(self) -> None:
+        """Type a value in place of the shown one."""
+        text = "" if self._value is None else self._format(self._value).strip()
+        self._edit = LineEdit.of(text)
+        self._error = ""
+        self.redraw()
+
+    def _finish_edit(self) -> None:
+        """Take the typed text; wrong text shows why and stays, with the old value kept."""
+        assert self._edit is not None
+        text = self._edit.text.strip()
+        if not text and self._allow_off:
+            self._end_edit(None)
+            return
+        try:
+            value = self._parse(text)
+        except self._errors as error:
+            self._refuse(str(error))
+            return
+        if self._scale.low <= value <= self._scale.high:
+            self._end_edit(value)
+        else:
+            low, high = self._format(self._scale.low), self._format(self._scale.high)
+            self._refuse(f"{low.strip()} to {high.strip()}")
+
+    def _end_edit(self, value: float | None) -> None:
+        self._edit = None
+        self._choose(value)
+
+    def _refuse(self, reason: str) -> None:
+        lines = reason.splitlines()
+        self._error = lines[0] if lines else "not understood"
+        self.redraw()
+
+    def _cancel_edit(self) -> None:
+        self._edit, self._error = None, ""
+        self.redraw()
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """While typing, printable keys are text."""
+        return self.editing and character is not None and character.isprintable()
+
+    def on_key(self, event: events.Key) -> None:
+        """While typing, keys edit; otherwise they are left to the bindings."""
+        if self._edit is None:
+            return
+        if event.key == "enter":
+            self._finish_edit()
+        elif event.key == "escape":
+            self._cancel_edit()
+        else:
+            typed = event.character if event.is_printable and event.character else None
+            edited = self._edit.insert(typed) if typed else self._edit.press(event.key)
+            if edited is None:
+                return
+            self._edit, self._error = edited, ""
+            self.redraw()
+        event.stop()
+        event.prevent_default()
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Pasted text is typed text."""
+        if self._edit is not None:
+            event.stop()
+            self._edit = self._edit.insert("".join(filter(str.isprintable, event.text)))
+            self._error = ""
+            self.redraw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the focus mark; leaving cancels what was typed."""
+        super().watch_has_focus(has_focus)
+        if not has_focus:
+            self._dragging = False
+            self._edit, self._error = None, ""
+        self.redraw()
+
+    # Mouse
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """On the track: move there and follow the mouse. On the value: type one."""
+        offset = event.get_content_offset(self)
+        if offset is None or event.button != 1:
+            return
+        event.stop()
+        parts = self._parts(self.size.width)
+        if offset.x >= parts.value:
+            self.action_edit()
+        elif parts.track <= offset.x < parts.track + parts.track_width:
+            self._edit = None
+            self._dragging = True
+            self.capture_mouse()
+            self._move_to(offset.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while the button is down."""
+        if self._dragging:
+            event.stop()
+            self._move_to(event.x - self.gutter.left)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Let go."""
+        if self._dragging:
+            event.stop()
+            self._dragging = False
+            self.release_mouse()
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel steps."""
+        self._scroll(event, 1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel steps."""
+        self._scroll(event, -1)
+
+    def _scroll(self, event: events.MouseEvent, direction: int) -> None:
+        event.stop()
+        if self._edit is None:
+            self._move(direction, coarse=False)
+
+    def _move_to(self, x: int) -> None:
+        """To the stop nearest to cell `x` of the line."""
+        parts = self._parts(self.size.width)
+        place = (x - parts.track) / max(1, parts.track_width - 1)
+        value = self._scale.value(min(1.0, max(0.0, place)))
+        self._choose(self._stops.nearest(value, self._scale))
+
+    # Drawing
+
+    def _parts(self, width: int) -> _Parts:
+        """Split `width` cells; the track gives way last but for its least width."""
+        value_width = min(self._value_width, max(1, width - _MIN_TRACK - 2))
+        label_width = min(self._label_width, max(0, width - value_width - _MIN_TRACK - 4))
+        track = 2 + label_width + (1 if label_width else 0)
+        value = width - value_width
+        return _Parts(2, track, max(0, value - 1 - track), value, value_width)
+
+    def draw(self, frame: Frame) -> None:
+        """Focus mark, label, track and value; while typing the editor and any error."""
+        parts = self._parts(frame.width)
+        frame.put(0, 0, self._glyphs.focus if self.has_focus else " ", "label")
+        if self._error:
+            # The label gives way: whoever types knows which slider this is.
+            room = parts.value - 1 - parts.label
+            frame.put(parts.label, 0, self._fitted(self._error, room), "error")
+        else:
+            label = self._fitted(self._label, parts.track - 1 - parts.label)
+            frame.put(parts.label, 0, label, "label")
+            self._draw_track(frame, parts)
+        if self._edit is not None:
+            self._draw_editor(frame, parts, self._edit)
+        else:
+            self._draw_value(frame, parts)
+
+    def _fitted(self, text: str, width: int, align: Align = "left") -> str:
+        """Untrusted text in exactly `width` cells."""
+        safe = plain(text, ascii_only=self._glyphs.ascii_only)
+        return fit(safe, width, align=align, ellipsis=self._glyphs.ellipsis)
+
+    def _draw_track(self, frame: Frame, parts: _Parts) -> None:
+        glyphs, width = self._glyphs, parts.track_width
+        frame.put(parts.track, 0, glyphs.track * width, "track")
+        if self._value is None or width < 1:
+            return
+        place = min(1.0, max(0.0, self._scale.position(self._value)))
+        knob = round(place * (width - 1))
+        frame.put(parts.track, 0, glyphs.filled * knob, "filled")
+        frame.put(parts.track + knob, 0, glyphs.knob, "knob")
+
+    def _draw_value(self, frame: Frame, parts: _Parts) -> None:
+        off = self._value is None
+        shown = self._off_text if self._value is None else self._format(self._value)
+        cut = self._fitted(shown, parts.value_width, "right")
+        frame.put(parts.value, 0, cut, "off" if off else "value")
+
+    def _draw_editor(self, frame: Frame, parts: _Parts, edit: LineEdit) -> None:
+        """The typed text with a caret cell, in place of the value."""
+        safe = LineEdit(plain(edit.text, ascii_only=self._glyphs.ascii_only), edit.cursor)
+        text, cursor = safe.window(parts.value_width)
+        frame.put(parts.value, 0, fit(text, parts.value_width), "edit")
+        if edit.selected:
+            frame.put(parts.value, 0, text, "caret")
+        under = text[cursor] if cursor < len(text) else " "
+        frame.put(parts.value + cursor, 0, under, "caret")

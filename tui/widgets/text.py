@@ -1,0 +1,120 @@
+"""Untrusted text made safe and measured in cells: no markup, no control character gets through."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Literal
+
+from rich.cells import cell_len, get_character_cell_size
+
+_ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
+Align = Literal["left", "right", "center"]
+_IN_ASCII = {
+    "×": "x",
+    "±": "+/-",
+    "–": "-",
+    "—": "-",
+    "−": "-",
+    "·": "-",
+    "•": "*",
+    "…": "...",
+    "≤": "<=",
+    "≥": ">=",
+    "≈": "~",
+    "→": "->",
+    "←": "<-",
+    "↑": "^",
+    "↓": "v",
+    "⚠": "!",
+    "✓": "+",
+    "✗": "x",
+    "◆": "@",
+    "▾": "v",
+    "⏎": "enter",
+    "⇧": "shift+",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+}
+
+
+def _visible(character: str, ascii_only: bool) -> str:
+    """One character as one or more printable ones."""
+    code = ord(character)
+    if code < 0x20:
+        return f"^{chr(code + 0x40)}" if ascii_only else chr(0x2400 + code)
+    if code == 0x7F:
+        return "^?" if ascii_only else "␡"
+    if code < 0x7F:
+        return character
+    if unicodedata.category(character) in _ESCAPED_CATEGORIES:
+        return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+    if not ascii_only:
+        return character
+    if character in _IN_ASCII:
+        return _IN_ASCII[character]
+    plain_letters = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    return plain_letters if plain_letters.isprintable() and plain_letters else "?"
+
+
+def plain(text: str, *, ascii_only: bool = False) -> str:
+    r"""`text` on one line, with everything that could act on a terminal made visible.
+
+    Control characters become their pictures (ESC is `␛`, or `^[` in ASCII), direction overrides and
+    other invisible characters their code (`\u202e`). Square brackets stay: this text is never
+    parsed as markup.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_visible(character, ascii_only) for character in text)
+
+
+def cells(text: str) -> list[str]:
+    """What each cell of `text` holds: a wide character is followed by an empty string.
+
+    Characters without width (combining marks) join the character before them.
+    """
+    if text.isascii():
+        return list(text)
+    held: list[str] = []
+    for character in text:
+        width = get_character_cell_size(character)
+        if width == 0:
+            if held:
+                held[-2 if not held[-1] else -1] += character
+            continue
+        held.append(character)
+        if width == 2:
+            held.append("")
+    return held
+
+
+def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") -> str:
+    """`text` cut or padded to exactly `width` cells; what was cut is replaced by `ellipsis`.
+
+    Args:
+        text: printable text (see `plain`).
+        width: cells.
+        align: `left`, `right` or `center`.
+        ellipsis: one cell wide.
+    """
+    if width <= 0:
+        return ""
+    length = cell_len(text)
+    if length > width:
+        kept, used = [], 0
+        for character in text:
+            size = get_character_cell_size(character)
+            if used + size > width - 1:
+                break
+            kept.append(character)
+            used += size
+        text = "".join(kept) + ellipsis
+        length = used + 1
+    room = width - length
+    if align == "right":
+        return " " * room + text
+    if align == "center":
+        return " " * (room // 2) + text + " " * (room - room // 2)
+    return text + " " * room
