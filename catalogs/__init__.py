@@ -1,0 +1,1 @@
+"""Bundled price lists (data): read them through `engine.load_catalog`."""

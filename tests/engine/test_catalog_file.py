@@ -1,0 +1,290 @@
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+
+from engine.catalog import Catalog
+from engine.catalog_file import list_catalogs, load_catalog, validate_catalog
+from engine.errors import BadInput, EngineError
+
+USER_FILE = """\
+provider: ours
+region: cellar
+date: 2026-05-01
+source: finance, rate card of May
+billing: {granularity_seconds: 3600, master: small}
+memory_rule: {kind: share, share: 0.7}
+instances:
+  - {name: small, vcpus: 4, memory_gib: 16, usd_per_hour: 0.11}
+  - name: big
+    vcpus: 16
+    memory_gib: 64
+    usd_per_hour: 0.45
+    spot_usd_per_hour: 0.2
+    date: 2026-04-01
+    arch: arm64
+history: |
+  name,usd_per_hour,date
+  small,0.15,2025-01-01
+  small,0.13,2024-01-01
+"""
+
+ROWS_FILE = """\
+date: 2026-05-01
+source: rate card
+instances: |
+  name,vcpus,memory_gib,usd_per_hour,arch
+  # the two we have
+  small,4,16,0.11,
+
+  big, 16, 64, 0.45, arm64
+"""
+
+
+@pytest.fixture(scope="module")
+def aws() -> Catalog:
+    return load_catalog("aws")
+
+
+@pytest.fixture(scope="module")
+def papers() -> Catalog:
+    return load_catalog("papers")
+
+
+def write(folder: Path, text: str, name: str = "ours.yaml") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def problem(folder: Path, text: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        load_catalog(write(folder, text))
+    message = str(caught.value)
+    assert "\n" not in message
+    return message.removeprefix(f"{folder}/")
+
+
+def test_bundled_catalogs() -> None:
+    assert [(entry.name, entry.region) for entry in list_catalogs()] == [
+        ("aws", "us-east-1"),
+        ("papers", "us-east-1"),
+    ]
+
+
+def test_aws_is_whole(aws: Catalog) -> None:
+    assert len(aws.offers) == 1027
+    m5 = aws.offer("m5.xlarge")
+    assert (m5.instance.vcpus, m5.instance.memory_gib, m5.on_demand.usd_per_hour) == (4, 16, 0.192)
+    assert m5.instance.arch == "x86_64"
+    assert m5.instance.cpu_score == 59119
+    assert aws.date == date(2026, 7, 20)
+    assert aws.billing.master == "m5.xlarge"
+    assert (aws.billing.surcharge_fraction, aws.billing.surcharge_assumed) == (0.25, True)
+    assert aws.billing.surcharge_note
+    assert (aws.billing.minimum_seconds, aws.billing.startup_seconds) == (60, 210)
+    assert aws.memory_rule.kind == "emr-yarn"
+
+
+@pytest.mark.parametrize("name", ["aws", "papers"])
+def test_every_price_has_a_date_and_a_source(name: str) -> None:
+    for offer in load_catalog(name).offers.values():
+        prices = [offer.on_demand, *offer.history, *([offer.spot] if offer.spot else [])]
+        for price in prices:
+            assert price.usd_per_hour > 0
+            assert price.source
+            assert date(2013, 1, 1) <= price.date <= date(2026, 12, 31)
+        assert list(offer.history) == sorted(offer.history, key=lambda price: price.date)
+
+
+def test_every_spot_price_is_labelled_an_estimate(aws: Catalog) -> None:
+    spots = [offer.spot for offer in aws.offers.values() if offer.spot]
+    assert len(spots) == 681
+    assert all(spot.estimated and spot.date == date(2025, 6, 28) for spot in spots)
+    assert all(offer.on_demand.estimated is False for offer in aws.offers.values())
+
+
+def test_unknown_values_are_none(aws: Catalog) -> None:
+    instance = aws.offer("m2.xlarge").instance
+    assert instance.network_gbps is None
+    assert instance.ebs_gbps is None
+    assert sum(offer.instance.cpu_score is None for offer in aws.offers.values()) == 207
+
+
+@pytest.mark.parametrize(
+    ("name", "usd"),
+    [("m2.xlarge", 0.41), ("m1.large", 0.24), ("r3.xlarge", 0.35), ("m3.2xlarge", 0.532)],
+)
+def test_papers_have_the_prices_of_their_time(papers: Catalog, name: str, usd: float) -> None:
+    offer = papers.offer(name)
+    assert offer.on_demand.usd_per_hour == usd
+    assert offer.on_demand.date < date(2016, 1, 1)
+    assert len(offer.history) >= 2
+
+
+def test_papers_bill_what_ran_and_filter_nothing(papers: Catalog) -> None:
+    billing = papers.billing
+    timing = (billing.granularity_seconds, billing.minimum_seconds, billing.startup_seconds)
+    assert timing == (0, 0, 0)
+    assert (billing.master, billing.surcharge_fraction, billing.discount_fraction) == (None, 0, 0)
+    assert not papers.filtered_by_default
+    assert papers.historic
+
+
+def test_a_users_file(tmp_path: Path) -> None:
+    catalog = load_catalog(write(tmp_path, USER_FILE))
+    assert (catalog.name, catalog.provider, catalog.region) == ("ours", "ours", "cellar")
+    small, big = catalog.offer("small"), catalog.offer("big")
+    assert small.on_demand.source == "finance, rate card of May"
+    assert small.on_demand.date == date(2026, 5, 1)
+    assert big.on_demand.date == date(2026, 4, 1)
+    assert big.spot is not None
+    assert big.spot.estimated is False
+    assert big.instance.arch == "arm64"
+    assert small.instance.cpu_score is None
+    assert [price.usd_per_hour for price in small.history] == [0.13, 0.15]
+    assert catalog.billing.granularity_seconds == 3600
+    assert catalog.memory_rule.share == 0.7
+
+
+def test_rows_say_the_same_as_mappings(tmp_path: Path) -> None:
+    rows = load_catalog(write(tmp_path, ROWS_FILE))
+    mappings = load_catalog(write(tmp_path, USER_FILE, "other.yaml"))
+    for name in ("small", "big"):
+        assert rows.offer(name).instance == mappings.offer(name).instance
+        assert (
+            rows.offer(name).on_demand.usd_per_hour == mappings.offer(name).on_demand.usd_per_hour
+        )
+
+
+def test_the_c_parser_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = load_catalog("aws")
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert load_catalog("aws").offers == whole.offers
+
+
+def test_own_prices_for_bundled_shapes(tmp_path: Path) -> None:
+    text = "date: 2026-06-01\nsource: our contract\nshapes: aws\ninstances: |\n"
+    text += "  name,usd_per_hour,vcpus,memory_gib\n  m5.xlarge,0.15,,\n  cellar,0.05,8,32\n"
+    catalog = load_catalog(write(tmp_path, text))
+    assert catalog.offer("m5.xlarge").instance.cpu_score == 59119
+    assert catalog.offer("cellar").instance.vcpus == 8
+    assert set(catalog.offers) == {"m5.xlarge", "cellar"}
+
+
+def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
+    write(tmp_path, "instances:\n  - {name: a, vcpus: 2, memory_gib: 8}\n", "mine.yaml")
+    prices = "date: 2026-01-01\nsource: x\nshapes: mine.yaml\ninstances:\n"
+    path = write(tmp_path, prices + "  - {name: a, usd_per_hour: 1}\n")
+    assert load_catalog(path).offer("a").instance.vcpus == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("region:", "regoin:", "ours.yaml:2: unknown key 'regoin'; did you mean region?"),
+        ("granularity_seconds", "granularity", "ours.yaml:5: unknown key 'granularity'"),
+        (
+            "master: small",
+            "master: smal",
+            "ours.yaml:5: unknown master type 'smal'; did you mean small?",
+        ),
+        ("3600", "never", "ours.yaml:5: granularity_seconds must be a number, not 'never'"),
+        ("kind: share", "kind: shrae", "ours.yaml:6: kind must be emr-yarn or share, not 'shrae'"),
+        ("usd_per_hour: 0.11", "usd_per_hour: -1", "ours.yaml:8: small: usd_per_hour must be more"),
+        ("usd_per_hour: 0.11", "usd_per_hour: .nan", "small: usd_per_hour must be a number"),
+        ("usd_per_hour: 0.11", "usd_per_hour: nan", "small: usd_per_hour must be more than 0"),
+        ("usd_per_hour: 0.11", "usd_per_hour: inf", "small: usd_per_hour must be more than 0"),
+        ("usd_per_hour: 0.11", "usd_per_hour: 0", "small: usd_per_hour must be more than 0"),
+        ("usd_per_hour: 0.11", "usd_per_hour: ~", "ours.yaml:8: a price without usd_per_hour"),
+        ("usd_per_hour: 0.11", "usd_per_hour: [1]", "ours.yaml:8: usd_per_hour must be a plain"),
+        ("    vcpus: 16\n", "", "ours.yaml:9: big: vcpus is missing"),
+        ("vcpus: 4", "vcpus: many", "ours.yaml:8: small: vcpus must be a number, not 'many'"),
+        ("arch: arm64", "arch: arm", "big: arch must be x86_64 or arm64, not 'arm'"),
+        ("arch: arm64", "acrh: arm64", "unknown column 'acrh'; did you mean arch?"),
+        ("name: big", "name: small", "ours.yaml:9: small stands here for the second time"),
+        ("name: big", "nmae: big", "unknown column 'nmae'"),
+        ("{name: small, ", "{", "ours.yaml:8: name is missing"),
+        ("2026-04-01", "soon", "ours.yaml:9: big: date must be a date like 2026-07-20"),
+        ("date: 2026-05-01\n", "", "a price without date; say 'date:' once for the file"),
+        ("small,0.13,2024", "tiny,0.13,2024", "unknown instance type 'tiny'"),
+        ("small,0.13,2024", "small,0.13,9,2024", "ours.yaml:19: 4 values in a table of 3 columns"),
+        ("2024-01-01", "2025-01-01", "ours.yaml:19: 2025-01-01 stands here for the second time"),
+        ("region: cellar", "region: [", "ours.yaml:4: not valid YAML"),
+        ("region: cellar", "provider: x", "ours.yaml:2: key 'provider' twice"),
+        ("history: |\n", "history: all\n", "ours.yaml:16: "),
+    ],
+)
+def test_what_is_wrong_with_a_file(tmp_path: Path, old: str, new: str, message: str) -> None:
+    assert old in USER_FILE
+    assert message in problem(tmp_path, USER_FILE.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("# nothing\n", "the file is empty"),
+        ("- 1\n", "ours.yaml:1: the file must be a mapping"),
+        ("date: 2026-01-01\nsource: x\n", "no instance types; add a list 'instances'"),
+        ("instances: |\n", "ours.yaml:1: the table is empty"),
+        ("instances: |\n  name,name\n  a,b\n", "ours.yaml:2: column 'name' twice"),
+        ("a: " + "[" * 5000, "ours.yaml:1: nested too deeply"),
+        ("shapes: awss\ninstances: []\n", "unknown shapes file 'awss'; did you mean aws?"),
+        ("a: \x07\n", "not valid YAML"),
+    ],
+)
+def test_files_that_hold_no_catalog(tmp_path: Path, text: str, message: str) -> None:
+    assert message in problem(tmp_path, text)
+
+
+def test_a_shape_is_never_said_twice(tmp_path: Path) -> None:
+    text = "date: 2026-01-01\nsource: x\nshapes: aws\ninstances:\n"
+    text += "  - {name: m5.xlarge, usd_per_hour: 1, vcpus: 4, memory_gib: 16}\n"
+    assert "ours.yaml:5: m5.xlarge: its shape stands in the shapes file" in problem(tmp_path, text)
+
+
+def test_validation_tells_everything_that_is_wrong(tmp_path: Path) -> None:
+    text = "date: 2026-01-01\nsource: x\ninstances: |\n  name,vcpus,memory_gib,usd_per_hour\n"
+    rows = ["a,4,16,1", "b,4,16,-1", "c,,16,1", "a,4,16,1", ",4,16,1", "d,x,16,1"]
+    path = write(tmp_path, text + "".join(f"  {row}\n" for row in rows))
+    lines = sorted(str(error).split(":")[1] for error in validate_catalog(path))
+    assert lines == ["10", "6", "7", "8", "9"]
+    assert validate_catalog("aws") == ()
+
+
+def test_names_that_are_no_catalog(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="unknown catalog 'awz'"):
+        load_catalog("awz")
+    with pytest.raises(BadInput, match=r"nowhere.yaml: cannot be read"):
+        load_catalog("nowhere.yaml")
+    with pytest.raises(BadInput, match="cannot be read"):
+        load_catalog(tmp_path)
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(BadInput, match="not a text file"):
+        load_catalog(tmp_path / "binary.yaml")
+
+
+def test_quoted_cells_may_hold_commas(tmp_path: Path) -> None:
+    text = "date: 2026-01-01\ninstances: |\n  name,vcpus,memory_gib,usd_per_hour,source\n"
+    catalog = load_catalog(write(tmp_path, text + '  a,4,16,1,"finance, May"\n'))
+    assert catalog.offer("a").on_demand.source == "finance, May"
+    assert "not a row" in problem(tmp_path, text + '  a,4,16,1,"finance\n')
+
+
+def test_the_yaml_parser_never_sees_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why a thousand types load fast, counted and not timed."""
+    seen: list[int] = []
+    compose = yaml.compose
+
+    def counting(text: str, **options: object) -> object:
+        seen.append(len(text))
+        return compose(text, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(yaml, "compose", counting)
+    assert len(load_catalog("aws").offers) == 1027
+    assert len(seen) == 2
+    assert sum(seen) < 4000
