@@ -1,0 +1,179 @@
+"""Running time becomes money: granularity, minimum, start-up, master, surcharge, discount.
+
+A node that runs for T seconds is billed for
+
+    billed(T) = max(minimum, granularity * ceil((startup + T) / granularity))
+
+(a granularity of 0 bills exactly what ran)
+and a cluster of n workers of a type costs
+
+    C(n, T) = billed(T) / 3600 * (n * w + m)
+    w = p * (1 - discount) + surcharge * p_on_demand,    m the same for the master node.
+
+With granularity 0, no minimum, start-up, master, surcharge or discount this is OptEx Eq. 9,
+C = sum_t c_t n_t T. Prices are USD per node-hour; `p` is the spot price where spot is rented (the
+master never is), while the surcharge stays a share of the on-demand price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from engine.catalog import Billing, Catalog, Offer, Price
+from engine.units import SECONDS_PER_HOUR
+
+FloatArray = NDArray[np.float64]
+
+EXACT_BILLING = Billing(granularity_seconds=0.0)
+"""OptEx Eq. 9: price x nodes x time, nothing added and nothing rounded."""
+
+_ROUNDING_SLACK = 1e-9
+"""A time this close (relatively) above a whole multiple is that multiple, not one more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a run costs and of what that consists, in USD; the parts add up to `total_usd`.
+
+    Args:
+        workers_usd, master_usd: running time x price, before anything else.
+        startup_usd: all nodes, from the request to the first task.
+        rounding_usd: what the granularity and the minimum add.
+        discount_usd: zero or negative.
+        surcharge_usd: the managed service.
+        assumptions: what rests on an assumption or an estimate, one line each.
+    """
+
+    workers_usd: float
+    master_usd: float
+    startup_usd: float
+    rounding_usd: float
+    discount_usd: float
+    surcharge_usd: float
+    billed_seconds: float
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def total_usd(self) -> float:
+        """The sum of all parts."""
+        return sum(self.parts.values())
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Name -> USD of every part, those that are zero included."""
+        return {
+            "workers": self.workers_usd,
+            "master": self.master_usd,
+            "startup": self.startup_usd,
+            "rounding": self.rounding_usd,
+            "discount": self.discount_usd,
+            "surcharge": self.surcharge_usd,
+        }
+
+
+def billed_seconds(seconds: ArrayLike, billing: Billing) -> FloatArray:
+    """Seconds that are billed for each node of a run of `seconds`; any shape, NaN stays NaN."""
+    granularity = billing.granularity_seconds
+    billed: FloatArray = np.array(seconds, dtype=float)
+    billed += billing.startup_seconds
+    if granularity > 0.0:
+        billed *= (1.0 - _ROUNDING_SLACK) / granularity
+        np.ceil(billed, out=billed)
+        if granularity != 1.0:
+            billed *= granularity
+    if billing.minimum_seconds > billing.startup_seconds:
+        np.maximum(billed, billing.minimum_seconds, out=billed)
+    return billed
+
+
+def node_rate(
+    price_usd_per_hour: ArrayLike, on_demand_usd_per_hour: ArrayLike, billing: Billing
+) -> FloatArray:
+    """USD per billed hour of one node, discount and surcharge included."""
+    paid = np.asarray(price_usd_per_hour, dtype=float) * (1.0 - billing.discount_fraction)
+    listed = np.asarray(on_demand_usd_per_hour, dtype=float)
+    return np.asarray(paid + listed * billing.surcharge_fraction)
+
+
+def cost_usd(
+    *,
+    nodes: ArrayLike,
+    seconds: ArrayLike,
+    price_usd_per_hour: ArrayLike,
+    billing: Billing,
+    on_demand_usd_per_hour: ArrayLike | None = None,
+    master_usd_per_hour: float = 0.0,
+) -> FloatArray:
+    """The cost of runs (OptEx Eq. 9 where billing adds nothing); arguments broadcast.
+
+    Args:
+        on_demand_usd_per_hour: what the surcharge is a share of; the price itself if left out.
+        master_usd_per_hour: on-demand price of the master node, 0 where none is billed.
+    """
+    listed = price_usd_per_hour if on_demand_usd_per_hour is None else on_demand_usd_per_hour
+    workers = np.asarray(nodes) * node_rate(price_usd_per_hour, listed, billing)
+    master = node_rate(master_usd_per_hour, master_usd_per_hour, billing)
+    return np.asarray(billed_seconds(seconds, billing) / SECONDS_PER_HOUR * (workers + master))
+
+
+def price_of(offer: Offer, billing: Billing) -> Price | None:
+    """The price that a worker is rented at: spot or on-demand; None without a spot price."""
+    return offer.spot if billing.spot else offer.on_demand
+
+
+def master_price(catalog: Catalog, billing: Billing) -> Price | None:
+    """The on-demand price of the master node; None where none is billed.
+
+    Raises:
+        UnknownName: when the catalog does not hold the master's type.
+    """
+    return None if billing.master is None else catalog.offer(billing.master).on_demand
+
+
+def itemised(
+    *,
+    nodes: int,
+    seconds: float,
+    offer: Offer,
+    billing: Billing,
+    catalog: Catalog,
+) -> Cost:
+    """The cost of one run with every part apart.
+
+    Raises:
+        UnknownName: when the catalog does not hold the master's type.
+        ValueError: when the type has no spot price and spot is asked for.
+    """
+    price, master = price_of(offer, billing), master_price(catalog, billing)
+    if price is None:
+        raise ValueError(f"{offer.instance.name} has no spot price")
+    billed = float(billed_seconds(seconds, billing))
+    workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
+    head = (master.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
+    listed = nodes * offer.on_demand.usd_per_hour / SECONDS_PER_HOUR + head
+    return Cost(
+        workers_usd=workers * seconds,
+        master_usd=head * seconds,
+        startup_usd=(workers + head) * billing.startup_seconds,
+        rounding_usd=(workers + head) * (billed - billing.startup_seconds - seconds),
+        discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
+        surcharge_usd=billing.surcharge_fraction * listed * billed,
+        billed_seconds=billed,
+        assumptions=assumptions(price, billing),
+    )
+
+
+def assumptions(price: Price, billing: Billing) -> tuple[str, ...]:
+    """What of a cost rests on an assumption or an estimate, one line each."""
+    lines = []
+    if price.estimated:
+        lines.append(f"price estimated ({price.date}): {price.source}")
+    if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
+        note = billing.surcharge_note or "no price list tells it"
+        lines.append(f"surcharge {billing.surcharge_fraction:.0%} assumed: {note}")
+    if billing.startup_seconds > 0 and billing.startup_note:
+        lines.append(f"start-up {billing.startup_seconds:.0f} s assumed: {billing.startup_note}")
+    return tuple(lines)

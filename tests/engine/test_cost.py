@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from synthetic import catalog_of, offer
+
+from engine.catalog import Billing
+from engine.cost import billed_seconds, cost_usd, itemised
+from engine.errors import UnknownName
+
+HOUR = 3600.0
+MASTER = offer("master", 0.2)
+WORKER = offer("worker", 0.5, spot=0.2)
+CATALOG = catalog_of(MASTER, WORKER)
+EMR_LIKE = Billing(
+    minimum_seconds=60.0,
+    startup_seconds=210.0,
+    startup_note="measured once",
+    master="master",
+    surcharge_fraction=0.25,
+    surcharge_assumed=True,
+    surcharge_note="two data points",
+)
+
+
+def plain(nodes: int, hours: float, price: float) -> float:
+    return float(
+        cost_usd(nodes=nodes, seconds=hours * HOUR, price_usd_per_hour=price, billing=Billing())
+    )
+
+
+def test_optex_introduction() -> None:
+    """OptEx I: 30 nodes for 40 h or 10 nodes for 60 h at 0.1403 (printed: 168.45 and 84.18)."""
+    assert plain(30, 40, 0.1403) == pytest.approx(168.36, abs=0.005)
+    assert plain(10, 60, 0.1403) == pytest.approx(84.18, abs=0.005)
+
+
+def test_ernest_section_6_3() -> None:
+    """Ernest 6.3: one hour of r3.xlarge at 0.35 on 64 and on 16 machines, and what 15 USD buys."""
+    assert plain(64, 1, 0.35) == pytest.approx(22.4)
+    assert plain(16, 1, 0.35) == pytest.approx(5.6)
+
+
+def test_ernest_budget_of_15_usd() -> None:
+    """Ernest 6.3: 40 machines for an hour stay within 15 USD, the greedy 64 do not."""
+    assert plain(40, 1, 0.35) == pytest.approx(14.0)
+    assert plain(40, 1, 0.35) <= 15.0 < plain(64, 1, 0.35)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "granularity", "minimum", "startup", "billed"),
+    [
+        (100.2, 1, 0, 0, 101),
+        (100.0, 1, 0, 0, 100),
+        (61.0, 60, 0, 0, 120),
+        (60.0, 60, 0, 0, 60),
+        (3600.1, 3600, 0, 0, 7200),
+        (5.0, 1, 60, 0, 60),
+        (5.0, 1, 60, 210, 215),
+        (0.3 * 3, 0.3, 0, 0, 0.9),
+        (100.25, 0, 0, 0, 100.25),
+        (5.0, 0, 60, 10, 60),
+    ],
+)
+def test_billed_seconds(
+    seconds: float, granularity: float, minimum: float, startup: float, billed: float
+) -> None:
+    billing = Billing(
+        granularity_seconds=granularity, minimum_seconds=minimum, startup_seconds=startup
+    )
+    assert float(billed_seconds(seconds, billing)) == pytest.approx(billed)
+
+
+def test_unknown_time_has_an_unknown_cost() -> None:
+    assert math.isnan(
+        float(cost_usd(nodes=1, seconds=math.nan, price_usd_per_hour=1.0, billing=EMR_LIKE))
+    )
+
+
+def test_every_part_by_hand() -> None:
+    billing = replace(EMR_LIKE, discount_fraction=0.1, granularity_seconds=60.0)
+    cost = itemised(nodes=8, seconds=1000.0, offer=WORKER, billing=billing, catalog=CATALOG)
+    hourly = 8 * 0.5 + 0.2
+    assert cost.billed_seconds == 1260.0
+    assert cost.workers_usd == pytest.approx(8 * 0.5 * 1000 / HOUR)
+    assert cost.master_usd == pytest.approx(0.2 * 1000 / HOUR)
+    assert cost.startup_usd == pytest.approx(hourly * 210 / HOUR)
+    assert cost.rounding_usd == pytest.approx(hourly * 50 / HOUR)
+    assert cost.discount_usd == pytest.approx(-0.1 * hourly * 1260 / HOUR)
+    assert cost.surcharge_usd == pytest.approx(0.25 * hourly * 1260 / HOUR)
+    assert cost.total_usd == pytest.approx((0.9 + 0.25) * hourly * 1260 / HOUR)
+
+
+def test_spot_workers_have_an_on_demand_master_and_surcharge() -> None:
+    billing = replace(EMR_LIKE, spot=True)
+    cost = itemised(nodes=10, seconds=HOUR - 210, offer=WORKER, billing=billing, catalog=CATALOG)
+    assert cost.total_usd == pytest.approx(10 * 0.2 + 0.2 + 0.25 * (10 * 0.5 + 0.2))
+    estimated, surcharge, startup = cost.assumptions
+    assert estimated.startswith("price estimated (2026-07-01)")
+    assert surcharge == "surcharge 25% assumed: two data points"
+    assert startup == "start-up 210 s assumed: measured once"
+
+
+def test_nothing_is_assumed_in_plain_billing() -> None:
+    cost = itemised(nodes=1, seconds=10.0, offer=WORKER, billing=Billing(), catalog=CATALOG)
+    assert cost.assumptions == ()
+    assert cost.parts == pytest.approx(
+        {
+            "workers": 0.5 * 10 / HOUR,
+            "master": 0,
+            "startup": 0,
+            "rounding": 0,
+            "discount": 0,
+            "surcharge": 0,
+        }
+    )
+
+
+def test_a_master_that_the_catalog_does_not_hold() -> None:
+    with pytest.raises(UnknownName, match="mastr"):
+        itemised(
+            nodes=1, seconds=1.0, offer=WORKER, billing=Billing(master="mastr"), catalog=CATALOG
+        )
+
+
+@given(
+    nodes=st.integers(1, 500),
+    seconds=st.floats(0.1, 1e6),
+    granularity=st.sampled_from([0.0, 1.0, 60.0, 3600.0]),
+    minimum=st.sampled_from([0.0, 60.0, 600.0]),
+    startup=st.floats(0.0, 600.0),
+    surcharge=st.floats(0.0, 1.0),
+    discount=st.floats(0.0, 0.9),
+    spot=st.booleans(),
+)
+def test_the_parts_add_up_to_the_vectorised_cost(
+    nodes: int,
+    seconds: float,
+    granularity: float,
+    minimum: float,
+    startup: float,
+    surcharge: float,
+    discount: float,
+    spot: bool,
+) -> None:
+    billing = Billing(
+        granularity_seconds=granularity,
+        minimum_seconds=minimum,
+        startup_seconds=startup,
+        master="master",
+        surcharge_fraction=surcharge,
+        discount_fraction=discount,
+        spot=spot,
+    )
+    cost = itemised(nodes=nodes, seconds=seconds, offer=WORKER, billing=billing, catalog=CATALOG)
+    whole = cost_usd(
+        nodes=nodes,
+        seconds=np.asarray([seconds, 2 * seconds]),
+        price_usd_per_hour=0.2 if spot else 0.5,
+        on_demand_usd_per_hour=0.5,
+        master_usd_per_hour=0.2,
+        billing=billing,
+    )
+    assert cost.total_usd == pytest.approx(float(whole[0]), rel=1e-9)
+    assert whole[1] >= whole[0]
+    assert cost.rounding_usd >= -1e-9 * cost.total_usd
+    assert cost.billed_seconds >= minimum
