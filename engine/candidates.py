@@ -1,0 +1,151 @@
+"""Which instance types are considered at all, and how executors sit on each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from engine.batch import complete
+from engine.catalog import Catalog, InstanceType, Offer
+from engine.cluster import Cluster, Layout
+from engine.errors import BadInput, UnknownName
+from engine.memory import layout_of
+from engine.profile import Profile
+from engine.recommendation import Rejected
+
+MINIMUM_MEMORY_GIB = 8.0
+"""Types with less are no candidates by default: little is left for executors beside the system."""
+
+DEFAULT_ARCH = "x86_64"
+"""Taken for granted where nobody says what the job was measured on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The types that are compared.
+
+    Args:
+        offers, layouts: (k,) in the order of their names.
+        rejected: types that were named (or not hidden) and cannot hold an executor.
+        hidden: reason -> number of types left out by default.
+    """
+
+    catalog: Catalog
+    offers: tuple[Offer, ...]
+    layouts: tuple[Layout, ...]
+    rejected: tuple[Rejected, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(k,) names of the types."""
+        return tuple(offer.instance.name for offer in self.offers)
+
+
+def select_candidates(
+    catalog: Catalog, *, profile: Profile, instances: Sequence[str] | None = None
+) -> Candidates:
+    """The candidate types of a catalog.
+
+    Naming types (globs such as "m5.*", or "*") lifts the default filter, which keeps types of the
+    measured architecture with at least 8 GiB that the managed service supports; types that were
+    measured always stay.
+
+    Raises:
+        UnknownName: for a name or glob that matches no type.
+        BadInput: when no type is left.
+    """
+    measured = frozenset(profile.instance_types)
+    hidden: Counter[str] = Counter()
+    if instances is not None:
+        kept = match_names(catalog, instances)
+    else:
+        arch = _measured_arch(catalog, measured)
+        kept = []
+        for name, offer in catalog.offers.items():
+            reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
+            if reason is None:
+                kept.append(name)
+            else:
+                hidden[reason] += 1
+    return _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
+
+
+def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
+    """The catalog's types that any of the names or globs match.
+
+    Raises:
+        UnknownName: for a name or glob that matches no type, with close matches.
+        BadInput: when no pattern is given.
+    """
+    if not patterns:
+        raise BadInput("no instance types named", remedy="name some, such as m5.*, or '*' for all")
+    matched: dict[str, None] = {}
+    for pattern in patterns:
+        found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
+        if not found:
+            where = f"catalog {catalog.name}"
+            raise UnknownName("instance type", pattern, catalog.offers, where=where)
+        matched.update(dict.fromkeys(found))
+    return list(matched)
+
+
+def _measured_arch(catalog: Catalog, measured: Collection[str]) -> str:
+    """The architecture of the measured types that the catalog knows."""
+    known = [catalog.offers[name].instance.arch for name in measured if name in catalog.offers]
+    named = Counter(arch for arch in known if arch is not None)
+    return named.most_common(1)[0][0] if named else DEFAULT_ARCH
+
+
+def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str | None:
+    """Why a type is no candidate by default; None when it is one."""
+    if not catalog.filtered_by_default:
+        return None
+    if instance.arch is not None and instance.arch != arch:
+        return f"not {arch}"
+    if instance.memory_gib < MINIMUM_MEMORY_GIB:
+        return f"less than {MINIMUM_MEMORY_GIB:g} GiB"
+    if catalog.managed_only and instance.emr_supported is False:
+        return "not supported by EMR"
+    return None
+
+
+def _laid_out(
+    catalog: Catalog, names: Sequence[str], profile: Profile, hidden: Mapping[str, int]
+) -> Candidates:
+    offers: list[Offer] = []
+    layouts: list[Layout] = []
+    rejected: list[Rejected] = []
+    measured = frozenset(profile.instance_types)
+    for name in names:
+        offer = catalog.offers[name]
+        layout = _layout(offer, catalog, profile if name in measured else None)
+        if layout is None:
+            reason = f"holds no executor ({offer.instance.memory_gib:g} GiB)"
+            rejected.append(Rejected(name, None, reason, "no-executor"))
+        else:
+            offers.append(offer)
+            layouts.append(layout)
+    if not offers:
+        raise BadInput(
+            "none of the instance types can hold an executor"
+            if rejected
+            else "no instance type is left by the default filter",
+            where=f"catalog {catalog.name}",
+            remedy="name other types, or '*' for all of them",
+        )
+    return Candidates(catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden)
+
+
+def _layout(offer: Offer, catalog: Catalog, profile: Profile | None) -> Layout | None:
+    """As a single prediction lays executors out: like the measured runs on that type, where there
+    are some, else by the catalog's rule."""
+    if profile is None:
+        return layout_of(offer.instance, catalog.memory_rule)
+    one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
+    laid = complete(one, profile)
+    if laid.executors is None or laid.executor_cores is None:
+        return None
+    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib)

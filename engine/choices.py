@@ -1,0 +1,331 @@
+"""Points of a surface as answers: choices with their intervals, costs, reasons and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import cached_property
+from typing import Generic, TypeVar, overload
+
+import numpy as np
+
+from engine.catalog import Billing, Catalog, InstanceType, Price
+from engine.cost import cost_usd, itemised, master_price, price_of
+from engine.profile import Notice
+from engine.recommendation import Choice, Goal, Rejected
+from engine.surface import Surface
+from engine.sweeps import TIE, IntArray
+from engine.transfer import Speed, notice_of, speed_of
+from engine.units import format_seconds, format_usd
+
+OLD_PRICE_DAYS = 180
+
+NO_INTERVAL = Notice(
+    "no-interval",
+    "the model gives no interval: the predicted time alone decides whether the deadline is met",
+    "add more runs, or use --model sparkplan",
+)
+
+_NOTES = {
+    None: "measured type",
+    "transferred-speed": "speed transferred",
+    "unknown-source-type": "source type unknown",
+    "no-cpu-score": "no CPU score",
+}
+
+T = TypeVar("T")
+
+
+class Lazy(Sequence[T], Generic[T]):
+    """A sequence whose items are made when they are looked at: a screen shows ten of a thousand."""
+
+    def __init__(self, keys: Sequence[int] | IntArray, make: Callable[[int], T]) -> None:
+        self._keys = keys.tolist() if isinstance(keys, np.ndarray) else list(keys)
+        self._make = make
+        self._made: dict[int, T] = {}
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    @overload
+    def __getitem__(self, place: int) -> T: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, place: int | slice) -> T | tuple[T, ...]:
+        if isinstance(place, slice):
+            return tuple(self._item(key) for key in self._keys[place])
+        return self._item(self._keys[place])
+
+    def _item(self, key: int) -> T:
+        if key not in self._made:
+            self._made[key] = self._make(key)
+        return self._made[key]
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Makes choices and rejections out of points of a surface, for one goal and billing.
+
+    `today` decides which prices are old; None leaves that unsaid.
+    """
+
+    surface: Surface
+    goal: Goal
+    billing: Billing
+    today: date | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """Where the types and prices came from."""
+        return self.surface.candidates.catalog
+
+    def choice(self, flat: int) -> Choice:
+        """One point of the surface, with everything but the reasons why it won."""
+        row, column = divmod(flat, self.surface.max_nodes)
+        offer = self.surface.candidates.offers[row]
+        layout = self.surface.candidates.layouts[row]
+        nodes, name = column + 1, offer.instance.name
+        forecast = self.surface.at(flat)
+        seconds = float(forecast.seconds[0])
+        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        cost = itemised(
+            nodes=nodes, seconds=seconds, offer=offer, billing=self.billing, catalog=self.catalog
+        )
+        executors = layout.executors_per_node * nodes
+        return Choice(
+            composition={name: nodes},
+            instance=name,
+            nodes=nodes,
+            seconds=seconds,
+            low=low,
+            high=high,
+            p_deadline=self.p_deadline(flat),
+            cost_usd=cost.total_usd,
+            cost_low_usd=self._cost(row, nodes, low),
+            cost_high_usd=self._cost(row, nodes, high),
+            cost=cost,
+            layout=layout,
+            executors=executors,
+            vcore_seconds=executors * layout.executor_cores * seconds,
+            note=self._note(row),
+            warnings=(*self._speed_notices(row), *self._price_notices(row)),
+        )
+
+    def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
+        offer = self.surface.candidates.offers[row]
+        price, master = price_of(offer, self.billing), master_price(self.catalog, self.billing)
+        if seconds is None or price is None:
+            return None
+        return float(
+            cost_usd(
+                nodes=nodes,
+                seconds=seconds,
+                price_usd_per_hour=price.usd_per_hour,
+                on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
+                master_usd_per_hour=master.usd_per_hour if master else 0.0,
+                billing=self.billing,
+            )
+        )
+
+    def p_deadline(self, flat: int) -> float | None:
+        """P(T <= deadline); None without a deadline or without an interval."""
+        if self.goal.deadline_seconds is None:
+            return None
+        return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
+
+    def _speed(self, row: int) -> Speed | None:
+        """How a type's speed came about; None for a type that was measured."""
+        instance = self.surface.candidates.offers[row].instance
+        profile = self.surface.fitted.profile
+        if instance.name in profile.instance_types:
+            return None
+        return speed_of(instance, self._source, self.catalog)
+
+    @cached_property
+    def _source(self) -> InstanceType | None:
+        """The type that the times were measured on, None where nobody named it."""
+        profile, offers = self.surface.fitted.profile, self.catalog.offers
+        run = profile.largest_run
+        if run is not None and run.cluster.instance is not None:
+            return run.cluster.instance
+        named = [name for name in profile.instance_types if name in offers]
+        return offers[named[0]].instance if named else None
+
+    def _note(self, row: int) -> str:
+        speed = self._speed(row)
+        return _NOTES[speed.code if speed else None]
+
+    def _speed_notices(self, row: int) -> tuple[Notice, ...]:
+        speed = self._speed(row)
+        instance = self.surface.candidates.offers[row].instance
+        notice = notice_of(speed, instance) if speed else None
+        return () if notice is None else (notice,)
+
+    def warned(self, choice: Choice) -> Choice:
+        """The choice with all that the model warns of, which a replay takes a while to find."""
+        flat = self.surface.index(str(choice.instance), choice.nodes or 1)
+        row = flat // self.surface.max_nodes
+        warnings = (*self.surface.notices(flat), *self._price_notices(row))
+        return replace(choice, warnings=warnings)
+
+    def _price_notices(self, row: int) -> tuple[Notice, ...]:
+        offer = self.surface.candidates.offers[row]
+        price = price_of(offer, self.billing)
+        if price is None:
+            return ()
+        return price_notices(price, offer.instance.name, self.catalog, self.today)
+
+    def rejected(self, flat: int) -> Rejected:
+        """A point that does not satisfy the goal: its type's nearest miss."""
+        row, column = divmod(flat, self.surface.max_nodes)
+        name = self.surface.candidates.offers[row].instance.name
+        seconds = float(self.surface.seconds.flat[flat])
+        cost = float(self.surface.costs(self.billing).flat[flat])
+        if not np.isfinite(seconds):
+            return Rejected(name, None, "the model has no prediction for it", "no-prediction")
+        if not np.isfinite(cost):
+            return Rejected(name, None, "has no spot price", "no-spot-price", seconds)
+        late = self._late(flat)
+        over = None if self.goal.budget_usd is None else cost - self.goal.budget_usd
+        is_over = over is not None and cost > self.goal.most_usd
+        return Rejected(
+            instance=name,
+            composition={name: column + 1},
+            reason=f"{self.miss(flat)} at {plural(column + 1, 'node')}",
+            code={(True, True): "deadline-and-budget", (False, True): "budget"}.get(
+                (late is not None, is_over), "deadline"
+            ),
+            seconds=seconds,
+            cost_usd=cost,
+            late_seconds=late,
+            over_usd=over if is_over else None,
+        )
+
+    def _late(self, flat: int) -> float | None:
+        """Seconds by which the deadline is missed (at the goal's confidence), None when met."""
+        deadline = self.goal.deadline_seconds
+        bound = float(self.surface.log_bounds(self.goal.confidence).flat[flat])
+        if deadline is None or bound <= np.log(deadline):
+            return None
+        return max(float(np.exp(bound)) - deadline, 0.0)
+
+    def miss(self, flat: int) -> str:
+        """What a point misses, in words; empty when it satisfies the goal."""
+        texts = []
+        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
+        if deadline is not None and self._late(flat) is not None:
+            late = float(self.surface.seconds.flat[flat]) - deadline
+            if late > 0:
+                texts.append(f"misses the deadline by {format_seconds(late)}")
+            elif (p := self.p_deadline(flat)) is not None:
+                texts.append(f"meets the deadline only {of_ten(p)}")
+            else:
+                texts.append("takes all of the time up to the deadline")
+        cost = float(self.surface.costs(self.billing).flat[flat])
+        if budget is not None and cost > self.goal.most_usd:
+            texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")
+        return " and ".join(texts)
+
+    def explained(self, flat: int, *, frontier: IntArray, runner_up: int | None) -> Choice:
+        """The recommended point with the reasons why it won.
+
+        Args:
+            frontier: flat indices of the time/cost frontier, fastest first.
+            runner_up: the next best type's point that satisfies the goal.
+        """
+        why = [
+            self._one_node_fewer(flat),
+            self._why_not_better(flat, self._passed_over(flat, frontier)),
+            self._runner_up(flat, runner_up),
+        ]
+        return replace(self.choice(flat), why=tuple(text for text in why if text))
+
+    def _passed_over(self, flat: int, frontier: IntArray) -> int | None:
+        """The fastest of all cheaper points (the cheapest of all faster ones, where the time
+        decides): what one would have to accept to pay less (to wait less)."""
+        values = self.surface.seconds if self.goal.by_time else self.surface.costs(self.billing)
+        better = frontier[values.ravel()[frontier] < values.flat[flat] * (1.0 - TIE)]
+        if not len(better):
+            return None
+        return int(better[-1] if self.goal.by_time else better[0])
+
+    def _is_one_fewer(self, flat: int, other: int) -> bool:
+        return other == flat - 1 and flat % self.surface.max_nodes > 0
+
+    def _one_node_fewer(self, flat: int) -> str:
+        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        if not self._is_one_fewer(flat, flat - 1) or not np.isfinite(costs.flat[flat - 1]):
+            return ""
+        p = self.p_deadline(flat - 1)
+        if self._late(flat - 1) is not None and p is not None:
+            return f"one node fewer misses the deadline {of_ten(1.0 - p)}"
+        if miss := self.miss(flat - 1):
+            return f"one node fewer {miss}"
+        more = float(costs.flat[flat - 1] - costs.flat[flat])
+        if more > 0:
+            return f"one node fewer costs {format_usd(more)} more"
+        slower = float(seconds.flat[flat - 1] - seconds.flat[flat])
+        return f"one node fewer takes {format_seconds(slower)} longer" if slower > 0 else ""
+
+    def _why_not_better(self, flat: int, passed_over: int | None) -> str:
+        if passed_over is None or self._is_one_fewer(flat, passed_over):
+            return ""
+        cost = float(self.surface.costs(self.billing).flat[passed_over])
+        seconds = float(self.surface.seconds.flat[passed_over])
+        better = (
+            f"is the next faster ({format_seconds(seconds)})"
+            if self.goal.by_time
+            else f"is the next cheaper ({format_usd(cost)})"
+        )
+        return f"{self._name(passed_over)} {better} but {self.miss(passed_over)}"
+
+    def _runner_up(self, flat: int, runner_up: int | None) -> str:
+        if runner_up is None:
+            return ""
+        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        name = f"the next best type, {self._name(runner_up)},"
+        if self.goal.by_time:
+            slower = float(seconds.flat[runner_up] - seconds.flat[flat])
+            return f"{name} takes {format_seconds(slower)} longer" if slower > 0 else ""
+        more = float(costs.flat[runner_up] - costs.flat[flat])
+        return f"{name} costs {format_usd(more)} more" if more > 0 else ""
+
+    def _name(self, flat: int) -> str:
+        row, column = divmod(flat, self.surface.max_nodes)
+        return f"{column + 1} × {self.surface.candidates.offers[row].instance.name}"
+
+
+def price_notices(
+    price: Price, name: str, catalog: Catalog, today: date | None
+) -> tuple[Notice, ...]:
+    """Warnings about a price: estimated, or old (not for a catalog that is old on purpose)."""
+    notices = []
+    if price.estimated:
+        text = f"the price of {name} is an estimate of {price.date}: {price.source}"
+        notices.append(Notice("estimated-price", text, "check the current price"))
+    age_days = 0 if today is None or catalog.historic else (today - price.date).days
+    if age_days > OLD_PRICE_DAYS:
+        text = f"the price of {name} is {age_days} days old ({price.date})"
+        notices.append(Notice("old-price", text, "check the current price"))
+    return tuple(notices)
+
+
+def of_ten(p: float) -> str:
+    """A probability as people count: "in 3 of 10 runs"."""
+    count = round(10.0 * p)
+    if count == 0:
+        return "in fewer than 1 of 10 runs"
+    if count == 10:
+        return "in nearly every run"
+    return f"in {count} of 10 runs"
+
+
+def plural(count: int, word: str) -> str:
+    """ "1 node", "2 nodes"."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def known(value: float) -> float | None:
+    """None for NaN."""
+    return None if np.isnan(value) else float(value)

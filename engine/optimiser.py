@@ -1,0 +1,310 @@
+"""Predictions + prices + a goal -> a recommendation: exact over every type and node count.
+
+With a deadline the cheapest composition with P(T <= deadline) >= confidence wins, with a budget
+alone the fastest whose expected cost stays within it, with both the cheapest that satisfies both,
+with neither the cheapest of all (OptEx IV and Eq. 9, with the uncertainty of the prediction).
+Ties go to the faster (of equally fast ones to the cheaper), then to fewer nodes, then by name.
+A constraint is never dropped: where nothing satisfies the goal, nothing is recommended and the
+nearest miss is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.candidates import Candidates, select_candidates
+from engine.catalog import Billing, Catalog
+from engine.choices import NO_INTERVAL, Answers, Lazy
+from engine.cluster import Workload
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+from engine.models.base import FittedModel, distinct
+from engine.owned import recommend_owned
+from engine.profile import Notice
+from engine.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.surface import Surface
+from engine.sweeps import TIE, IntArray, row_blocks, significant
+
+__all__ = [
+    "Choice",
+    "Goal",
+    "Recommendation",
+    "Rejected",
+    "Surface",
+    "recommend",
+    "recommend_owned",
+    "select",
+    "select_candidates",
+    "settle",
+]
+
+_REFINEMENTS = 16
+"""Rounds of exact re-evaluation at most; each settles the best points of the one before."""
+
+_REFINED_AT_ONCE = 8
+
+
+def recommend(
+    fitted: FittedModel,
+    *,
+    catalog: Catalog,
+    workload: Workload | None = None,
+    deadline_seconds: float | None = None,
+    budget_usd: float | None = None,
+    instances: Sequence[str] | None = None,
+    max_nodes: int = 64,
+    mix: int = 1,
+    confidence: float = 0.9,
+    spot: bool = False,
+    billing: Billing | None = None,
+    today: date | None = None,
+) -> Recommendation:
+    """The best cluster of a catalog for a goal.
+
+    Args:
+        workload: None for that of the profile's largest run.
+        instances: names or globs of types; None for the default candidates.
+        mix: types per cluster; this version composes clusters of one type.
+        spot: rent workers at spot prices, where they are known.
+        billing: None for the catalog's own rules.
+        today: the date that prices are compared with; None for the current one.
+
+    Raises:
+        BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
+        UnknownName: for an instance name or glob that matches nothing.
+    """
+    if mix != 1:
+        raise BadInput(f"mix must be 1, not {mix}", remedy="a cluster has one type in this version")
+    goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes)
+    billing = catalog.billing if billing is None else billing
+    billing = replace(billing, spot=True) if spot else billing
+    candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
+    surface = Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes)
+    return settle(surface, goal, billing, today=today or date.today())
+
+
+def settle(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    candidates: Candidates | None = None,
+    today: date | None = None,
+) -> Recommendation:
+    """As `select`, but what decides is evaluated exactly and the model says all its warnings.
+
+    `select` answers a slider from the surface alone; this asks the model again, for the few points
+    at the top, until they stand. Closed forms give the same answer both ways.
+    """
+    answer = select(surface, goal, billing, candidates=candidates, today=today)
+    for _ in range(_REFINEMENTS):
+        refined = surface.refined(_best_points(surface, answer))
+        if refined is surface:
+            break
+        changed, surface = refined.forecast is not surface.forecast, refined
+        if changed:
+            answer = select(surface, goal, billing, candidates=candidates, today=today)
+    billing = billing or surface.candidates.catalog.billing
+    answers = Answers(surface, goal, billing, today)
+    return replace(
+        answer,
+        recommended=answers.warned(answer.recommended) if answer.recommended else None,
+        nearest=answers.warned(answer.nearest) if answer.nearest else None,
+    )
+
+
+def _best_points(surface: Surface, answer: Recommendation) -> list[int]:
+    """The points that decide an answer: the best one and those next to it."""
+    best = answer.recommended or answer.nearest
+    if best is None:
+        return []
+    choices = [best, *answer.alternatives[: _REFINED_AT_ONCE - 1]]
+    points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
+    fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
+    return [*points, *fewer]
+
+
+def select(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    candidates: Candidates | None = None,
+    today: date | None = None,
+) -> Recommendation:
+    """The best composition of a surface; a few passes over its arrays, no model is asked.
+
+    Args:
+        goal: its `max_nodes` may not exceed the surface's.
+        billing: None for the catalog's own rules.
+        candidates: types to restrict the surface to (all of them its own); None for all.
+        today: the date that prices are compared with; None leaves old prices unsaid.
+
+    Raises:
+        BadInput: when the surface ends before `max_nodes`.
+        UnknownName: when the catalog does not hold the master's type.
+    """
+    if goal.max_nodes > surface.max_nodes:
+        raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
+    candidates = candidates or surface.candidates
+    billing = billing or candidates.catalog.billing
+    view = _View.of(surface, goal, billing, candidates)
+    answers = Answers(surface, goal, billing, today)
+    frontier = surface.frontier(billing, candidates, goal.max_nodes)
+    ranked, missed = view.ranked_and_missed()
+    recommended = nearest = None
+    if len(ranked):
+        recommended = answers.explained(
+            view.best_of(ranked[0]),
+            frontier=frontier,
+            runner_up=view.best_of(ranked[1]) if len(ranked) > 1 else None,
+        )
+    elif len(missed) and np.isfinite(surface.costs(billing).ravel()[missed[0]]):
+        nearest = answers.choice(int(missed[0]))
+    return Recommendation(
+        goal=goal,
+        model=surface.fitted.model,
+        recommended=recommended,
+        alternatives=Lazy(ranked[1:], lambda row: answers.choice(view.best_of(row))),
+        frontier=Lazy(frontier, answers.choice),
+        rejected=_Chained(Lazy(missed, answers.rejected), candidates.rejected),
+        nearest=nearest,
+        optimal=True,
+        evaluated=view.costs.size,
+        hidden=candidates.hidden,
+        warnings=_warnings(surface, goal, recommended or nearest),
+    )
+
+
+def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:
+    notices = [*surface.fitted.profile.notices, *surface.fitted.fit_notices]
+    if goal.deadline_seconds is not None and shown is not None and shown.low is None:
+        notices.append(NO_INTERVAL)
+    return distinct(notices)
+
+
+class _Chained(Lazy[Rejected]):
+    """Rejections made on demand, and behind them those that were known from the start."""
+
+    def __init__(self, made: Lazy[Rejected], known: Sequence[Rejected]) -> None:
+        super().__init__(
+            range(len(made) + len(known)),
+            lambda place: made[place] if place < len(made) else known[place - len(made)],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _View:
+    """The part of a surface that a goal allows: k' types x m' node counts.
+
+    Args:
+        rows: (k',) rows of the surface, in the order of names.
+        seconds, costs, log_bounds: (k', m'); inf where unknown.
+    """
+
+    surface: Surface
+    goal: Goal
+    billing: Billing
+    rows: IntArray
+    seconds: FloatArray
+    costs: FloatArray
+    log_bounds: FloatArray
+
+    @classmethod
+    def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> _View:
+        m = goal.max_nodes
+        if candidates is surface.candidates:
+            rows = np.arange(surface.shape[0])
+        else:
+            rows = np.asarray([surface.rows[name] for name in candidates.names], dtype=np.int64)
+        everything = len(rows) == surface.shape[0]
+
+        def part(values: FloatArray) -> FloatArray:
+            return values[:, :m] if everything else values[rows, :m]
+
+        return cls(
+            surface,
+            goal,
+            billing,
+            rows,
+            part(surface.seconds),
+            part(surface.costs(billing)),
+            part(surface.log_bounds(goal.confidence)),
+        )
+
+    def _open(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
+        """(b, m') `values` of some rows where they satisfy the goal, inf elsewhere."""
+        met = None
+        if self.goal.budget_usd is not None:
+            met = self.costs[rows] <= self.goal.most_usd
+        if self.goal.deadline_seconds is not None:
+            in_time = self.log_bounds[rows] <= np.log(self.goal.deadline_seconds)
+            met = in_time if met is None else met & in_time
+        return values[rows] if met is None else np.where(met, values[rows], np.inf)
+
+    def ranked_and_missed(self) -> tuple[IntArray, IntArray]:
+        """Rows of the view that satisfy the goal, best first, and the surface points at which the
+        others come closest to it, closest first."""
+        values = self.seconds if self.goal.by_time else self.costs
+        lowest = np.empty(len(self.rows))
+        for rows in row_blocks(*values.shape):
+            lowest[rows] = self._open(rows, values).min(axis=1)
+        met = np.isfinite(lowest)
+        return self._ranked(np.flatnonzero(met), lowest[met]), self._missed(np.flatnonzero(~met))
+
+    def _ranked(self, rows: IntArray, lowest: FloatArray) -> IntArray:
+        """The rows by their lowest value; equal ones by the rule for ties."""
+        keys = significant(lowest)
+        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        tied = np.flatnonzero(counts[inverse] > 1)
+        second, column = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
+        if len(tied):
+            column[tied] = self._columns(rows[tied])
+            values = self.costs if self.goal.by_time else self.seconds
+            second[tied] = significant(values[rows[tied], column[tied]])
+        return np.asarray(rows[np.lexsort((rows, column, second, keys))])
+
+    def _columns(self, rows: IntArray) -> IntArray:
+        """(b,) the best column of each row: of those with the lowest value the one with the lowest
+        second value (time, or cost where the time decides), then the first."""
+        first, second = self.costs, self.seconds
+        if self.goal.by_time:
+            first, second = second, first
+        values = self._open(rows, first)
+        tied = values <= values.min(axis=1, keepdims=True) * (1.0 + TIE)
+        return np.asarray(np.where(tied, second[rows], np.inf).argmin(axis=1))
+
+    def best_of(self, row: int) -> int:
+        """The surface point of a row's best column."""
+        rows = np.asarray([row])
+        return int(self._flat(rows, self._columns(rows))[0])
+
+    def _missed(self, rows: IntArray) -> IntArray:
+        """Surface points of the least violation of each row, least first: the time that could be
+        promised over the deadline, the cost over the budget, or the larger of the two ratios."""
+        lowest, column = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
+        for block in row_blocks(len(rows), self.costs.shape[1]):
+            violation = self._violation(rows[block])
+            column[block] = violation.argmin(axis=1)
+            lowest[block] = violation[np.arange(len(violation)), column[block]]
+        flat = self._flat(rows, column)
+        unpriced = ~np.isfinite(self.costs[rows, column])
+        return np.asarray(flat[np.lexsort((flat, lowest, unpriced))])
+
+    def _violation(self, rows: IntArray) -> FloatArray:
+        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
+        if deadline is None:
+            return self.costs[rows]
+        if budget is None:
+            return self.log_bounds[rows]
+        late = self.log_bounds[rows] - math.log(deadline)
+        over = np.log(self.costs[rows]) - math.log(budget)
+        return np.asarray(np.maximum(late, over))
+
+    def _flat(self, rows: IntArray, columns: IntArray) -> IntArray:
+        return np.asarray(self.rows[rows] * self.surface.max_nodes + columns)

@@ -1,0 +1,211 @@
+"""What the optimiser is asked (`Goal`) and what it answers: frozen values, no computation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from engine.cluster import Layout
+from engine.cost import Cost
+from engine.errors import BadInput
+from engine.profile import Notice
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a cluster must satisfy.
+
+    Args:
+        deadline_seconds: P(T <= deadline) must reach `confidence`; None for no deadline.
+        budget_usd: the expected cost may not exceed it; None for no budget.
+        confidence: probability in (0, 1); also that of the intervals shown.
+        max_nodes: largest number of workers.
+    """
+
+    deadline_seconds: float | None = None
+    budget_usd: float | None = None
+    confidence: float = 0.9
+    max_nodes: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("deadline_seconds", "budget_usd"):
+            value = getattr(self, name)
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise BadInput(f"{name} must be more than zero, not {value}", where="goal")
+        if not 0.0 < self.confidence < 1.0:
+            raise BadInput(
+                f"confidence must lie between 0 and 1, not {self.confidence}", where="goal"
+            )
+        if isinstance(self.max_nodes, bool) or self.max_nodes != int(self.max_nodes):
+            raise BadInput(f"max_nodes must be a whole number, not {self.max_nodes}", where="goal")
+        if self.max_nodes < 1:
+            raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
+
+    @property
+    def most_usd(self) -> float:
+        """The largest cost within the budget: a rounding error above it still is. inf without."""
+        return math.inf if self.budget_usd is None else self.budget_usd * (1.0 + 1e-9)
+
+    @property
+    def by_time(self) -> bool:
+        """Whether the fastest wins (a budget alone) and not the cheapest."""
+        return self.budget_usd is not None and self.deadline_seconds is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "deadline_seconds": self.deadline_seconds,
+            "budget_usd": self.budget_usd,
+            "confidence": self.confidence,
+            "max_nodes": self.max_nodes,
+        }
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One composition with its prediction and cost.
+
+    `low` and `high` are the central interval at the goal's confidence, `cost_low_usd` and
+    `cost_high_usd` the costs at these times, `p_deadline` is P(T <= deadline); all None where the
+    model gives no interval (or there is no deadline). Costs are None for clusters one owns.
+    `executors` and `vcore_seconds` (resource time: executors x cores x seconds) count all nodes.
+    """
+
+    composition: Mapping[str, int]
+    instance: str | None
+    nodes: int | None
+    seconds: float
+    low: float | None
+    high: float | None
+    p_deadline: float | None
+    cost_usd: float | None = None
+    cost_low_usd: float | None = None
+    cost_high_usd: float | None = None
+    cost: Cost | None = None
+    layout: Layout | None = None
+    executors: int | None = None
+    vcore_seconds: float | None = None
+    note: str = ""
+    why: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""
+        return {
+            "composition": dict(self.composition),
+            "seconds": self.seconds,
+            "low": self.low,
+            "high": self.high,
+            "cost_usd": self.cost_usd,
+            "cost_low_usd": self.cost_low_usd,
+            "cost_high_usd": self.cost_high_usd,
+            "p_deadline": self.p_deadline,
+            "warnings": [notice_dict(notice) for notice in self.warnings],
+            "note": self.note,
+            "why": list(self.why),
+            "cost": _cost_dict(self.cost),
+            "executors": self.executors,
+            "layout": _layout_dict(self.layout),
+            "vcore_seconds": self.vcore_seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An instance type that cannot serve, at its nearest miss.
+
+    `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
+    "no-prediction". What does not apply is None; `composition` is None where no number of nodes
+    would help.
+    """
+
+    instance: str
+    composition: Mapping[str, int] | None
+    reason: str
+    code: str
+    seconds: float | None = None
+    cost_usd: float | None = None
+    late_seconds: float | None = None
+    over_usd: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "instance": self.instance,
+            "composition": None if self.composition is None else dict(self.composition),
+            "reason": self.reason,
+            "code": self.code,
+            "seconds": self.seconds,
+            "cost_usd": self.cost_usd,
+            "late_seconds": self.late_seconds,
+            "over_usd": self.over_usd,
+        }
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The answer to a goal.
+
+    Args:
+        recommended: the best choice, None when nothing satisfies the goal.
+        alternatives: the best choice of every other type that satisfies the goal, best first.
+        frontier: choices that no other beats in both time and cost, fastest first; over all
+            candidates, whatever the goal.
+        rejected: one per type that does not satisfy the goal.
+        nearest: the choice that comes closest when nothing satisfies the goal.
+        optimal: every composition was compared, so nothing better exists under this model.
+        evaluated: how many compositions were compared.
+        hidden: reason -> number of types that were no candidates.
+    """
+
+    goal: Goal
+    model: str
+    recommended: Choice | None
+    alternatives: Sequence[Choice]
+    frontier: Sequence[Choice]
+    rejected: Sequence[Rejected]
+    nearest: Choice | None
+    optimal: bool
+    evaluated: int
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[Notice, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the object of `recommend --json`."""
+        return {
+            "goal": self.goal.to_dict(),
+            "recommended": self.recommended.to_dict() if self.recommended else None,
+            "alternatives": [choice.to_dict() for choice in self.alternatives],
+            "frontier": [choice.to_dict() for choice in self.frontier],
+            "rejected": [rejected.to_dict() for rejected in self.rejected],
+            "nearest": self.nearest.to_dict() if self.nearest else None,
+            "optimal": self.optimal,
+            "evaluated": self.evaluated,
+            "model": self.model,
+            "hidden": dict(self.hidden),
+            "warnings": [notice_dict(notice) for notice in self.warnings],
+        }
+
+
+def notice_dict(notice: Notice) -> dict[str, str]:
+    """Plain data for JSON."""
+    return {"code": notice.code, "text": notice.text, "remedy": notice.remedy}
+
+
+def _layout_dict(layout: Layout | None) -> dict[str, Any] | None:
+    if layout is None:
+        return None
+    return {
+        "executors_per_node": layout.executors_per_node,
+        "executor_cores": layout.executor_cores,
+        "executor_memory_gib": layout.executor_memory_gib,
+    }
+
+
+def _cost_dict(cost: Cost | None) -> dict[str, Any] | None:
+    if cost is None:
+        return None
+    parts: dict[str, Any] = {f"{name}_usd": usd for name, usd in cost.parts.items()}
+    return {**parts, "billed_seconds": cost.billed_seconds, "assumptions": list(cost.assumptions)}

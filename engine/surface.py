@@ -1,0 +1,321 @@
+"""Predicted times of every candidate type at every node count, computed once and filtered often.
+
+A deadline, a budget, a confidence, a filter or a billing rule never changes the predicted times:
+they only compare them. So the model is asked once (`Surface.build`, for a worker), and each step
+of a slider costs a few passes over arrays of k types x m node counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.candidates import Candidates
+from engine.catalog import Billing
+from engine.cluster import Cluster, Workload
+from engine.cost import billed_seconds, master_price, node_rate
+from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import FittedModel
+from engine.profile import Notice
+from engine.sweeps import BLOCK, RUN, TIE, IntArray, StudentGrid, argsort, falling, row_blocks
+from engine.units import SECONDS_PER_HOUR
+
+MAX_POINTS = 4_000_000
+"""More compositions than this do not fit the memory of a small gateway node."""
+
+_KEPT = 3
+"""Arrays kept per kind of question (confidence, billing): enough to step back and forth."""
+
+_KEPT_NOTICES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Forecasts of k types x m node counts (1 ... m), types outermost.
+
+    Args:
+        forecast: (k * m,) times and their spread; NaN where the model has no answer.
+        exact: points that were evaluated one by one (see `refined`).
+    """
+
+    fitted: FittedModel
+    workload: Workload
+    candidates: Candidates
+    max_nodes: int
+    forecast: Forecast
+    exact: frozenset[int] = frozenset()
+
+    @classmethod
+    def build(
+        cls,
+        fitted: FittedModel,
+        candidates: Candidates,
+        *,
+        workload: Workload | None = None,
+        max_nodes: int = 64,
+    ) -> Surface:
+        """Asks the model for all compositions at once.
+
+        Raises:
+            BadInput: for more compositions than memory holds, and what the model raises.
+        """
+        k = len(candidates.offers)
+        if max_nodes < 1 or k * max_nodes > MAX_POINTS:
+            raise BadInput(
+                f"{max_nodes} nodes of {k} types cannot be compared at once",
+                remedy=f"at most {MAX_POINTS // k} nodes, or name fewer types",
+            )
+        workload = workload or fitted.profile.reference_workload
+        batch = ClusterBatch.grid(
+            [offer.instance for offer in candidates.offers],
+            candidates.layouts,
+            range(1, max_nodes + 1),
+            candidates.catalog,
+        )
+        surface = cls(fitted, workload, candidates, max_nodes, fitted.forecast(batch, workload))
+        _ = surface._useful, surface._student
+        return surface
+
+    def __post_init__(self) -> None:
+        for name, kept in (
+            ("log_bounds", _KEPT),
+            ("costs", _KEPT),
+            ("rates", _KEPT),
+            ("points", _KEPT),
+            ("notices", _KEPT_NOTICES),
+        ):
+            cached = lru_cache(kept)(getattr(self, f"_{name}"))
+            object.__setattr__(self, f"_cached_{name}", cached)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(k, m)."""
+        return len(self.candidates.offers), self.max_nodes
+
+    @cached_property
+    def nodes(self) -> IntArray:
+        """(m,) node counts."""
+        return np.arange(1, self.max_nodes + 1)
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """(k, m) predicted times; inf where the model has no answer."""
+        seconds = self.forecast.seconds
+        known = np.isfinite(seconds) & (seconds > 0)
+        return np.where(known, seconds, np.inf).reshape(self.shape)
+
+    @cached_property
+    def has_interval(self) -> NDArray[np.bool_]:
+        """(k, m) whether the model says how sure it is."""
+        unknown = np.isnan(self.forecast.log_scale) | np.isnan(self.forecast.dof)
+        return ~unknown.reshape(self.shape)
+
+    @cached_property
+    def _useful(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Flat indices, rows and node counts of the points that may be on a frontier, by time;
+        equal times by node count, then name.
+
+        A point that is no faster than one with fewer nodes of its type is on none.
+        """
+        k, m = self.shape
+        before = np.full((k, m), np.inf)
+        np.minimum.accumulate(self.seconds[:, :-1], axis=1, out=before[:, 1:])
+        flat = np.flatnonzero(self.seconds < before)
+        rows, columns = np.divmod(flat, m)
+        order = argsort(self.seconds.ravel()[flat], columns * k + rows)
+        return flat[order], rows[order], columns[order] + 1.0
+
+    @cached_property
+    def log_seconds(self) -> FloatArray:
+        """(k, m) logarithms of the predicted times."""
+        return np.log(self.seconds)
+
+    def log_bounds(self, confidence: float) -> FloatArray:
+        """(k, m) logarithm of the shortest deadline that each point meets at `confidence`.
+
+        One-sided: P(T <= exp(log_bound)) = confidence. Where the model gives no interval it is the
+        next number above log T, so that `log_bound <= log(deadline)` says `T < deadline` (OptEx
+        Eq. 9 is strict). Logarithms, because this way a change of confidence costs no exp.
+        """
+        return self._cached_log_bounds(confidence)  # type: ignore[attr-defined, no-any-return]
+
+    def _log_bounds(self, confidence: float) -> FloatArray:
+        scale = self.forecast.log_scale.reshape(self.shape)
+        student, bounds = self._student.quantile(confidence), np.empty(self.shape)
+        for rows in row_blocks(*self.shape):
+            np.multiply(scale[rows], student(rows), out=bounds[rows])
+            bounds[rows] += self.log_seconds[rows]
+        if self._always_sure:
+            return bounds
+        return np.where(self.has_interval, bounds, np.nextafter(self.log_seconds, np.inf))
+
+    @cached_property
+    def _student(self) -> StudentGrid:
+        return StudentGrid.of(self.forecast.dof.reshape(self.shape))
+
+    @cached_property
+    def _always_sure(self) -> bool:
+        return bool(self.has_interval.all())
+
+    def costs(self, billing: Billing) -> FloatArray:
+        """(k, m) cost of each point in USD; inf without a prediction or without a spot price.
+
+        Raises:
+            UnknownName: when the catalog does not hold the master's type.
+        """
+        return self._cached_costs(billing)  # type: ignore[attr-defined, no-any-return]
+
+    def _costs(self, billing: Billing) -> FloatArray:
+        rates, master = self.rates(billing)
+        per_second, head = rates[:, None] / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
+        costs = np.empty(self.shape)
+        for rows in row_blocks(*self.shape):
+            np.multiply(per_second[rows], self.nodes, out=costs[rows])
+            if head > 0.0:
+                costs[rows] += head
+            costs[rows] *= billed_seconds(self.seconds[rows], billing)
+        return costs
+
+    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
+        """(k,) USD per billed hour of a worker, inf without a spot price, and of the master."""
+        return self._cached_rates(billing)  # type: ignore[attr-defined, no-any-return]
+
+    def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
+        listed, spot = self._prices
+        master = master_price(self.candidates.catalog, billing)
+        head = master.usd_per_hour if master else 0.0
+        paid = spot if billing.spot else listed
+        return node_rate(paid, listed, billing), float(node_rate(head, head, billing))
+
+    @cached_property
+    def _prices(self) -> tuple[FloatArray, FloatArray]:
+        """(k,) on-demand and (k,) spot prices, inf where there is no spot price."""
+        offers = self.candidates.offers
+        listed = [offer.on_demand.usd_per_hour for offer in offers]
+        spot = [offer.spot.usd_per_hour if offer.spot else np.inf for offer in offers]
+        return np.asarray(listed), np.asarray(spot)
+
+    def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        """Flat indices of the points that no other beats in time and cost, fastest first.
+
+        Only types of `candidates` and up to `max_nodes` take part. Of several points with the
+        same time and cost one is kept (fewest nodes, then name).
+        """
+        order = self._skyline(billing, candidates, max_nodes)
+        rates, master = self.rates(billing)
+        rows, columns = np.divmod(order, self.max_nodes)
+        seconds = self.seconds.ravel()[order]
+        hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
+        found = falling(hours * (rates[rows] * (columns + 1) + master))
+        times = seconds[found]
+        last_of_its_time = np.append(times[1:] > times[:-1], True)[: len(found)]
+        return np.asarray(order[found[last_of_its_time]])
+
+    def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        """Points that no other beats in time and hourly rate: a superset of every frontier.
+
+        A cost rises with the time and with the hourly rate, whatever the granularity, minimum,
+        start-up and master are; and discount and surcharge scale all on-demand rates alike. So
+        one skyline serves all on-demand billings; spot rates have one per discount and surcharge.
+        """
+        rates = Billing()
+        if billing.spot:
+            rates = replace(
+                rates,
+                spot=True,
+                discount_fraction=billing.discount_fraction,
+                surcharge_fraction=billing.surcharge_fraction,
+            )
+        return self._cached_points(  # type: ignore[attr-defined, no-any-return]
+            rates, candidates, max_nodes
+        )
+
+    def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        rates, _ = self.rates(billing)
+        if candidates is not self.candidates:
+            kept = [self.rows[name] for name in candidates.names]
+            rates = np.where(np.isin(np.arange(len(rates)), kept), rates, np.inf)
+        flat, rows, nodes = self._useful
+        hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
+        for start in range(0, rows.size, BLOCK):
+            block = slice(start, min(start + BLOCK, rows.size))
+            part = hourly[block]
+            np.take(rates, rows[block], out=part, mode="clip")
+            part *= nodes[block]
+            if max_nodes < self.max_nodes:
+                np.copyto(part, np.inf, where=nodes[block] > max_nodes)
+        return np.asarray(flat[falling(hourly)])
+
+    def index(self, instance: str, nodes: int) -> int:
+        """The flat index of a composition.
+
+        Raises:
+            UnknownName: for a type that is no candidate.
+            BadInput: for a node count outside the surface.
+        """
+        if instance not in self.rows:
+            raise UnknownName("candidate", instance, self.rows)
+        if not 1 <= nodes <= self.max_nodes:
+            raise BadInput(f"{nodes} nodes lie outside 1 to {self.max_nodes}")
+        return self.rows[instance] * self.max_nodes + nodes - 1
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Type name -> its row."""
+        return {name: row for row, name in enumerate(self.candidates.names)}
+
+    def at(self, flat: int | Sequence[int]) -> Forecast:
+        """The forecasts of some points."""
+        places = np.atleast_1d(np.asarray(flat))
+        forecast = self.forecast
+        return Forecast(forecast.seconds[places], forecast.log_scale[places], forecast.dof[places])
+
+    def cluster(self, flat: int) -> Cluster:
+        """One point as a cluster, to predict or export it."""
+        row, column = divmod(flat, self.max_nodes)
+        return Cluster.of_nodes(
+            instance_type=self.candidates.offers[row].instance.name,
+            nodes=column + 1,
+            catalog=self.candidates.catalog,
+            layout=self.candidates.layouts[row],
+        )
+
+    def notices(self, flat: int) -> tuple[Notice, ...]:
+        """What the model warns of at one point."""
+        return self._cached_notices(flat)  # type: ignore[attr-defined, no-any-return]
+
+    def _notices(self, flat: int) -> tuple[Notice, ...]:
+        batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
+        return self.fitted.notices(batch, self.workload)
+
+    def refined(self, points: Sequence[int]) -> Surface:
+        """The surface with these points evaluated as a few clusters, not as part of a large grid.
+
+        A model that interpolates over the grid answers a few points exactly. Returns `self` when
+        all of them are exact already.
+        """
+        new = [point for point in dict.fromkeys(points) if point not in self.exact]
+        if not new:
+            return self
+        batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
+        forecast = self.fitted.forecast(batch, self.workload)
+        exact = self.exact | frozenset(new)
+        if np.allclose(forecast.seconds, self.at(new).seconds, rtol=TIE, equal_nan=True):
+            return replace(self, exact=exact)
+        return replace(self, forecast=patched(self.forecast, new, forecast), exact=exact)
+
+
+def patched(forecast: Forecast, points: Sequence[int], exact: Forecast) -> Forecast:
+    """The forecast with some points replaced."""
+    changed = []
+    for name in ("seconds", "log_scale", "dof"):
+        values = np.array(getattr(forecast, name))
+        values[list(points)] = getattr(exact, name)
+        changed.append(values)
+    return Forecast(*changed)
