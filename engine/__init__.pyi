@@ -1,0 +1,66 @@
+"""The public names of the engine, for type checkers and editors (see `__init__.py`)."""
+
+from engine.errors import BadInput as BadInput
+from engine.errors import EngineError as EngineError
+from engine.errors import ModelDoesNotFit as ModelDoesNotFit
+from engine.errors import ServiceUnavailable as ServiceUnavailable
+from engine.errors import UnknownName as UnknownName
+from engine.units import format_bytes as format_bytes
+from engine.units import format_seconds as format_seconds
+from engine.units import format_usd as format_usd
+from engine.units import has_size_unit as has_size_unit
+from engine.units import parse_bytes as parse_bytes
+from engine.units import parse_fraction as parse_fraction
+from engine.units import parse_memory_gib as parse_memory_gib
+from engine.units import parse_seconds as parse_seconds
+from engine.units import parse_times as parse_times
+from engine.units import parse_usd as parse_usd
+from engine.catalog import Billing as Billing
+from engine.catalog import Catalog as Catalog
+from engine.catalog import InstanceType as InstanceType
+from engine.catalog import Offer as Offer
+from engine.catalog import Price as Price
+from engine.cluster import Cluster as Cluster
+from engine.cluster import Layout as Layout
+from engine.cluster import NodeGroup as NodeGroup
+from engine.cluster import Workload as Workload
+from engine.profile import CATEGORIES as CATEGORIES
+from engine.profile import Measure as Measure
+from engine.profile import Notice as Notice
+from engine.profile import OptexProfile as OptexProfile
+from engine.profile import Profile as Profile
+from engine.profile import Run as Run
+from engine.profile import StageRun as StageRun
+from engine.catalog_file import list_catalogs as list_catalogs
+from engine.catalog_file import load_catalog as load_catalog
+from engine.catalog_file import validate_catalog as validate_catalog
+from engine.sources import format_profile as format_profile
+from engine.sources import list_samples as list_samples
+from engine.sources import read as read
+from engine.sources import write_profile as write_profile
+from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
+from engine.models import MODELS as MODELS
+from engine.models import fit as fit
+from engine.models.base import FittedModel as FittedModel
+from engine.models.base import Model as Model
+from engine.models.base import Prediction as Prediction
+from engine.models.base import Predictions as Predictions
+from engine.optimiser import Choice as Choice
+from engine.optimiser import Goal as Goal
+from engine.optimiser import Recommendation as Recommendation
+from engine.optimiser import Rejected as Rejected
+from engine.optimiser import recommend as recommend
+from engine.optimiser import recommend_owned as recommend_owned
+from engine.planner import Curve as Curve
+from engine.planner import Plan as Plan
+from engine.planner import PlanReport as PlanReport
+from engine.planner import PlanRequest as PlanRequest
+from engine.planner import cost_of as cost_of
+from engine.planner import export as export
+from engine.planner import plan as plan
+from engine.planner import prepare as prepare
+from engine.planner import prepare_fitted as prepare_fitted
+from engine.exports import EXPORTS as EXPORTS
+
+__version__: str
+__all__: list[str]

@@ -1,0 +1,27 @@
+"""The models. A new one is a file here and a line in `MODELS` (docs/adding_a_model.md)."""
+
+from __future__ import annotations
+
+from engine.errors import UnknownName
+from engine.models.base import FittedModel, Model
+from engine.models.ernest import Ernest, ErnestExtended
+from engine.models.optex import Optex
+from engine.models.sparkplan import Sparkplan
+from engine.profile import Profile
+
+MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended())
+
+DEFAULT_MODEL = "sparkplan"
+
+
+def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
+    """The named model fitted to a profile.
+
+    Raises:
+        UnknownName: for a model that is not in `MODELS`.
+        ModelDoesNotFit: when the profile does not hold what the model needs.
+    """
+    by_name = {entry.name: entry for entry in MODELS}
+    if model not in by_name:
+        raise UnknownName("model", model, by_name)
+    return by_name[model].fit(profile, models=by_name)

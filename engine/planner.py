@@ -1,0 +1,284 @@
+"""From a question to an answer: the one place where profile, model, prices and goal meet.
+
+`prepare` does what takes time (fits the model, asks it for every candidate type at every node
+count); `Plan.report` answers a goal from that in a few milliseconds, as often as a slider moves;
+`plan` is both in one. `export` turns an answer into text to paste.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine import exports
+from engine.candidates import select_candidates
+from engine.catalog import Billing, Catalog
+from engine.cluster import Cluster, Layout, Workload
+from engine.cost import EXACT_BILLING, cost_usd, master_price
+from engine.errors import BadInput
+from engine.exports.base import Handover
+from engine.forecast import FloatArray
+from engine.memory import usable_memory_gib
+from engine.models import DEFAULT_MODEL, fit
+from engine.models.base import FittedModel, Prediction
+from engine.optimiser import select, settle
+from engine.profile import Profile
+from engine.recommendation import Choice, Goal, Recommendation
+from engine.surface import Surface
+from engine.units import format_seconds, format_usd
+
+
+@dataclass(frozen=True, eq=False)
+class PlanRequest:
+    """What a plan is made from.
+
+    Args:
+        workload: None for that of the profile's largest run.
+        instances: names or globs of candidate types; None for the default ones.
+        max_nodes: the largest node count that any goal on this plan may ask for.
+    """
+
+    profile: Profile
+    catalog: Catalog
+    model: str = DEFAULT_MODEL
+    workload: Workload | None = None
+    instances: tuple[str, ...] | None = None
+    max_nodes: int = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Time and cost of one instance type over its node counts: (m,) arrays, NaN where unknown.
+
+    `feasible` marks the node counts that satisfy the goal.
+    """
+
+    instance: str
+    nodes: NDArray[np.int64]
+    seconds: FloatArray
+    low: FloatArray
+    high: FloatArray
+    cost_usd: FloatArray
+    feasible: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class PlanReport:
+    """The answer to a goal: the recommendation, and the curve of the type that it is about."""
+
+    goal: Goal
+    billing: Billing
+    recommendation: Recommendation
+    curve: Curve | None
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """A fitted model and its predictions for all candidates: answers any goal at once."""
+
+    request: PlanRequest
+    fitted: FittedModel
+    surface: Surface
+
+    def report(
+        self,
+        goal: Goal,
+        *,
+        billing: Billing | None = None,
+        instance: str | None = None,
+        today: date | None = None,
+    ) -> PlanReport:
+        """The best composition for a goal, and the curve of `instance` (default: its type).
+
+        Raises:
+            BadInput: when the goal asks for more nodes than the plan holds.
+            UnknownName: when `instance` is no candidate.
+        """
+        billing = billing or self.request.catalog.billing
+        found = select(self.surface, goal, billing, today=today)
+        shown = found.recommended or found.nearest
+        name = instance or (shown.instance if shown else None)
+        curve = None if name is None else self.curve(name, goal, billing)
+        return PlanReport(goal, billing, found, curve)
+
+    def curve(self, instance: str, goal: Goal, billing: Billing) -> Curve:
+        """Time and cost of one type from one node to the goal's maximum."""
+        start = self.surface.index(instance, 1)
+        row = self.surface.rows[instance]
+        places = range(start, start + goal.max_nodes)
+        forecast = self.surface.at(places)
+        low, high = forecast.interval(goal.confidence)
+        cost = self.surface.costs(billing)[row, : goal.max_nodes]
+        log_bound = self.surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
+        feasible = np.isfinite(cost)
+        if goal.deadline_seconds is not None:
+            feasible = feasible & (log_bound <= np.log(goal.deadline_seconds))
+        if goal.budget_usd is not None:
+            feasible = feasible & (cost <= goal.most_usd)
+        nodes = np.arange(1, goal.max_nodes + 1)
+        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible)
+
+    def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
+        """The prediction behind a choice with its phases, stages, bottleneck and warnings."""
+        place = self.surface.index(str(choice.instance), int(choice.nodes or 1))
+        cluster = self.surface.cluster(place)
+        return self.fitted.predict(
+            cluster=cluster, workload=self.surface.workload, confidence=confidence
+        )
+
+    def export(self, found: Recommendation, *, to: str, choice: Choice | None = None) -> str:
+        """A choice of the recommendation (default: the recommended one) as text to paste."""
+        return export(
+            found, to=to, choice=choice, profile=self.request.profile,
+            catalog=self.request.catalog, workload=self.surface.workload,
+        )  # fmt: skip
+
+
+def prepare(request: PlanRequest) -> Plan:
+    """Fits the model and builds the surface of all candidates.
+
+    Raises:
+        EngineError: what reading, fitting, filtering or predicting found wrong.
+    """
+    return prepare_fitted(fit(request.profile, model=request.model), request)
+
+
+def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
+    """`prepare` for a model that is fitted already (another size or filter, same evidence)."""
+    candidates = select_candidates(
+        request.catalog, profile=request.profile, instances=request.instances
+    )
+    surface = Surface.build(
+        fitted, candidates, workload=request.workload, max_nodes=request.max_nodes
+    )
+    return Plan(request, fitted, surface)
+
+
+def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) -> PlanReport:
+    """One question, one answer, its deciding points re-evaluated exactly."""
+    prepared = prepare(replace(request, max_nodes=goal.max_nodes))
+    billing = billing or request.catalog.billing
+    found = settle(prepared.surface, goal, billing)
+    return replace(prepared.report(goal, billing=billing), recommendation=found)
+
+
+def export(
+    found: Recommendation,
+    *,
+    to: str,
+    profile: Profile,
+    catalog: Catalog | None,
+    workload: Workload | None = None,
+    choice: Choice | None = None,
+) -> str:
+    """A recommendation as text to paste into `to` (see `EXPORTS`).
+
+    Raises:
+        BadInput: when nothing is recommended, or the target cannot express it.
+        UnknownName: for an unknown target.
+    """
+    chosen = choice or found.recommended
+    if chosen is None:
+        raise BadInput("there is no recommendation to export", remedy="loosen the goal")
+    handover = handover_of(chosen, found, profile, catalog, workload)
+    return exports.render(handover, to=to)
+
+
+def cost_of(cluster: Cluster, seconds: float, profile: Profile) -> float | None:
+    """What running a cluster for `seconds` costs in USD, by its catalog's billing rules.
+
+    A type without a catalog costs what the profile's run table says, with nothing added (OptEx
+    Eq. 9). None where no price is known, and for a cluster of executors.
+    """
+    if not cluster.groups or cluster.instance is None or not np.isfinite(seconds):
+        return None
+    group, catalog = cluster.groups[0], cluster.catalog
+    price = group.price_usd_per_hour
+    if price is None:
+        price = _observed_price(profile, cluster.instance.name)
+    if catalog is None:
+        master, billing = None, EXACT_BILLING
+    else:
+        master, billing = master_price(catalog, catalog.billing), catalog.billing
+    if price is None:
+        return None
+    return float(
+        cost_usd(
+            nodes=group.nodes,
+            seconds=seconds,
+            price_usd_per_hour=price,
+            master_usd_per_hour=master.usd_per_hour if master else 0.0,
+            billing=billing,
+        )
+    )
+
+
+def _observed_price(profile: Profile, instance: str) -> float | None:
+    """The price of a type in the profile's own run table."""
+    for run in profile.runs:
+        for group in run.cluster.groups:
+            named = group.instance is not None and group.instance.name == instance
+            if named and group.price_usd_per_hour is not None:
+                return group.price_usd_per_hour
+    return None
+
+
+def handover_of(
+    choice: Choice,
+    found: Recommendation,
+    profile: Profile,
+    catalog: Catalog | None,
+    workload: Workload | None,
+) -> Handover:
+    """What the exports need to know of a choice."""
+    layout = choice.layout
+    if layout is None or choice.executors is None:
+        raise BadInput(
+            "the executor layout on these nodes is not known, so there is nothing to set",
+            remedy="use a catalog that gives vCPUs and memory",
+        )
+    offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
+    memory = (
+        usable_memory_gib(offer.instance.memory_gib, catalog.memory_rule)
+        if offer is not None and catalog is not None
+        else None
+    )
+    return Handover(
+        application=profile.name,
+        composition=choice.composition,
+        executors=choice.executors,
+        layout=Layout(layout.executors_per_node, layout.executor_cores, layout.executor_memory_gib),
+        statement=statement(choice, found),
+        provider=catalog.provider if catalog else None,
+        region=catalog.region if catalog else None,
+        master=catalog.billing.master if catalog else None,
+        node_memory_gib=memory,
+        shuffle_partitions=workload.shuffle_partitions if workload else None,
+    )
+
+
+def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
+    """What was predicted and assumed, in plain lines for the head of an export."""
+    types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
+    lines = [f"sparkplan: {types or f'{choice.executors} executors'}, model {found.model}"]
+    lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
+    if choice.cost_usd is not None:
+        lines.append(f"expected cost {format_usd(choice.cost_usd)}")
+    if found.goal.deadline_seconds is not None:
+        met = "not known" if choice.p_deadline is None else f"{choice.p_deadline:.0%}"
+        deadline = format_seconds(found.goal.deadline_seconds)
+        lines.append(f"probability of meeting {deadline}: {met}")
+    assumed = choice.cost.assumptions if choice.cost else ()
+    lines += [f"assumes: {line}" for line in assumed]
+    lines += [f"note: {notice.text} [{notice.code}]" for notice in choice.warnings]
+    return tuple(lines)
+
+
+def _bounds(choice: Choice, goal: Goal) -> str:
+    if choice.low is None or choice.high is None:
+        return " (no interval)"
+    within = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
+    return f" ({goal.confidence:.0%} of runs: {within})"
