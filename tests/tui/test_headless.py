@@ -1,0 +1,249 @@
+"""The headless commands: their JSON contract, their exit codes, their one-line errors."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.cli import main
+
+LOG = "nightly-features"
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    """stdout and stderr of a command line that ends with `status`."""
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
+    out, _ = run(capsys, f"{line} --json", status=status)
+    assert len(out.splitlines()) == 1
+    return json.loads(out)
+
+
+def test_predict_prints_the_object_of_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2")
+    assert found["model"] == "sparkplan"
+    assert found["low"] < found["seconds"] < found["high"]
+    assert found["confidence"] == 0.9
+    assert sum(found["phases"].values()) == pytest.approx(found["seconds"], rel=0.01)
+    assert isinstance(found["bottleneck"], str)
+    assert all(set(w) == {"code", "text", "remedy"} for w in found["warnings"])
+    assert "single-run" in {w["code"] for w in found["warnings"]}
+
+
+def test_predict_says_whether_a_deadline_is_met_and_how_surely(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    met = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 2h")
+    missed = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 30s")
+    assert met["deadline_met"] is True
+    assert met["p_deadline"] > 0.99
+    assert missed["deadline_met"] is False
+    assert missed["p_deadline"] < 0.01
+    out, _ = run(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 2h")
+    assert "deadline 2h 00m at 90 %: met (probability >99 %)" in out
+
+
+def test_more_input_takes_longer_and_more_executors_less(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def seconds(options: str) -> float:
+        return float(answer(capsys, f"predict {LOG} --executor-cores 2 {options}")["seconds"])
+
+    small = seconds("--executors 4")
+    assert seconds("--executors 4 --input-size 3x") > 1.5 * small
+    assert seconds("--executors 16") < small
+
+
+def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys, f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over nodes --nodes 1:12"
+    )
+    assert [point["nodes"] for point in found["points"]] == list(range(1, 13))
+    assert set(found["points"][0]) == {"nodes", "seconds", "low", "high", "cost_usd"}
+    times = [point["seconds"] for point in found["points"]]
+    assert times == sorted(times, reverse=True)
+    assert all(point["cost_usd"] > 0 for point in found["points"])
+    assert found["instance"] == "m5.xlarge"
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "key"),
+    [
+        ("input-size", "--input-size 0.5x:4x --nodes 4", "input_size"),
+        ("iterations", "--iterations 1:5 --nodes 4", "iterations"),
+    ],
+)
+def test_curves_over_size_and_iterations_rise(
+    over: str, options: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = LOG if over == "input-size" else "optex-als-table3 --model optex"
+    found = answer(capsys, f"curve {source} --over {over} {options}")
+    times = [point["seconds"] for point in found["points"]]
+    assert times == sorted(times)
+    assert times[-1] > times[0]
+    assert all(point[key] > 0 and point["nodes"] == 4 for point in found["points"])
+
+
+def test_recommend_prints_the_object_of_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"recommend {LOG} --ran-on m5.xlarge --instances 'm5.*' --deadline 4m")
+    best = found["recommended"]
+    assert set(found) >= {
+        "goal", "recommended", "alternatives", "frontier", "rejected", "nearest", "optimal",
+        "evaluated", "model",
+    }  # fmt: skip
+    assert best["p_deadline"] >= 0.9
+    assert best["cost_low_usd"] <= best["cost_usd"] <= best["cost_high_usd"]
+    assert found["optimal"] is True
+    assert found["nearest"] is None
+    cheaper = [c["cost_usd"] for c in found["alternatives"]]
+    assert all(cost >= best["cost_usd"] for cost in cheaper)
+
+
+def test_what_cannot_be_met_ends_with_1_and_the_nearest_miss(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = f"recommend {LOG} --ran-on m5.xlarge --instances m5.xlarge --deadline 10s"
+    found = answer(capsys, line, status=1)
+    assert found["recommended"] is None
+    assert found["nearest"]["composition"]
+    assert {entry["instance"] for entry in found["rejected"]} == {"m5.xlarge"}
+    out, _ = run(capsys, line, status=1)
+    assert "nearest miss" in out
+
+
+def test_clusters_one_owns_need_no_prices(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys,
+        f"recommend {LOG} --executor-cores 2 --executor-memory 4g --max-executors 40 --deadline 5m",
+    )
+    best = found["recommended"]
+    assert best["cost_usd"] is None
+    assert 1 <= best["executors"] <= 40
+    assert best["vcore_seconds"] == pytest.approx(best["executors"] * 2 * best["seconds"])
+
+
+@pytest.mark.parametrize("target", ["spark-submit", "spark-defaults", "emr"])
+def test_export_is_text_to_paste(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, f"export {LOG} --ran-on m5.xlarge --deadline 4m --to {target}")
+    assert out.startswith("# sparkplan: ")
+    assert "executor" in out
+
+
+def test_profile_gives_the_same_predictions_as_its_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = tmp_path / "p.yaml"
+    run(capsys, f"profile {LOG} -o {written}")
+    for options in ("--executors 6 --executor-cores 2", "--executors 40 --executor-cores 4"):
+        log = answer(capsys, f"predict {LOG} {options}")
+        yaml = answer(capsys, f"predict {written} {options}")
+        assert yaml["seconds"] == pytest.approx(log["seconds"], rel=0.02)
+
+
+def test_samples_and_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    names = {sample["name"] for sample in answer(capsys, "samples")["samples"]}
+    assert names >= {LOG, "optex-als-standalone", "ernest-rcv1", "optex-als-table3"}
+    models = {model["name"] for model in answer(capsys, "models")["models"]}
+    assert models >= {"sparkplan", "optex", "ernest", "ernest-extended"}
+
+
+def test_catalogs_are_listed_shown_and_validated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = {entry["name"]: entry for entry in answer(capsys, "catalog list")["catalogs"]}
+    assert listed["aws"]["types"] > 1000
+    shown = answer(capsys, "catalog show papers --instances 'm2.*'")
+    price = {entry["instance"]: entry["price"] for entry in shown["instances"]}["m2.xlarge"]
+    assert price["usd_per_hour"] == 0.41
+    assert price["date"]
+    assert price["source"]
+    broken = tmp_path / "mine.yaml"
+    broken.write_text("catalog: mine\nprise: 3\n", encoding="utf-8")
+    out, _ = run(capsys, f"catalog validate {broken}", status=2)
+    assert f"{broken}:" in out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("predict no-such-file", "no-such-file"),
+        ("predict nightly-feature", "nightly-features"),
+        (f"predict {LOG} --instance m5.xlrge --nodes 4", "m5.xlarge"),
+        (f"predict {LOG} --ran-on m5.xlarge@nowhere", "nowhere"),
+        (f"predict {LOG} --input-size big", "--input-size"),
+        (f"predict {LOG} --deadline soon", "45m"),
+        (f"predict {LOG} --deadline 0", "more than zero"),
+        (f"predict {LOG} --model ernst", "ernest"),
+        (f"predict {LOG} --nodes 0", "at least 1"),
+        (f"predict {LOG} --confidence 1.5.1", "share"),
+        (f"predict {LOG} --executors 4 --nodes 2", "not both"),
+        (f"predict {LOG} --param k", "NAME=NUMBER"),
+        (f"recommend {LOG}", "--deadline"),
+        (f"recommend {LOG} --deadline 1h --instances 'zz9.*'", "zz9"),
+        (f"recommend {LOG} --deadline 1h --budget free", "$12.50"),
+        (f"recommend {LOG} --deadline 1h --max-executors 5", "--executor-cores"),
+        (f"recommend {LOG} --deadline 1h --mix 2", "mix"),
+        (f"recommend {LOG} --deadline 1h --catalog nowhere", "nowhere"),
+        (f"curve {LOG} --over nodes --nodes 9:3", "1:64"),
+        (f"curve {LOG} --over time", "input-size"),
+        (f"export {LOG} --deadline 1h --to yarn", "spark-submit"),
+        ("catalog show nowhere", "nowhere"),
+        ("recomend x", "did you mean sparkplan recommend?"),
+        ("profile", "SOURCE"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    line: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = run(capsys, line, status=2)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert err.startswith("sparkplan: ")
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "empty"),
+        (b"hello\nworld\n", ""),
+        (b'{"Event":"SparkListenerLogStart","Spark Version":"3.5.1"}\n', "task"),
+        (b"\x28\xb5\x2f\xfd\x00broken", ""),
+        (b"nodes,input_size\n1,2\n", "seconds"),
+        (b"format: sparkplan-profile/1\nnmae: x\n", "nmae"),
+    ],
+)
+def test_files_that_are_not_evidence_are_refused_in_one_line(
+    content: bytes, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "evidence"
+    path.write_bytes(content)
+    _, err = run(capsys, f"predict {path}", status=2)
+    assert len(err.splitlines()) == 1
+    assert "evidence" in err
+    assert said in err
+
+
+def test_escape_sequences_of_a_log_never_reach_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "\x1b[31mred"
+    path.write_text("nope", encoding="utf-8")
+    assert main(["predict", str(path)]) == 2
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    for line in ("--version", "--help", "recommend --help"):
+        with pytest.raises(SystemExit) as stopped:
+            main(shlex.split(line))
+        assert stopped.value.code == 0
+    assert "sparkplan 0.1.0" in capsys.readouterr().out

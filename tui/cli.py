@@ -1,0 +1,124 @@
+"""The `sparkplan` command: picks what to run, turns every failure into one line and an exit code.
+
+stdout is data, messages go to stderr. Exit codes: 0 done, 1 no composition satisfies the goal,
+2 bad usage or bad input, 3 a needed service did not answer. The terminal application and each
+headless command are imported only when they are the one that runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+
+import engine
+from tui import format as text
+from tui import options
+from tui.options import OneLineParser
+
+COMMANDS = {
+    "profile": "distil sources into one profile YAML",
+    "predict": "how long the job takes on one cluster",
+    "curve": "predicted time and cost over nodes, input size or iterations",
+    "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
+    "export": "the recommendation as text to paste",
+    "catalog": "list, show and validate price catalogs",
+    "models": "the models and what each is for",
+    "samples": "the bundled samples and what each shows",
+}
+"""Command -> what it does; each is the module of that name in `tui.headless`."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the installed command; never lets a traceback out."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    use_utf8()
+    try:
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except engine.EngineError as error:
+        print(f"sparkplan: {text.shown(str(error))}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        print("sparkplan: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        print("sparkplan: out of memory; give fewer logs at a time", file=sys.stderr)
+        return 2
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"sparkplan: {text.shown(where + (error.strerror or str(error)))}", file=sys.stderr)
+        return 2
+
+
+def run(arguments: list[str]) -> int:
+    """Runs one command line and returns its exit code."""
+    if arguments and arguments[0] in COMMANDS:
+        command = import_module(f"tui.headless.{arguments[0]}")
+        parser = OneLineParser(
+            prog=f"sparkplan {arguments[0]}",
+            description=COMMANDS[arguments[0]],
+            allow_abbrev=False,
+        )
+        command.configure(parser)
+        return int(command.run(parser.parse_args(arguments[1:])))
+    return open_planner(arguments)
+
+
+def open_planner(arguments: list[str]) -> int:
+    """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
+    parser = OneLineParser(
+        prog="sparkplan",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Capacity planner for Apache Spark. Without a command it opens the planner on "
+        "SOURCE...,\nor on a bundled sample.",
+        epilog="commands:\n" + "\n".join(f"  {name:<11}{what}" for name, what in COMMANDS.items()),
+        allow_abbrev=False,
+    )
+    parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
+    options.add_origin(parser)
+    parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
+    parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
+    args = parser.parse_args(arguments)
+    reject_mistyped_command(args.sources)
+    from tui import terminal
+
+    terminal.require_interactive()
+    from tui import app
+
+    return app.run(
+        app.AppOptions(sources=tuple(args.sources), ran_on=args.ran_on, catalog=args.catalog)
+    )
+
+
+def reject_mistyped_command(sources: Sequence[str]) -> None:
+    """A first word that is no file and close to a command is a slip, not a source."""
+    if not sources or Path(sources[0]).exists():
+        return
+    close = get_close_matches(sources[0], COMMANDS, n=1, cutoff=0.75)
+    if close:
+        raise engine.BadInput(
+            f"{sources[0]!r} is neither a command nor a file",
+            remedy=f"did you mean sparkplan {close[0]}?",
+            choices=tuple(COMMANDS),
+        )
+
+
+def use_utf8() -> None:
+    """Texts hold signs such as × and –; a terminal without them gets replacements, not a crash."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+"""How numbers read: the words that the command and the planner share. Pure functions of text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import engine
+
+UNKNOWN = "–"
+UNKNOWN_ASCII = "-"
+
+
+def seconds(value: float | None) -> str:
+    """A time, or a dash where it is not known."""
+    return UNKNOWN if value is None or math.isnan(value) else engine.format_seconds(value)
+
+
+def usd(value: float | None) -> str:
+    return UNKNOWN if value is None or math.isnan(value) else engine.format_usd(value)
+
+
+def percent(value: float | None) -> str:
+    """A share; values near 0 and 1 are not rounded up to certainty."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    if value > 0.995:
+        return ">99 %"
+    if value < 0.005:
+        return "<1 %"
+    return f"{value * 100:.0f} %"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """ "38m 10s to 44m 02s", or the words for having none."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return "no interval"
+    return f"{engine.format_seconds(low)} to {engine.format_seconds(high)}"
+
+
+def odds(confidence: float) -> str:
+    """ "9 in 10" for 0.9, "19 in 20" for 0.95, "95 in 100"-like otherwise."""
+    for out_of in (10, 20, 100):
+        hits = confidence * out_of
+        if abs(hits - round(hits)) < 1e-6:
+            return f"{round(hits)} in {out_of}"
+    return f"{confidence * 100:.1f} in 100"
+
+
+def composition(types: dict[str, int]) -> str:
+    """ "14 × r5.2xlarge + 2 × m5.xlarge"."""
+    return " + ".join(f"{count} × {name}" for name, count in types.items())
+
+
+def size(value: float | None, unit: str) -> str:
+    """An amount of input in the profile's unit."""
+    if value is None:
+        return UNKNOWN
+    return engine.format_bytes(value) if unit == "bytes" else f"{value:.4g} {unit}"
+
+
+def shown(text: str) -> str:
+    """Untrusted text made visible: control and escape characters cannot reach the terminal."""
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
+    """Rows as aligned columns, two spaces apart; the columns in `right` are set flush right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.rjust(width) if place in right else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+_UNITS = (
+    (1.0, "s", 100.0),
+    (60.0, "min", 7200.0),
+    (3600.0, "h", 2 * 86400.0),
+    (86400.0, "days", math.inf),
+)
+
+
+def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
+    """An interval of time in one unit: "38 to 44 min", "9.1 to 12.4 s", "1.2 to 1.9 h"."""
+    if low is None or high is None or math.isnan(low) or math.isnan(high):
+        return "no interval"
+    factor, unit = next(((f, name) for f, name, most in _UNITS if high < most), _UNITS[-1][:2])
+    return f"{_digits(low / factor)}{to}{_digits(high / factor)} {unit}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:.0f}" if value >= 19.95 else f"{value:.1f}"

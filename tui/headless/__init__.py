@@ -1,0 +1,1 @@
+"""The commands without a terminal: each module has `configure(parser)` and `run(args) -> exit`."""

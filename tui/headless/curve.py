@@ -1,0 +1,165 @@
+"""`sparkplan curve`: time and cost as nodes, input size or iterations change."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, replace
+from typing import Any
+
+import engine
+from tui import format as text
+from tui import options
+from tui.headless import output
+
+POINTS = 25
+"""Points of a curve over input size, evenly spaced in the logarithm."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point: what is varied, and the run that it means."""
+
+    at: float
+    cluster: engine.Cluster
+    workload: engine.Workload
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_sources(parser)
+    parser.add_argument("--over", required=True, choices=("nodes", "input-size", "iterations"))
+    parser.add_argument(
+        "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
+    )
+    options.add_cluster(parser)
+    options.add_origin(parser)
+    options.add_workload(parser)
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    profile = options.read_profile(args)
+    fitted = engine.fit(profile, model=args.model)
+    points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
+        args.over
+    ](args, profile)
+    predictions = fitted.predict_many(
+        clusters=[point.cluster for point in points],
+        workloads=[point.workload for point in points],
+        confidence=args.confidence,
+    )
+    costs = [
+        engine.cost_of(point.cluster, float(seconds), profile)
+        for point, seconds in zip(points, predictions.seconds, strict=True)
+    ]
+    key = {"nodes": None, "input-size": "input_size", "iterations": "iterations"}[args.over]
+    rows = [
+        {
+            **({key: point.at} if key else {}),
+            "nodes": point.cluster.nodes,
+            "seconds": predictions.seconds[place],
+            "low": predictions.low[place],
+            "high": predictions.high[place],
+            "cost_usd": costs[place],
+        }
+        for place, point in enumerate(points)
+    ]
+    last = fitted.predict(cluster=points[-1].cluster, workload=points[-1].workload)
+    if args.json:
+        result = {
+            "model": fitted.model,
+            "instance": instance_name(points[0].cluster),
+            "points": rows,
+            "warnings": output.notices(last.warnings),
+        }
+        output.print_json(result)
+    else:
+        print(as_table(args.over, points, rows))
+        output.print_notices(last.warnings)
+    return 0
+
+
+def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
+    workload = options.workload_of(args, profile)
+    if args.executors is not None:
+        raise engine.BadInput("a curve over nodes has no --executors", remedy="leave it out")
+    counts = options.node_range(args.nodes)
+    first = options.cluster_of(args, profile, nodes=counts[0])
+    return [Point(n, with_nodes(first, n), workload) for n in counts]
+
+
+def with_nodes(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
+    """The same composition with another number of nodes."""
+    return replace(cluster, groups=(replace(cluster.groups[0], nodes=nodes),))
+
+
+def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
+    cluster = fixed_cluster(args, profile)
+    first, colon, last = (args.input_size or "0.25x:4x").partition(":")
+    if not colon:
+        raise engine.BadInput(
+            f"{args.input_size!r} is not a range of sizes",
+            where="--input-size",
+            remedy="write it like 10GB:1TB or 0.5x:4x",
+        )
+    ends = [options.sized(first, profile), options.sized(last, profile)]
+    measured = [end.input_bytes if end.scale is None else end.scale for end in ends]
+    low, high = (value or 0.0 for value in measured)
+    if not 0.0 < low < high:
+        raise engine.BadInput("the range of sizes runs backwards", where="--input-size")
+    base = options.workload_of(_without(args, "input_size"), profile)
+    points = []
+    for step in range(POINTS):
+        size = low * (high / low) ** (step / (POINTS - 1))
+        given = {"scale": size} if ends[0].scale is not None else {"input_bytes": size}
+        points.append(Point(size, cluster, replace(base, **given)))
+    return points
+
+
+def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
+    cluster = fixed_cluster(args, profile)
+    spoken = args.iterations or "1:20"
+    first, colon, last = spoken.partition(":")
+    low, high = (options.iterations(first), options.iterations(last or first))
+    if not colon or low != int(low) or high != int(high) or low > high:
+        raise engine.BadInput(
+            f"{spoken!r} is not a range of iterations",
+            where="--iterations",
+            remedy="write it like 1:20",
+        )
+    base = options.workload_of(_without(args, "iterations"), profile)
+    counts = range(int(low), int(high) + 1)
+    return [Point(k, cluster, replace(base, iterations=float(k))) for k in counts]
+
+
+def fixed_cluster(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:
+    nodes = None
+    if args.nodes is not None:
+        try:
+            nodes = options.whole()(args.nodes)
+        except argparse.ArgumentTypeError as error:
+            raise engine.BadInput(str(error), where="--nodes") from None
+    return options.cluster_of(args, profile, nodes=nodes)
+
+
+def _without(args: argparse.Namespace, name: str) -> argparse.Namespace:
+    """The arguments without the one that the curve runs over."""
+    return argparse.Namespace(**{**vars(args), name: None})
+
+
+def instance_name(cluster: engine.Cluster) -> str | None:
+    return cluster.instance.name if cluster.instance else None
+
+
+def as_table(over: str, points: list[Point], rows: list[dict[str, Any]]) -> str:
+    header = (over, "time", "low", "high", "cost")
+    body = [
+        (
+            f"{point.at:.5g}",
+            text.seconds(row["seconds"]),
+            text.seconds(row["low"]),
+            text.seconds(row["high"]),
+            text.usd(row["cost_usd"]),
+        )
+        for point, row in zip(points, rows, strict=True)
+    ]
+    return text.table([header, *body], right=(0, 1, 2, 3, 4))

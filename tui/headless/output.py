@@ -1,0 +1,41 @@
+"""What the headless commands share: JSON on stdout, warnings as lines on stderr."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import engine
+from tui import format as text
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object; a number that is not known is null."""
+    print(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False))
+
+
+def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
+    """Warnings as the JSON contract has them."""
+    return [{"code": n.code, "text": n.text, "remedy": n.remedy} for n in found]
+
+
+def print_notices(found: Iterable[engine.Notice]) -> None:
+    """Warnings for a person, on stderr so that stdout stays data."""
+    for notice in found:
+        line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
+        print(text.shown(line), file=sys.stderr)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,135 @@
+"""`sparkplan predict`: how long one cluster takes."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import engine
+from tui import format as text
+from tui import options
+from tui.headless import output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_sources(parser)
+    parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
+    options.add_cluster(parser)
+    options.add_origin(parser)
+    options.add_workload(parser)
+    parser.add_argument(
+        "--deadline",
+        type=options.quantity(engine.parse_seconds),
+        metavar="D",
+        help="say whether it will be met, and how surely",
+    )
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    profile = options.read_profile(args)
+    fitted = engine.fit(profile, model=args.model)
+    cluster = options.cluster_of(args, profile, nodes=args.nodes)
+    workload = options.workload_of(args, profile)
+    prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
+    if args.json:
+        output.print_json(as_dict(prediction, fitted, args.deadline))
+    else:
+        print(as_text(prediction, fitted, cluster, args.deadline))
+        output.print_notices(prediction.warnings)
+    return 0
+
+
+def as_dict(
+    prediction: engine.Prediction, fitted: engine.FittedModel, deadline: float | None
+) -> dict[str, Any]:
+    """The JSON object of the contract, then what we add to it."""
+    validation = fitted.validation
+    result: dict[str, Any] = {
+        "model": prediction.model,
+        "seconds": prediction.seconds,
+        "low": prediction.low,
+        "high": prediction.high,
+        "confidence": prediction.confidence,
+        "phases": dict(prediction.phases) if prediction.phases is not None else None,
+        "bottleneck": prediction.bottleneck,
+        "warnings": output.notices(prediction.warnings),
+        "runs": len(fitted.profile.runs),
+        "leave_one_out_error": validation.mean_relative_error if validation else None,
+    }
+    if deadline is not None:
+        result["deadline_seconds"] = deadline
+        result["deadline_met"] = meets(prediction, deadline)
+        result["p_deadline"] = prediction.p_within(deadline)
+    return result
+
+
+def meets(prediction: engine.Prediction, deadline: float) -> bool:
+    """P(T <= deadline) >= confidence, one-sided; without an interval the time alone decides."""
+    p = prediction.p_within(deadline)
+    return prediction.seconds < deadline if p is None else p >= prediction.confidence
+
+
+def as_text(
+    prediction: engine.Prediction,
+    fitted: engine.FittedModel,
+    cluster: engine.Cluster,
+    deadline: float | None,
+) -> str:
+    """The same for a person: the answer first, then where the time goes."""
+    lines = [
+        f"{text.seconds(prediction.seconds)} on {cluster_in_words(cluster)}",
+        interval_in_words(prediction),
+    ]
+    if deadline is not None:
+        lines.append(deadline_in_words(prediction, deadline))
+    if prediction.phases:
+        lines.append("")
+        lines.append(phase_table(prediction))
+    if prediction.bottleneck:
+        lines.append(f"bottleneck: {prediction.bottleneck}")
+    lines.append(evidence_in_words(fitted))
+    return "\n".join(text.shown(line) if "\n" not in line else line for line in lines)
+
+
+def cluster_in_words(cluster: engine.Cluster) -> str:
+    if cluster.composition:
+        return text.composition(dict(cluster.composition))
+    if cluster.nodes is not None and cluster.executors is None:
+        return f"{cluster.nodes} nodes like those measured"
+    return f"{cluster.executors} executors of {cluster.executor_cores} cores"
+
+
+def interval_in_words(prediction: engine.Prediction) -> str:
+    if prediction.low is None:
+        return "no interval: how sure this is, is not known"
+    within = text.interval(prediction.low, prediction.high)
+    return f"{text.odds(prediction.confidence)} runs take {within}"
+
+
+def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:
+    verdict = "met" if meets(prediction, deadline) else "not met"
+    p = prediction.p_within(deadline)
+    sure = "no interval, the time alone decides" if p is None else f"probability {text.percent(p)}"
+    return (
+        f"deadline {text.seconds(deadline)} at {text.percent(prediction.confidence)}: "
+        f"{verdict} ({sure})"
+    )
+
+
+def phase_table(prediction: engine.Prediction) -> str:
+    phases = prediction.phases or {}
+    rows = [
+        (text.shown(name), text.seconds(value), text.percent(value / prediction.seconds))
+        for name, value in phases.items()
+    ]
+    return text.table(rows, right=(1, 2))
+
+
+def evidence_in_words(fitted: engine.FittedModel) -> str:
+    runs = len(fitted.profile.runs)
+    said = f"model {fitted.model}, {runs} run{'' if runs == 1 else 's'}"
+    if fitted.validation is None:
+        return said
+    error = fitted.validation.mean_relative_error * 100
+    return f"{said}, leave-one-out error {error:.1f} %"

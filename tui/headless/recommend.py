@@ -1,0 +1,165 @@
+"""`sparkplan recommend`: which cluster to rent, or how many executors of one's own to use."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import engine
+from tui import format as text
+from tui import options
+from tui.headless import output
+
+LISTED = 8
+"""Runners-up and rejections shown to a person; --json has them all."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    configure_goal(parser)
+    options.add_json(parser)
+
+
+def configure_goal(parser: argparse.ArgumentParser) -> None:
+    """The options that `export` shares: what to plan, for what goal, from which prices."""
+    options.add_sources(parser)
+    options.add_goal(parser)
+    parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
+    parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
+    parser.add_argument(
+        "--executor-memory", type=options.quantity(engine.parse_memory_gib), metavar="M"
+    )
+    parser.add_argument(
+        "--max-executors",
+        type=options.whole(),
+        metavar="N",
+        help="no prices: the least vcore-seconds on a cluster one owns",
+    )
+    options.add_origin(parser)
+    options.add_workload(parser)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the arguments ask about; `catalog` is None for a cluster one owns."""
+
+    profile: engine.Profile
+    workload: engine.Workload
+    catalog: engine.Catalog | None
+
+
+def run(args: argparse.Namespace) -> int:
+    found = answer(args, question_of(args))
+    if args.json:
+        output.print_json(found.to_dict())
+    else:
+        print(as_text(found))
+        chosen = found.recommended or found.nearest
+        output.print_notices(dict.fromkeys([*found.warnings, *(chosen.warnings if chosen else ())]))
+    return 0 if found.recommended is not None else 1
+
+
+def question_of(args: argparse.Namespace) -> Question:
+    """Reads what the arguments name; contradictions are refused before anything is read."""
+    check_goal(args)
+    owned = args.max_executors is not None
+    catalog = None if owned else engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
+    profile = options.read_profile(args)
+    return Question(profile, options.workload_of(args, profile), catalog)
+
+
+def answer(args: argparse.Namespace, question: Question) -> engine.Recommendation:
+    """The answer to the goal that the arguments state."""
+    fitted = engine.fit(question.profile, model=args.model)
+    if question.catalog is None:
+        return engine.recommend_owned(
+            fitted,
+            workload=question.workload,
+            executor_cores=args.executor_cores,
+            executor_memory_gib=args.executor_memory,
+            max_executors=args.max_executors,
+            deadline_seconds=args.deadline,
+            confidence=args.confidence,
+        )
+    return engine.recommend(
+        fitted,
+        catalog=question.catalog,
+        workload=question.workload,
+        deadline_seconds=args.deadline,
+        budget_usd=args.budget,
+        instances=options.globs(args.instances),
+        max_nodes=args.max_nodes,
+        mix=args.mix,
+        confidence=args.confidence,
+        spot=args.spot,
+    )
+
+
+def check_goal(args: argparse.Namespace) -> None:
+    """Options that contradict each other are refused before anything is read."""
+    if args.max_executors is not None:
+        if args.catalog is not None or args.budget is not None or args.instances is not None:
+            raise engine.BadInput(
+                "a cluster one owns has no prices",
+                where="--max-executors",
+                remedy="leave out --catalog, --budget and --instances",
+            )
+        if args.executor_cores is None:
+            raise engine.BadInput("--max-executors needs --executor-cores", remedy="add it")
+        if args.deadline is None:
+            raise engine.BadInput("no goal is given", remedy="add --deadline D")
+        return
+    if args.executor_cores is not None or args.executor_memory is not None:
+        raise engine.BadInput(
+            "--executor-cores and --executor-memory are for clusters one owns",
+            remedy="add --max-executors N, or leave them out",
+        )
+    if args.deadline is None and args.budget is None:
+        raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
+
+
+def as_text(found: engine.Recommendation) -> str:
+    """The answer first, then who else was considered and why they lost."""
+    lines: list[str] = []
+    if found.recommended is not None:
+        lines += [describe(found.recommended), *found.recommended.why]
+    elif found.nearest is not None:
+        lines += ["no composition satisfies the goal; the nearest miss:", describe(found.nearest)]
+    else:
+        lines.append("no composition satisfies the goal")
+    if found.alternatives:
+        lines += ["", "runners-up", text.table(rows(found.alternatives[:LISTED]), right=(1, 3))]
+    if found.rejected:
+        lines += ["", f"rejected ({len(found.rejected)})"]
+        lines += [f"  {miss.instance}: {miss.reason}" for miss in found.rejected[:LISTED]]
+        if len(found.rejected) > LISTED:
+            lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
+    lines += ["", f"{found.evaluated:,} compositions evaluated, model {found.model}"]
+    return "\n".join(lines)
+
+
+def describe(choice: engine.Choice) -> str:
+    """One composition in a line."""
+    parts = [
+        text.composition(dict(choice.composition)) or choice.note or "",
+        f"{text.seconds(choice.seconds)} ({text.interval(choice.low, choice.high)})",
+    ]
+    if choice.cost_usd is not None:
+        parts.append(text.usd(choice.cost_usd))
+    if choice.p_deadline is not None:
+        parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
+    return "  ".join(parts)
+
+
+def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
+    return [
+        (
+            text.composition(dict(choice.composition)),
+            text.seconds(choice.seconds),
+            text.interval(choice.low, choice.high),
+            text.usd(choice.cost_usd),
+            text.percent(choice.p_deadline),
+            choice.note or "",
+        )
+        for choice in choices
+    ]

@@ -1,0 +1,27 @@
+"""`sparkplan samples`: the bundled samples and what each shows."""
+
+from __future__ import annotations
+
+import argparse
+
+import engine
+from tui import format as text
+from tui import options
+from tui.headless import output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    samples = engine.list_samples()
+    if args.json:
+        entries = [
+            {"name": s.name, "category": s.category, "kind": s.kind, "shows": s.shows}
+            for s in samples
+        ]
+        output.print_json({"samples": entries})
+    else:
+        print(text.table([(s.name, s.category, s.kind, s.shows) for s in samples]))
+    return 0

@@ -1,0 +1,284 @@
+"""The command's arguments: parsed once, turned into engine values in one place.
+
+Every number with a unit goes through `engine.units`, so that a wrong one ends in the same line
+everywhere, with the name of its option.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+import engine
+
+DEFAULT_CATALOG = "aws"
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Bad usage is one line and exit code 2, like every other bad input."""
+
+    def error(self, message: str) -> Any:
+        raise engine.BadInput(message, where=self.prog, remedy=f"see {self.prog} --help")
+
+
+def whole(minimum: int = 1) -> Callable[[str], int]:
+    """An argument type: a whole number of at least `minimum`."""
+
+    def parse(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < minimum:
+            raise argparse.ArgumentTypeError(f"must be at least {minimum}, not {value}")
+        return value
+
+    return parse
+
+
+def quantity(parse: Callable[[str], float]) -> Callable[[str], float]:
+    """An argument type from one of the engine's parsers."""
+
+    def convert(text: str) -> float:
+        try:
+            return parse(text)
+        except engine.BadInput as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return convert
+
+
+def add_sources(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources",
+        nargs="+",
+        metavar="SOURCE",
+        help="event logs (files, folders, - for stdin), profile YAML, run-table CSV, sample names",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def add_origin(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ran-on",
+        metavar="TYPE[@CATALOG]",
+        help="instance type of the nodes in the logs (logs never name it)",
+    )
+
+
+def add_workload(parser: argparse.ArgumentParser, *, ranged: str | None = None) -> None:
+    """What the job is given; `ranged` is left out where the command takes a range of it."""
+    parser.add_argument(
+        "--input-size",
+        metavar="S",
+        help="48GB, a number in the profile's own unit, or 3x (times the largest run)",
+    )
+    parser.add_argument("--iterations", metavar="K", help="number of iterations")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
+    )
+    parser.add_argument(
+        "--shuffle-partitions", type=whole(), metavar="N", help="what if this many were set"
+    )
+    parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
+    parser.add_argument(
+        "--confidence",
+        type=quantity(engine.parse_fraction),
+        default=0.9,
+        metavar="P",
+        help="of intervals and deadlines (default 90%%)",
+    )
+
+
+def add_cluster(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
+    parser.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
+    parser.add_argument("--executors", type=whole(), metavar="N")
+    parser.add_argument("--executor-cores", type=whole(), metavar="C")
+    parser.add_argument(
+        "--executor-memory", type=quantity(engine.parse_memory_gib), metavar="M", help="8g, 512m"
+    )
+
+
+def add_goal(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--deadline", type=quantity(engine.parse_seconds), metavar="D")
+    parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
+    parser.add_argument("--max-nodes", type=whole(), default=64, metavar="N")
+    parser.add_argument("--mix", type=whole(), default=1, metavar="N", help="types per cluster")
+    parser.add_argument("--spot", action="store_true", help="spot prices, where they are known")
+    parser.add_argument(
+        "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"
+    )
+
+
+def read_profile(args: argparse.Namespace) -> engine.Profile:
+    """The profile that the SOURCE arguments give."""
+    return engine.read(*args.sources, ran_on=ran_on(args.ran_on))
+
+
+def ran_on(text: str | None) -> engine.InstanceType | None:
+    """The type named by --ran-on, with its shape and speed from the catalog."""
+    if text is None:
+        return None
+    name, _, catalog = text.partition("@")
+    return engine.load_catalog(catalog or DEFAULT_CATALOG).offer(name).instance
+
+
+def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
+    """The workload asked for; what is not said is that of the profile's largest run."""
+    base = profile.reference_workload
+    if args.input_size is not None:
+        base = sized(args.input_size, profile)
+    return engine.Workload(
+        input_bytes=base.input_bytes,
+        iterations=base.iterations if args.iterations is None else iterations(args.iterations),
+        parameters={**base.parameters, **parameters(args.param)},
+        scale=base.scale,
+        shuffle_partitions=args.shuffle_partitions,
+    )
+
+
+def sized(text: str, profile: engine.Profile) -> engine.Workload:
+    """The profile's reference workload at the size that `text` names."""
+    times = engine.parse_times(text)
+    if times is not None:
+        return profile.workload_at(times)
+    reference = profile.reference_workload
+    if profile.input_unit != "bytes" and engine.has_size_unit(text):
+        raise engine.BadInput(
+            f"the profile counts its input in {profile.input_unit}, not in bytes",
+            where="--input-size",
+            remedy="give a plain number in that unit, or a factor such as 2x",
+        )
+    size = engine.parse_bytes(text, where="--input-size")
+    if profile.runs and reference.input_bytes is None:
+        raise engine.BadInput(
+            "the runs do not say how large their input was",
+            where="--input-size",
+            remedy="give a factor such as 2x (times the largest run)",
+        )
+    return engine.Workload(size, reference.iterations, reference.parameters)
+
+
+def iterations(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise engine.BadInput(
+            f"{text!r} is not a number of iterations", where="--iterations", remedy="give K > 0"
+        )
+    return value
+
+
+def parameters(pairs: list[str]) -> dict[str, float]:
+    """NAME=VALUE pairs as numbers."""
+    found: dict[str, float] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        try:
+            found[name.strip()] = float(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name.strip():
+            raise engine.BadInput(
+                f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
+            )
+    return found
+
+
+def cluster_of(
+    args: argparse.Namespace, profile: engine.Profile, *, nodes: int | None
+) -> engine.Cluster:
+    """The cluster asked for: executors, nodes of a type, or that of the profile's largest run."""
+    if args.executors is not None:
+        if nodes is not None or args.instance is not None:
+            raise engine.BadInput(
+                "give either nodes (--nodes, --instance) or executors (--executors), not both"
+            )
+        return _of_executors(args, profile)
+    if args.executor_cores is not None or args.executor_memory is not None:
+        raise engine.BadInput(
+            "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
+        )
+    largest = profile.largest_run
+    if nodes is None and args.instance is None and largest is not None:
+        return largest.cluster
+    if nodes is None:
+        raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
+    name = args.instance or _only_type(profile)
+    return engine.Cluster.of_nodes(
+        instance_type=name, nodes=nodes, catalog=type_catalog(args, profile, name)
+    )
+
+
+def type_catalog(
+    args: argparse.Namespace, profile: engine.Profile, name: str | None
+) -> engine.Catalog | None:
+    """The catalog that a type is looked up in; types that the profile knows need none."""
+    if args.catalog is not None:
+        return engine.load_catalog(args.catalog)
+    origin, _, origin_catalog = (args.ran_on or "").partition("@")
+    if name is not None and name == origin:
+        return engine.load_catalog(origin_catalog or DEFAULT_CATALOG)
+    if name is None or name in profile.instance_types:
+        return None
+    return engine.load_catalog(DEFAULT_CATALOG)
+
+
+def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:
+    largest = profile.largest_run
+    cores = args.executor_cores or (largest.cluster.executor_cores if largest else None)
+    if cores is None:
+        raise engine.BadInput(
+            "how many cores an executor has is not known", remedy="add --executor-cores C"
+        )
+    return engine.Cluster.of_executors(
+        executors=args.executors, executor_cores=cores, executor_memory_gib=args.executor_memory
+    )
+
+
+def _only_type(profile: engine.Profile) -> str | None:
+    """The type that --instance may leave out: the only one, or the unnamed nodes of the logs."""
+    types = profile.instance_types
+    if len(types) > 1:
+        raise engine.BadInput(
+            "the profile knows several instance types",
+            remedy="name one with --instance",
+            choices=types,
+        )
+    return types[0] if types else None
+
+
+def globs(text: str | None) -> tuple[str, ...] | None:
+    """Comma-separated patterns; None when the option was not given."""
+    if text is None:
+        return None
+    patterns = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not patterns:
+        raise engine.BadInput("names no type", where="--instances", remedy="write 'm5.*,r5.*'")
+    return patterns
+
+
+def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
+    """Node counts from "A:B" or one number N (meaning 1:N)."""
+    spoken = text or default
+    first, colon, last = spoken.partition(":")
+    try:
+        low, high = (int(first), int(last)) if colon else (1, int(first))
+    except ValueError:
+        low, high = 0, 0
+    if not 1 <= low <= high <= MOST_NODES:
+        raise engine.BadInput(
+            f"{spoken!r} is not a range of nodes", where="--nodes", remedy="write it like 1:64"
+        )
+    return list(range(low, high + 1))
+
+
+MOST_NODES = 100_000
+"""No cluster is larger; a slip of the keyboard should not fill the memory."""
