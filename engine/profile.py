@@ -36,7 +36,8 @@ class Measure:
         count: tasks that reported it.
         total: its sum, in the unit of the field's name.
         quantiles: values at equally spaced probabilities 0 ... 1 (minimum first, maximum last);
-            with at most `EXACT_VALUES` tasks these are all values, sorted.
+            of task times these are all values, sorted, with at most `EXACT_VALUES` tasks; other
+            measures keep eleven points, or one where all values are the same.
     """
 
     count: int
@@ -67,7 +68,7 @@ class Measure:
 
 
 EXACT_VALUES = 201
-"""A measure over at most this many tasks keeps every value; above, this many quantiles."""
+"""Task times of at most this many tasks keep every value; above, this many quantiles."""
 
 
 @dataclass(frozen=True, slots=True)

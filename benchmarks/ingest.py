@@ -1,0 +1,190 @@
+"""How fast an event log becomes a profile, against a bare line loop and the standard json module.
+
+A real log (a bundled sample unless another is named) is repeated in a temporary folder, with
+shifted stage, job and task ids and times, until it has the asked size; then every reader reads
+it in a process of its own, one after the other, and one table is printed.
+
+    python benchmarks/ingest.py [--log FILE] [--gigabytes 1.0]
+
+Speeds are megabytes of uncompressed text per second of processor time (what one core does; on a
+busy machine the clock says less) and, in brackets, per second on the clock. The ratio is to the
+bare line loop of the same run. Starting Python and importing are part of the time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from engine.sources import codecs
+from engine.sources.samples import list_samples, sample_files
+
+TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+_NUMBER = re.compile(
+    rb'"(Stage ID|Job ID|Task ID|Launch Time|Finish Time|Submission Time|Completion Time'
+    rb'|Timestamp|time)":(\d+)'
+)
+_LIST = re.compile(rb'"Stage IDs":\[([\d,]*)\]|"Parent IDs":\[([\d,]*)\](?=,"Details")')
+_ONCE = (b"LogStart", b"ApplicationStart", b"EnvironmentUpdate", b"Executor", b"BlockManager",
+         b"ResourceProfile")  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--log", type=Path, help="an event log (default: a bundled sample)")
+    parser.add_argument("--gigabytes", type=float, default=1.0)
+    parser.add_argument("--child", nargs=2, metavar=("READER", "FILE"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        child(*args.child)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        big = Path(folder) / "repeated.log"
+        tasks = repeat(args.log or default_log(), big, int(args.gigabytes * 1e9))
+        print(f"{big.stat().st_size / 1e6:.0f} MB, {tasks} finished tasks")
+        megabytes = big.stat().st_size / 1e6
+        print(f"{'reader':36}{'MB/s':>8}{'clock':>9}{'ratio':>8}{'peak MB':>9}")
+        base = None
+        for name, (title, _) in READERS.items():
+            cpu, clock, peak = measure(name, big)
+            base = base or cpu
+            print(
+                f"{title:36}{megabytes / cpu:8.0f}{f'({megabytes / clock:.0f})':>9}"
+                f"{base / cpu:8.3f}{peak:9.0f}",
+                flush=True,
+            )
+
+
+def default_log() -> Path:
+    """The log of the sample that the planner opens by itself."""
+    logs = [sample for sample in list_samples() if sample.kind == "event-log"]
+    chosen = next((sample for sample in logs if sample.default), logs[0])
+    (path,) = (Path(str(entry)) for entry in sample_files(chosen))
+    return path
+
+
+# The repeated log
+
+
+def repeat(log: Path, target: Path, size: int) -> int:
+    """Writes the log again and again, ids and times shifted; returns the finished tasks."""
+    lines = b"".join(codecs.open_path(log).chunks()).splitlines(keepends=True)
+    once = [line for line in lines if any(word in line[:60] for word in _ONCE)]
+    ends = [line for line in lines if b"ApplicationEnd" in line[:60]]
+    body = [pieces(line) for line in lines if line not in once and line not in ends]
+    highest = {key: max((v for p in body for k, v in p if k == key), default=0) for key in STEPS}
+    times = [value for line in body for key, value in line if key == "time"]
+    step = {"stage": highest["stage"] + 1, "job": highest["job"] + 1, "task": highest["task"] + 1}
+    step["time"] = max(times) - min(times) + 1
+    tasks_per_round = sum(line.startswith(TASK_END) for line in lines)
+    rounds = 0
+    with target.open("wb") as out:
+        out.writelines(once)
+        while out.tell() < size:
+            out.writelines(shifted(line, rounds, step) for line in body)
+            rounds += 1
+        out.writelines(shifted(pieces(line), rounds - 1, step) for line in ends)
+    return rounds * tasks_per_round
+
+
+STEPS = ("stage", "job", "task", "time")
+_KINDS = {b"Stage ID": "stage", b"Job ID": "job", b"Task ID": "task"}
+
+
+def pieces(line: bytes) -> list[tuple[str | None, object]]:
+    """A line cut at its ids and times: (None, text) and (what it is, number) in turn."""
+    found: list[tuple[str | None, object]] = []
+    position = 0
+    for start, end, kind, number in sorted(numbers(line)):
+        found.append((None, line[position:start]))
+        found.append((kind, number))
+        position = end
+    found.append((None, line[position:]))
+    return found
+
+
+def numbers(line: bytes) -> Iterator[tuple[int, int, str, int]]:
+    for match in _NUMBER.finditer(line):
+        yield match.start(2), match.end(2), _KINDS.get(match[1], "time"), int(match[2])
+    for match in _LIST.finditer(line):
+        group = 1 if match[1] is not None else 2
+        for number in re.finditer(rb"\d+", match[group]):
+            start = match.start(group)
+            yield start + number.start(), start + number.end(), "stage", int(number[0])
+
+
+def shifted(line: list[tuple[str | None, object]], rounds: int, step: dict[str, int]) -> bytes:
+    return b"".join(
+        value if kind is None else b"%d" % (value + rounds * step[kind])  # type: ignore
+        for kind, value in line
+    )
+
+
+# The readers
+
+
+def line_loop(path: Path) -> None:
+    with path.open("rb", buffering=1 << 20) as file:
+        for _ in file:
+            pass
+
+
+def prefix_test(path: Path) -> None:
+    with path.open("rb", buffering=1 << 20) as file:
+        sum(line.startswith(TASK_END) for line in file)
+
+
+def stdlib_json(path: Path) -> None:
+    with path.open("rb", buffering=1 << 20) as file:
+        for line in file:
+            if not line.startswith(b'{"Event":"SparkListenerTaskStart"'):
+                json.loads(line)
+
+
+def sparkplan(path: Path) -> None:
+    import engine
+
+    engine.read(path)
+
+
+READERS = {
+    "line_loop": ("bare line loop", line_loop),
+    "prefix_test": ("line loop with a prefix test", prefix_test),
+    "stdlib_json": ("stdlib json, all but task starts", stdlib_json),
+    "sparkplan": ("sparkplan: log to profile", sparkplan),
+}
+
+
+def measure(name: str, path: Path) -> tuple[float, float, float]:
+    """Processor seconds, clock seconds and peak megabytes of a reader in a process of its own."""
+    command = [sys.executable, __file__, "--child", name, str(path)]
+    start = time.perf_counter()
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    return float(answer[0]), time.perf_counter() - start, float(answer[1])
+
+
+def child(name: str, file: str) -> None:
+    READERS[name][1](Path(file))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(used.ru_utime + used.ru_stime, peak_megabytes(used.ru_maxrss / 1024))
+
+
+def peak_megabytes(fallback: float) -> float:
+    """Peak memory of this process; `ru_maxrss` also counts that of the process that started it."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return fallback
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    main()

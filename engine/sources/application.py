@@ -1,0 +1,334 @@
+"""What a log has told so far about one application: executors, jobs, stages, cached blocks.
+
+`Application` has one method per event; `engine.sources.eventlog` calls them in the log's order,
+`engine.sources.distill` turns the result into runs. Times are epoch milliseconds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import msgspec
+
+from engine.sources import events
+from engine.sources.categories import Lineage
+from engine.sources.tasks import StageTasks
+
+STARTS_PER_CORE = 64
+"""Task starts are only read to find each slot's first task; an executor that stays idle must not
+make us read all of them."""
+
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?$")
+
+
+@dataclass(slots=True)
+class Executor:
+    """One executor; `cores` is None where the log does not say, `busiest` then bounds it."""
+
+    host: str
+    added_ms: int | None
+    cores: int | None = None
+    profile: int = 0
+    removed_ms: int | None = None
+    storage_bytes: int | None = None
+    running: int = 0
+    busiest: int = 0
+    cold_slots: int = 0
+
+
+@dataclass(slots=True)
+class Job:
+    """One job and what its properties say it belongs to."""
+
+    job_id: int
+    submitted_ms: int | None
+    stage_ids: tuple[int, ...]
+    completed_ms: int | None = None
+    sql_execution_id: int | None = None
+    query: str | None = None
+    batch_id: int | None = None
+    dstream_batch_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt of a stage, from submission to completion."""
+
+    submitted_ms: int | None
+    completed_ms: int | None = None
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Stage:
+    """A stage over all its attempts."""
+
+    stage_id: int
+    name: str = ""
+    parents: tuple[int, ...] = ()
+    profile: int = 0
+    final_rdd: int | None = None
+    cached_rdds: tuple[int, ...] = ()
+    operations: tuple[str, ...] = ()
+    reads_cache: bool = False
+    library: str | None = None
+    tasks: StageTasks = field(default_factory=StageTasks)
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Batch:
+    """A micro-batch as its query reported it."""
+
+    started: str
+    duration_ms: int | None
+
+
+class Application:
+    """Collects the events of one application."""
+
+    def __init__(self) -> None:
+        self.name: str | None = None
+        self.app_id: str | None = None
+        self.attempt: str | None = None
+        self.version: str | None = None
+        self.started_ms: int | None = None
+        self.ended_ms: int | None = None
+        self.first_ms: int | None = None
+        self.last_ms = 0
+        self.properties: dict[str, str] = {}
+        self.profiles: dict[int, events.ResourceProfile] = {}
+        self.executors: dict[str, Executor] = {}
+        self.retired: list[Executor] = []
+        self.jobs: dict[int, Job] = {}
+        self.stages: dict[int, Stage] = {}
+        self.tasks: dict[int, StageTasks] = {}
+        self.planned: dict[int, tuple[int | None, tuple[int, ...]]] = {}
+        self.jobs_of_stage: dict[int, list[int]] = {}
+        self.batches: dict[tuple[str, int], Batch] = {}
+        self.lineage = Lineage()
+        self.blocks: dict[str, int] = {}
+        self.cached_bytes = 0
+        self.most_cached_bytes = 0
+        self.saw_blocks = False
+        self.cold_tasks: set[int] = set()
+        self.cold_slots = 0
+        self.starts_to_read = 1
+        """How many more task starts are worth decoding: they only tell each slot's first task
+        and how many tasks an executor of unknown size runs at once."""
+
+    def seen(self, time_ms: int | None) -> None:
+        """Widens the span of time that the log is known to cover."""
+        if time_ms is not None and 0 < time_ms < 10**14:
+            self.last_ms = max(self.last_ms, time_ms)
+            if self.first_ms is None or time_ms < self.first_ms:
+                self.first_ms = time_ms
+
+    # The application itself
+
+    def log_start(self, event: events.LogStart) -> None:
+        self.version = event.version or self.version
+
+    def application_start(self, event: events.ApplicationStart) -> None:
+        self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
+        self.started_ms = event.time_ms
+        self.seen(event.time_ms)
+
+    def application_end(self, event: events.ApplicationEnd) -> None:
+        self.ended_ms = event.time_ms
+        self.seen(event.time_ms)
+
+    def environment(self, event: events.Environment) -> None:
+        for key, raw in event.properties.items():
+            try:
+                self.properties[key] = msgspec.json.decode(raw, type=str)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                continue
+
+    def resource_profile(self, event: events.ResourceProfile) -> None:
+        self.profiles[event.profile] = event
+
+    # Executors
+
+    @property
+    def local_cores(self) -> int | None:
+        """N of `local[N]`; 0 where it is local with an unknown N, None where it is not local."""
+        match = _LOCAL.match(self.properties.get("spark.master", ""))
+        if match is None:
+            return None
+        return int(match[1]) if match[1] and match[1] != "*" else 0 if match[1] else 1
+
+    def executor_added(self, event: events.ExecutorAdded) -> None:
+        cores = event.info.cores if event.info.cores > 0 else None
+        known = self.executors.get(event.executor)
+        executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
+        if known is not None and known.removed_ms is None:
+            executor.storage_bytes, executor.busiest = known.storage_bytes, known.busiest
+        elif known is not None:
+            self.retired.append(known)
+        executor.cold_slots = cores or 0
+        self.cold_slots += executor.cold_slots
+        self.executors[event.executor] = executor
+        self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
+        self.seen(event.time_ms)
+
+    def executor_removed(self, event: events.ExecutorRemoved) -> None:
+        executor = self.executors.get(event.executor)
+        if executor is not None and executor.removed_ms is None:
+            executor.removed_ms = event.time_ms
+            self.cold_slots -= executor.cold_slots
+            executor.cold_slots = 0
+        self.seen(event.time_ms)
+
+    def block_manager_added(self, event: events.BlockManagerAdded) -> None:
+        self.seen(event.time_ms)
+        executor = self.executors.get(event.manager.executor)
+        if executor is None:
+            executor = Executor(event.manager.host, event.time_ms)
+            self.executors[event.manager.executor] = executor
+            self.starts_to_read += 1
+        if event.memory_bytes >= 0:
+            executor.storage_bytes = event.memory_bytes
+
+    def block_manager_removed(self, event: events.BlockManagerRemoved) -> None:
+        executor = self.executors.get(event.manager.executor)
+        if executor is not None and executor.removed_ms is None and executor.cores is None:
+            executor.removed_ms = event.time_ms
+        self.seen(event.time_ms)
+
+    # Tasks
+
+    def task_start(self, event: events.TaskStart) -> None:
+        self.starts_to_read -= 1
+        executor = self.executor_of(event.info.executor)
+        if executor.cores is None:
+            executor.running += 1
+            executor.busiest = max(executor.busiest, executor.running)
+            self.starts_to_read += 1
+        elif executor.cold_slots > 0:
+            executor.cold_slots -= 1
+            self.cold_slots -= 1
+            self.cold_tasks.add(event.info.task_id)
+            if self.cold_slots == 0:
+                self.starts_to_read = 0
+
+    def task_end(self, executor_id: str) -> None:
+        """Needed only for executors of unknown size (Spark 1.2 and torn logs)."""
+        executor = self.executor_of(executor_id)
+        executor.running = max(0, executor.running - 1)
+
+    def executor_of(self, executor_id: str) -> Executor:
+        """The executor of that name; one that was never announced is made up without cores."""
+        executor = self.executors.get(executor_id)
+        if executor is None:
+            executor = self.executors[executor_id] = Executor("", None)
+            self.starts_to_read += 1
+        return executor
+
+    # Jobs and stages
+
+    def job_start(self, event: events.JobStart) -> None:
+        properties = event.properties or events.NO_PROPERTIES
+        stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
+        self.jobs[event.job] = Job(
+            event.job,
+            event.submitted_ms,
+            stage_ids,
+            sql_execution_id=_whole(properties.sql_execution),
+            query=properties.query,
+            batch_id=_whole(properties.batch),
+            dstream_batch_ms=_whole(properties.dstream_batch_ms),
+        )
+        for stage_id in stage_ids:
+            self.jobs_of_stage.setdefault(stage_id, []).append(event.job)
+        for planned in event.planned:
+            final = planned.rdds[0].rdd_id if planned.rdds else None
+            self.planned.setdefault(planned.stage, (final, planned.parents))
+        self.seen(event.submitted_ms)
+
+    def job_end(self, event: events.JobEnd) -> None:
+        job = self.jobs.get(event.job)
+        if job is not None:
+            job.completed_ms = event.completed_ms
+        self.seen(event.completed_ms)
+
+    def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:
+        self._stage(event.info, line)
+
+    def stage_completed(self, event: events.StageEvent, line: bytes) -> None:
+        info = event.info
+        stage = self._stage(info, line)
+        attempt = stage.attempts[info.attempt]
+        attempt.completed_ms = info.completed_ms
+        attempt.failed = info.failure is not None
+        self.seen(info.completed_ms)
+        stage.tasks.flush()
+        if not attempt.failed:
+            stage.tasks.summary()
+            self.lineage.computed(stage.cached_rdds)
+
+    def stage_of(self, stage_id: int) -> Stage:
+        """The stage of that id, made where the log has lost its submission."""
+        stage = self.stages.get(stage_id)
+        if stage is None:
+            stage = self.stages[stage_id] = Stage(stage_id)
+            self.tasks[stage_id] = stage.tasks
+        return stage
+
+    def _stage(self, info: events.StageInfo, line: bytes) -> Stage:
+        stage = self.stage_of(info.stage)
+        if not stage.attempts:
+            stage.name, stage.profile = info.name, info.profile
+            stage.parents = info.parents
+            stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
+            stage.library = self.lineage.library_of(line)
+            stage.operations = self.lineage.operations_of(info.rdds)
+            stage.cached_rdds = self.lineage.cached_in(info.rdds)
+            stage.reads_cache = self.lineage.reads_cache(info.rdds)
+        if info.attempt == 0 or stage.tasks.tasks is None:
+            stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
+        attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
+        if attempt.submitted_ms is None:
+            attempt.submitted_ms = info.submitted_ms
+        self.seen(info.submitted_ms)
+        return stage
+
+    # The cache
+
+    def block_updated(self, event: events.BlockUpdated) -> None:
+        info = event.info
+        self.block(info.block, info.memory_bytes + info.disk_bytes)
+
+    def block(self, name: str, size: int) -> None:
+        """A block changed its size; only blocks of persisted RDDs count."""
+        if not name.startswith("rdd_"):
+            return
+        self.saw_blocks = True
+        before = self.blocks.pop(name, 0)
+        if size > 0:
+            self.blocks[name] = size
+        self.cached_bytes += max(size, 0) - before
+        self.most_cached_bytes = max(self.most_cached_bytes, self.cached_bytes)
+
+    def unpersisted(self, event: events.UnpersistRdd) -> None:
+        self.lineage.dropped(event.rdd_id)
+        prefix = f"rdd_{event.rdd_id}_"
+        for name in [name for name in self.blocks if name.startswith(prefix)]:
+            self.cached_bytes -= self.blocks.pop(name)
+
+    # Streaming and SQL
+
+    def query_progress(self, event: events.QueryProgressEvent) -> None:
+        progress = event.progress
+        self.batches[progress.query, progress.batch] = Batch(
+            progress.timestamp, progress.durations.trigger_ms
+        )
+
+    def sql_end(self, event: events.SqlExecutionEnd) -> None:
+        self.seen(event.time_ms)
+
+
+def _whole(text: str | None) -> int | None:
+    """An id that Spark writes as text."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else None

@@ -1,0 +1,106 @@
+"""What kind of work a stage does, read from its RDDs and call sites.
+
+The rules (docs/formats.md states them for users): a stage belongs to the library whose package
+is in its call stack; operations are the RDD scopes, which Spark names after the operation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from engine.sources.events import RddInfo
+
+_PACKAGES = (
+    (b"org.apache.spark.graphx.", "graphx"),
+    (b"org.apache.spark.mllib.", "mllib"),
+    (b"org.apache.spark.ml.", "mllib"),
+    (b"org.apache.spark.streaming.", "streaming"),
+)
+"""The first package found in a stage's call stack names its library."""
+
+LIBRARY_SHARE = 0.10
+"""A library names the application's category from this share of the task time up."""
+
+MOST_OPERATIONS = 64
+
+_FOLDERS = re.compile(r"(?:[A-Za-z][\w+.-]*:)?/(?:[^/\s:()]*/)*(?=[^/\s:()]*)")
+_NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
+"""Sources that read nothing from outside."""
+
+
+class _Scope(msgspec.Struct, frozen=True, gc=False):
+    name: str = ""
+
+
+_decode_scope = msgspec.json.Decoder(_Scope).decode
+
+
+def without_paths(text: str) -> str:
+    """The text with `/home/someone/job.py:42` shortened to `job.py:42`."""
+    return _FOLDERS.sub("", text)
+
+
+class Lineage:
+    """Which RDDs are persisted and computed by now, so that cached reads can be told apart."""
+
+    def __init__(self) -> None:
+        self._computed: set[int] = set()
+
+    def computed(self, rdd_ids: Iterable[int]) -> None:
+        """These persisted RDDs have been computed by a completed stage."""
+        self._computed.update(rdd_ids)
+
+    def dropped(self, rdd_id: int) -> None:
+        """An RDD was unpersisted."""
+        self._computed.discard(rdd_id)
+
+    @staticmethod
+    def library_of(line: bytes) -> str | None:
+        """The library in the call stack of a stage event, None for plain RDD and SQL work."""
+        return next((name for package, name in _PACKAGES if package in line), None)
+
+    @staticmethod
+    def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:
+        """Names of the operations of a stage (RDD scopes), in the log's order, each once."""
+        names: dict[str, None] = {}
+        for rdd in rdds:
+            if rdd.scope and len(names) < MOST_OPERATIONS:
+                try:
+                    name = without_paths(_decode_scope(rdd.scope).name).strip()
+                except msgspec.MsgspecError:
+                    continue
+                if name:
+                    names[name] = None
+        return tuple(names)
+
+    @staticmethod
+    def cached_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """The persisted RDDs of a stage."""
+        return tuple(rdd.rdd_id for rdd in rdds if rdd.level.memory or rdd.level.disk)
+
+    def reads_cache(self, rdds: Sequence[RddInfo]) -> bool:
+        """Whether all input of a stage comes from RDDs that an earlier stage has persisted.
+
+        Walks from the stage's RDD up its narrow parents and stops at persisted, computed ones;
+        a source that it still reaches is read again. Logs without RDD parents (before Spark
+        1.5) say no more than that a persisted RDD is there.
+        """
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        ready = [rdd_id for rdd_id in by_id if rdd_id in self._computed]
+        if not ready:
+            return False
+        if not any(rdd.parents for rdd in rdds):
+            return True
+        pending, visited = [rdds[0].rdd_id], set()
+        while pending:
+            rdd = by_id.get(pending.pop())
+            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in self._computed:
+                continue
+            visited.add(rdd.rdd_id)
+            if not rdd.parents and rdd.name not in _NO_INPUT:
+                return False
+            pending.extend(rdd.parents)
+        return True

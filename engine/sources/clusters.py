@@ -1,0 +1,263 @@
+"""Where a log's application ran: executors over time, distilled to a `Cluster`.
+
+A cluster that stays as it starts is counted at its largest. One whose executors come and go
+(dynamic allocation, lost executors) is counted by its mean over the time in which stages ran,
+and said so; the step function of cores is kept beside it either way.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite, nan
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup
+from engine.errors import BadInput
+from engine.profile import Notice
+from engine.sources.application import Application, Executor
+from engine.units import parse_memory_gib
+
+Span = tuple[int, int]
+Steps = list[tuple[int, int]]
+
+MIB_PER_GIB = 1024.0
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The cluster of one application.
+
+    `core_steps` holds (epoch ms, cores from then on). `storage_memory_bytes` is that of all the
+    executors of `cluster` together.
+    """
+
+    cluster: Cluster
+    core_steps: Steps
+    storage_memory_bytes: float | None
+    notices: tuple[Notice, ...]
+
+
+def observe(
+    application: Application, busy: Sequence[Span], *, end_ms: int, ran_on: InstanceType | None
+) -> Observed:
+    """The cluster that an application ran on.
+
+    Args:
+        busy: the times in which stages ran, disjoint and in order.
+        ran_on: the type of its nodes where the user named it.
+    """
+    notices: list[Notice] = []
+    executors = _workers(application, busy, notices)
+    steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
+    count = _steps(executors, lambda _: 1, end_ms)
+    hosts = _host_steps(executors, end_ms)
+    churns = _churns(application, executors, busy)
+    slots = _typical(steps, busy, churns=churns)
+    cores = _commonest_cores(executors, end_ms)
+    memory = _heap_gib(application, executors)
+    number = max(1, round(slots / cores)) if slots and cores else None
+    nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
+    if churns and _varies(count, busy):
+        notices.append(_DYNAMIC)
+    if len({executor.cores for executor in executors}) > 1:
+        notices.append(_MIXED)
+    if application.properties.get("spark.master", "").startswith("k8s"):
+        notices.append(_PODS)
+    storage = [e.storage_bytes for e in executors if e.storage_bytes is not None]
+    instance = ran_on or databricks_type(application, cores)
+    return Observed(
+        cluster=Cluster(
+            groups=(NodeGroup(nodes, instance),) if nodes else (),
+            executors=number,
+            executor_cores=cores,
+            executor_memory_gib=memory,
+        ),
+        core_steps=steps,
+        storage_memory_bytes=sum(storage) / len(storage) * (number or 1) if storage else None,
+        notices=tuple(notices),
+    )
+
+
+def databricks_type(application: Application, cores: int | None) -> InstanceType | None:
+    """The worker type that Databricks writes into its logs; one executor has all its cores."""
+    name = application.properties.get("spark.databricks.clusterUsageTags.clusterNodeType")
+    if not name or len(name) > 64 or not name.isascii() or not name.isprintable():
+        return None
+    return InstanceType(name, vcpus=float(cores) if cores else nan, memory_gib=nan)
+
+
+def busy_spans(spans: Sequence[Span]) -> list[Span]:
+    """The union of spans of time as disjoint ones, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
+    """The parts of spans that lie within [start, end]."""
+    return [(max(a, start), min(b, end)) for a, b in spans if a < end and b > start]
+
+
+def _workers(
+    application: Application, busy: Sequence[Span], notices: list[Notice]
+) -> list[Executor]:
+    """The executors that ran tasks, with cores inferred where the log does not tell them."""
+    local = application.local_cores
+    named = [*application.executors.items(), *(("", e) for e in application.retired)]
+    workers = [
+        executor
+        for name, executor in named
+        if executor.cores is not None or executor.busiest or _is_worker(name, local)
+    ]
+    unknown = [executor for executor in workers if executor.cores is None]
+    if unknown:
+        told = local or _config_whole(application, "spark.executor.cores")
+        for executor in unknown:
+            executor.cores = told or executor.busiest or None
+        if not told:
+            notices.append(_INFERRED_CORES)
+    first = busy[0][0] if busy else 0
+    for executor in workers:
+        if executor.added_ms is None:
+            executor.added_ms = first
+    return [executor for executor in workers if executor.cores]
+
+
+def _is_worker(name: str, local: int | None) -> bool:
+    driver = name in ("driver", "<driver>", "localhost")
+    return driver if local is not None else not driver
+
+
+def _config_whole(application: Application, key: str) -> int | None:
+    text = application.properties.get(key, "")
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 5 else None
+
+
+def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:
+    """How a sum over the executors that are there changes over time."""
+    changes: Counter[int] = Counter()
+    for executor in executors:
+        start = executor.added_ms or 0
+        changes[start] += weight(executor)
+        if executor.removed_ms is not None and start <= executor.removed_ms < end_ms:
+            changes[executor.removed_ms] -= weight(executor)
+    return _accumulated(changes)
+
+
+def _host_steps(executors: Sequence[Executor], end_ms: int) -> Steps:
+    """How many distinct hosts have an executor, over time."""
+    spans: dict[str, list[Span]] = {}
+    for executor in executors:
+        end = executor.removed_ms if executor.removed_ms is not None else end_ms
+        start = executor.added_ms or 0
+        spans.setdefault(executor.host, []).append((start, max(start, end)))
+    changes: Counter[int] = Counter()
+    for on_host in spans.values():
+        for start, end in busy_spans(on_host):
+            changes[start] += 1
+            if end < end_ms:
+                changes[end] -= 1
+    return _accumulated(changes)
+
+
+def _accumulated(changes: Counter[int]) -> Steps:
+    total, steps = 0, []
+    for time in sorted(changes):
+        if changes[time]:
+            total += changes[time]
+            steps.append((time, total))
+    return steps
+
+
+def _values(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
+    """(value, ms that it held) within the busy spans."""
+    found: list[tuple[int, int]] = []
+    for position, (time, value) in enumerate(steps):
+        until = steps[position + 1][0] if position + 1 < len(steps) else busy[-1][1]
+        held = sum(end - start for start, end in clipped(busy, time, until))
+        if held > 0:
+            found.append((value, held))
+    return found
+
+
+def _typical(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
+    """The largest value of a cluster that stays; the mean over busy time of one that changes."""
+    if not steps:
+        return 0.0
+    held = _values(steps, busy) if busy else []
+    if not churns or not held:
+        return float(max(value for _, value in steps))
+    return sum(value * ms for value, ms in held) / sum(ms for _, ms in held)
+
+
+def _varies(count: Steps, busy: Sequence[Span]) -> bool:
+    return len({value for value, _ in _values(count, busy)}) > 1 if busy else False
+
+
+def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
+    """Whether executors are asked for on demand or went before the last stage ended."""
+    if application.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true":
+        return True
+    last = busy[-1][1] if busy else 0
+    return any(e.removed_ms is not None and e.removed_ms < last for e in executors)
+
+
+def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:
+    """The executor size that offered the most core time."""
+    offered: Counter[int] = Counter()
+    for executor in executors:
+        until = executor.removed_ms if executor.removed_ms is not None else end_ms
+        cores = executor.cores or 0
+        offered[cores] += cores * max(1, until - (executor.added_ms or 0))
+    return max(offered, key=lambda cores: (offered[cores], cores), default=None)
+
+
+def _heap_gib(application: Application, executors: Sequence[Executor]) -> float | None:
+    """Heap of the commonest resource profile, else as configured; the driver's when local."""
+    properties = application.properties
+    if application.local_cores is not None:
+        return _memory(properties.get("spark.driver.memory"))
+    profiles = Counter(executor.profile for executor in executors)
+    if profiles:
+        profile = application.profiles.get(profiles.most_common(1)[0][0])
+        amount = profile.executor.get("memory") if profile else None
+        if amount is not None and isfinite(amount.amount) and amount.amount > 0:
+            return amount.amount / MIB_PER_GIB
+    return _memory(properties.get("spark.executor.memory"))
+
+
+def _memory(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        return parse_memory_gib(text)
+    except BadInput:
+        return None
+
+
+_DYNAMIC = Notice(
+    "dynamic-allocation",
+    "executors came and went: the cluster is their mean number while stages ran",
+    "for sharper answers log a run with a fixed number of executors",
+)
+_MIXED = Notice(
+    "mixed-executors",
+    "executors have different core counts: the cluster is given in the commonest size",
+    "the total of cores is kept; log a run with equal executors for sharper answers",
+)
+_PODS = Notice(
+    "nodes-from-pods",
+    "on Kubernetes every executor has its own address: each counts as a node",
+    "give --executors instead of --nodes, or state the nodes in a run table",
+)
+_INFERRED_CORES = Notice(
+    "cores-inferred",
+    "the log does not say how many cores an executor has: as many as tasks ran at once",
+    "set spark.executor.cores in the job's configuration",
+)

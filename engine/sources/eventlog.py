@@ -1,0 +1,213 @@
+"""The loop over the lines of an event log: which event, decoded how, told to whom.
+
+Nearly all of a log is task ends. They are recognised by their first bytes, decoded into typed
+structures and packed as one row each; task starts and everything that nobody asks for is skipped
+by its prefix without being parsed.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from engine.errors import BadInput
+from engine.sources import events
+from engine.sources.application import Application
+from engine.sources.lines import Lines
+from engine.sources.tasks import BUFFER_BYTES, row_of
+
+TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+TASK_START = b'{"Event":"SparkListenerTaskStart"'
+_EVENT = b'{"Event":"'
+
+_decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
+_decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
+_decode_name = msgspec.json.Decoder(events.NamedEvent).decode
+
+BAD_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError)
+"""What decoding an event that is damaged or of the wrong shape can raise."""
+
+MOST_BAD_EVENTS = 100_000
+"""After so many lines that are no events, and no more that are, reading is given up."""
+
+LONG_TASK_END = 2048
+_ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
+
+
+def shortened(line: bytes) -> bytes:
+    """A task end without its accumulables and executor metrics, which nobody reads and which
+    make up most of a long one: finding their ends is quicker than parsing them.
+
+    Neither key can occur inside a text, where its quotes would be escaped.
+    """
+    start = line.find(_ACCUMULABLES)
+    end = line.rfind(_METRICS)
+    return line[:start] + b"}," + line[end:] if 0 < start < end else line
+
+
+Handler = Callable[[Application, bytes], None]
+
+
+def _handler(kind: Any, method: Callable[[Application, Any], None]) -> Handler:
+    decode = msgspec.json.Decoder(kind).decode
+    return lambda application, line: method(application, decode(line))
+
+
+def _stage_handler(method: Callable[[Application, events.StageEvent, bytes], None]) -> Handler:
+    decode = msgspec.json.Decoder(events.StageEvent).decode
+    return lambda application, line: method(application, decode(line), line)
+
+
+_HANDLERS: dict[bytes, Handler] = {
+    b"SparkListenerLogStart": _handler(events.LogStart, Application.log_start),
+    b"DBCEventLoggingListenerMetadata": _handler(events.LogStart, Application.log_start),
+    b"SparkListenerApplicationStart": _handler(
+        events.ApplicationStart, Application.application_start
+    ),
+    b"SparkListenerApplicationEnd": _handler(events.ApplicationEnd, Application.application_end),
+    b"SparkListenerEnvironmentUpdate": _handler(events.Environment, Application.environment),
+    b"SparkListenerResourceProfileAdded": _handler(
+        events.ResourceProfile, Application.resource_profile
+    ),
+    b"SparkListenerExecutorAdded": _handler(events.ExecutorAdded, Application.executor_added),
+    b"SparkListenerExecutorRemoved": _handler(events.ExecutorRemoved, Application.executor_removed),
+    b"SparkListenerBlockManagerAdded": _handler(
+        events.BlockManagerAdded, Application.block_manager_added
+    ),
+    b"SparkListenerBlockManagerRemoved": _handler(
+        events.BlockManagerRemoved, Application.block_manager_removed
+    ),
+    b"SparkListenerBlockUpdated": _handler(events.BlockUpdated, Application.block_updated),
+    b"SparkListenerUnpersistRDD": _handler(events.UnpersistRdd, Application.unpersisted),
+    b"SparkListenerJobStart": _handler(events.JobStart, Application.job_start),
+    b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
+    b"SparkListenerStageSubmitted": _stage_handler(Application.stage_submitted),
+    b"SparkListenerStageCompleted": _stage_handler(Application.stage_completed),
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd": _handler(
+        events.SqlExecutionEnd, Application.sql_end
+    ),
+    b"org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent": _handler(
+        events.QueryProgressEvent, Application.query_progress
+    ),
+}
+
+
+class EventLog:
+    """Reads the parts of one log, in order, into an `Application`.
+
+    `read_events` counts events, `bad_events` those that could not be decoded. `lost` says in
+    words and numbers what is missing.
+    """
+
+    def __init__(self) -> None:
+        self.application = Application()
+        self.read_events = 0
+        self.bad_events = 0
+        self.too_long = 0
+        self.torn_parts = 0
+        self._torn = b""
+
+    def read(self, chunks: Iterable[bytes], name: str) -> None:
+        """Reads one part: its chunks, decompressed.
+
+        Raises:
+            BadInput: when it has no lines at all.
+        """
+        lines = Lines(chunks, name)
+        for batch in lines.batches():
+            self._read_lines(batch)
+            if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
+                raise BadInput(
+                    f"not a readable event log: {self.bad_events} of {self.read_events} lines "
+                    "are no events",
+                    where=name,
+                    remedy="give a file that Spark wrote",
+                )
+        self.too_long += lines.too_long
+        if lines.torn.strip():
+            self._read_last_line(lines.torn)
+
+    def _read_last_line(self, line: bytes) -> None:
+        """A last line without its line end is torn, or whole all the same."""
+        try:
+            _decode_name(line)
+        except BAD_EVENT:
+            self.torn_parts += 1
+        else:
+            self._read_lines([line])
+
+    def _read_lines(self, lines: list[bytes]) -> None:
+        """The hot loop: nothing is looked up in it that can be looked up before."""
+        application = self.application
+        tasks_of, cold = application.tasks, application.cold_tasks
+        other, special = self._other, self._special
+        for line in lines:
+            try:
+                if line.startswith(TASK_END):
+                    if len(line) > LONG_TASK_END:
+                        line = shortened(line)
+                    event = _decode_task_end(line)
+                    tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
+                    buffer = tasks.buffer
+                    buffer += row_of(event, cold=event.info.task_id in cold)
+                    if len(buffer) >= BUFFER_BYTES:
+                        tasks.flush()
+                    metrics = event.metrics
+                    if application.starts_to_read > 0 or (metrics and metrics.updated_blocks):
+                        special(event)
+                elif not line.startswith(TASK_START):
+                    other(line)
+                elif application.starts_to_read > 0:
+                    application.task_start(_decode_task_start(line))
+            except BAD_EVENT:
+                self.bad_events += 1
+        self.read_events += len(lines)
+
+    def _special(self, event: events.TaskEnd) -> None:
+        """What only some task ends tell."""
+        if self.application.starts_to_read > 0:
+            self.application.task_end(event.info.executor)
+        metrics = event.metrics
+        for block in (metrics.updated_blocks if metrics is not None else None) or ():
+            status = block.status
+            self.application.block(block.block, status.memory_bytes + status.disk_bytes)
+
+    def _other(self, line: bytes) -> None:
+        """Any event but the usual form of task starts and ends."""
+        if line.startswith(_EVENT):
+            name = line[len(_EVENT) : line.find(b'"', len(_EVENT))]
+        elif not line.strip():
+            self.read_events -= 1
+            return
+        else:
+            name = _decode_name(line).name.encode()
+        handler = _HANDLERS.get(name)
+        if handler is not None:
+            handler(self.application, line)
+        elif name == b"SparkListenerTaskEnd":
+            event = _decode_task_end(line)
+            self.application.stage_of(event.stage).tasks.buffer += row_of(
+                event, cold=event.info.task_id in self.application.cold_tasks
+            )
+            self._special(event)
+        elif name == b"SparkListenerTaskStart" and self.application.starts_to_read > 0:
+            self.application.task_start(_decode_task_start(line))
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """What is missing of the log, in words and numbers."""
+        found = []
+        if self.torn_parts:
+            found.append("the last line was torn")
+        if self.bad_events:
+            found.append(f"{self.bad_events} of {self.read_events} events could not be read")
+        if self.too_long:
+            plural = "line" if self.too_long == 1 else "lines"
+            found.append(f"{self.too_long} {plural} of more than 64 MiB skipped")
+        invalid = sum(tasks.invalid for tasks in self.application.tasks.values())
+        if invalid:
+            found.append(f"{invalid} task events made no sense")
+        return tuple(found)

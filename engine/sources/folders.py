@@ -1,0 +1,98 @@
+"""Which files of a folder make up which log: rolling logs, Databricks parts, folders of logs."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.errors import BadInput
+
+ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
+_DATABRICKS = re.compile(r"eventlog(-.+)?$")
+_NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
+
+MOST_FILES = 100_000
+MOST_DEPTH = 16
+
+
+@dataclass(frozen=True, slots=True)
+class LogFiles:
+    """The parts of one log, in order; `lost` says which ones are not there."""
+
+    name: str
+    parts: tuple[Path, ...]
+    lost: tuple[str, ...] = ()
+
+
+def logs_in(folder: Path) -> list[LogFiles]:
+    """The logs in a folder and the folders below it, in the order of their names.
+
+    A folder of `events_<n>_...` files is one rolling log, one of `eventlog` and `eventlog-...`
+    files is one Databricks log; every other file is taken for a log of its own. Each folder is
+    entered once, so links cannot loop.
+
+    Raises:
+        BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
+    """
+    found: list[LogFiles] = []
+    _walk(folder, found, set(), MOST_DEPTH)
+    return found
+
+
+def _walk(folder: Path, found: list[LogFiles], visited: set[tuple[int, int]], depth: int) -> None:
+    try:
+        status = folder.stat()
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+    except OSError as error:
+        raise BadInput(error.strerror or "cannot be read", where=str(folder)) from None
+    key = (status.st_dev, status.st_ino)
+    if key in visited or depth == 0:
+        return
+    visited.add(key)
+    paths = [folder / name for name in names if not name.startswith(_NOT_LOGS)]
+    files = [path for path in paths if path.is_file() and path.suffix != ".crc"]
+    one = _rolling(folder, files) or _databricks(folder, files)
+    found.extend([one] if one else (LogFiles(str(path), (path,)) for path in files))
+    if len(found) > MOST_FILES:
+        raise BadInput(
+            f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"
+        )
+    for path in paths:
+        if path.is_dir():
+            _walk(path, found, visited, depth - 1)
+
+
+def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
+    """A rolling log: parts by number; a compacted part stands for all up to its number."""
+    numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
+    if not numbered:
+        return None
+    compacted = max((number for number, compact, _ in numbered if compact), default=0)
+    kept = sorted(
+        (number, path)
+        for number, compact, path in numbered
+        if number > compacted or (compact and number == compacted)
+    )
+    numbers = [number for number, _ in kept]
+    present = set(numbers)
+    expected = range(compacted or 1, numbers[-1] + 1) if numbers[-1] < MOST_FILES else ()
+    missing = [number for number in expected if number not in present]
+    lost = []
+    if missing:
+        named = ", ".join(str(number) for number in missing[:5])
+        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+        noun = "part" if len(missing) == 1 else "parts"
+        lost.append(f"{noun} {named}{more} of {numbers[-1]} missing")
+    return LogFiles(str(folder), tuple(path for _, path in kept), tuple(lost))
+
+
+def _databricks(folder: Path, files: list[Path]) -> LogFiles | None:
+    """A Databricks log: parts named by time, the plain `eventlog` is the last."""
+    parts = [path for path in files if _DATABRICKS.match(path.name)]
+    if not any(path.name == "eventlog" for path in parts):
+        return None
+    ordered = sorted(parts, key=lambda path: (path.name == "eventlog", path.name))
+    return LogFiles(str(folder), tuple(ordered))

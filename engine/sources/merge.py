@@ -1,0 +1,156 @@
+"""What several sources hold, as one `Profile`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster
+from engine.errors import BadInput
+from engine.profile import Notice, Profile, Run
+from engine.sources.reader import Found
+
+if TYPE_CHECKING:
+    from engine.catalog import Catalog
+
+
+def together(found: Sequence[Found], catalog: Catalog | None = None) -> Profile:
+    """One profile from what several sources hold.
+
+    Args:
+        catalog: completes types whose shape the sources do not give.
+
+    Raises:
+        BadInput: for sources that contradict each other (units of size, shapes of a type).
+    """
+    notices = [notice for entry in found for notice in entry.notices]
+    unit = _common_unit(found, notices)
+    runs = _distinct([run for entry in found for run in entry.runs], notices)
+    names = [entry.name for entry in found if entry.name]
+    categories = [entry.category for entry in found if entry.category]
+    deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
+    applications = dict.fromkeys(run.application for run in runs if run.application)
+    if len(applications) > 1:
+        notices.append(_mixed(list(applications)))
+    if len(set(categories)) > 1:
+        notices.append(_categories(categories))
+    return Profile(
+        name=names[0] if names else Path(found[0].source).stem,
+        runs=_with_one_shape_each(runs, catalog),
+        category=categories[0] if categories else None,
+        optex=tuple(entry for part in found for entry in part.optex),
+        input_unit=unit,
+        deadline_seconds=deadlines[0] if deadlines else None,
+        notices=tuple(dict.fromkeys(notices)),
+        sources=tuple(dict.fromkeys(name for part in found for name in part.origins)),
+    )
+
+
+def _common_unit(found: Sequence[Found], notices: list[Notice]) -> str:
+    """The unit in which all sources count their input.
+
+    Sizes without a unit are bytes where they stand beside sizes in bytes; that is said.
+    """
+    with_sizes = [e for e in found if any(run.workload.input_bytes for run in e.runs) or e.optex]
+    stated = dict.fromkeys(entry.unit for entry in with_sizes if entry.unit is not None)
+    unstated = [entry.source for entry in with_sizes if entry.unit is None]
+    if len(stated) > 1:
+        raise BadInput(
+            f"the sources count their input in different units: {' and '.join(stated)}",
+            remedy="give sources that use one unit",
+        )
+    if not stated:
+        return "units" if unstated else "bytes"
+    unit = next(iter(stated))
+    if unstated:
+        notices.append(
+            Notice(
+                "assumed-unit",
+                f"{Path(unstated[0]).name} gives input sizes without a unit: taken as {unit}",
+                "write them with a unit, such as 48GB",
+            )
+        )
+    return unit
+
+
+def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
+    """The runs without those given twice (the same application, attempt and start)."""
+    kept: dict[object, Run] = {}
+    for place, run in enumerate(runs):
+        known = run.app_id is not None and run.started_epoch_seconds is not None
+        key = (run.app_id, run.started_epoch_seconds, run.batch_id) if known else place
+        before = kept.get(key)
+        if before is None or (run.complete and not before.complete):
+            kept[key] = run
+    if len(kept) < len(runs):
+        notices.append(
+            Notice(
+                "duplicate-runs",
+                f"{len(runs) - len(kept)} of {len(runs)} runs were given twice and count once",
+                "give each log once",
+            )
+        )
+    return list(kept.values())
+
+
+def _mixed(applications: Sequence[str]) -> Notice:
+    named = ", ".join(applications[:3]) + (", ..." if len(applications) > 3 else "")
+    return Notice(
+        "mixed-applications",
+        f"the sources hold {len(applications)} applications ({named}): they are taken as one job",
+        "give the logs of one application at a time",
+    )
+
+
+def _categories(categories: Sequence[str]) -> Notice:
+    return Notice(
+        "mixed-categories",
+        f"the sources differ in category ({', '.join(dict.fromkeys(categories))}): "
+        f"{categories[0]} is taken",
+        "give the logs of one application at a time",
+    )
+
+
+def _with_one_shape_each(runs: Sequence[Run], catalog: Catalog | None) -> tuple[Run, ...]:
+    """The runs with one shape for each type, the fullest that is known of it."""
+    shapes: dict[str, InstanceType] = {}
+    for run in runs:
+        for group in run.cluster.groups:
+            if group.instance is not None:
+                name = group.instance.name
+                known = shapes.get(name, group.instance)
+                shapes[name] = _fuller(known, group.instance, run.source)
+    if catalog is not None:
+        for name, shape in shapes.items():
+            if name in catalog.offers and (isnan(shape.vcpus) or isnan(shape.memory_gib)):
+                shapes[name] = catalog.offers[name].instance
+    return tuple(replace(run, cluster=_shaped(run.cluster, shapes)) for run in runs)
+
+
+def _fuller(one: InstanceType, other: InstanceType, where: str) -> InstanceType:
+    """Of two descriptions of a type the one that says more; they may not contradict."""
+    for name in ("vcpus", "memory_gib"):
+        a, b = getattr(one, name), getattr(other, name)
+        if not isnan(a) and not isnan(b) and a != b:
+            raise BadInput(
+                f"{one.name} has {b:g} {name} here and {a:g} in another source", where=where,
+                remedy="correct one of them, or give the types different names",
+            )  # fmt: skip
+    return max(one, other, key=_known_fields)
+
+
+def _known_fields(instance: InstanceType) -> int:
+    values = (getattr(instance, entry.name) for entry in fields(instance))
+    return sum(value is not None and value == value for value in values)
+
+
+def _shaped(cluster: Cluster, shapes: Mapping[str, InstanceType]) -> Cluster:
+    groups = tuple(
+        replace(group, instance=shapes[group.instance.name]) if group.instance else group
+        for group in cluster.groups
+    )
+    return replace(cluster, groups=groups)

@@ -1,0 +1,189 @@
+"""Profile YAML, `format: sparkplan-profile/1`: read strictly, written whole or not at all.
+
+What is written is what a `Profile` holds, without defaults and unknowns, so that reading it back
+gives an equal profile and writing that gives the same text. docs/formats.md describes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import fields
+from math import isfinite, nan
+from pathlib import Path
+
+import msgspec
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
+from engine.errors import BadInput, UnknownName
+from engine.profile import CATEGORIES, Profile, Run
+from engine.sources.located import Located, load
+from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
+from engine.sources.profile_text import format_profile
+
+
+def parse(text: str, name: str) -> Profile:
+    """The profile in `text`; `name` is what errors call the file.
+
+    Raises:
+        BadInput: with `file:line`, for a wrong key, type or value.
+    """
+    located = load(text, name, SCHEMA)
+    _check_format(located)
+    try:
+        document = msgspec.convert(located.value, Document, strict=False)
+    except msgspec.ValidationError as error:
+        raise _wrong(str(error), located) from None
+    except BadInput as error:
+        raise BadInput(error.what, where=error.where or name, remedy=error.remedy) from None
+    if document.category is not None and document.category not in CATEGORIES:
+        where = located.where("category")
+        raise UnknownName("category", document.category, CATEGORIES, where=where)
+    types = {key: _instance_type(key, located) for key in document.instance_types}
+    return Profile(
+        name=document.name,
+        runs=tuple(
+            _run(entry, types, located, f"runs[{place}]")
+            for place, entry in enumerate(document.runs)
+        ),
+        category=document.category,
+        optex=document.optex,
+        input_unit=document.input_unit,
+        deadline_seconds=document.deadline_seconds,
+        notices=document.notices,
+        sources=document.sources,
+    )
+
+
+def _check_format(located: Located) -> None:
+    found = located.value.get("format")
+    if found != FORMAT:
+        raise BadInput(
+            f"format {found!r} is not read", where=located.where("format"),
+            remedy=f"this version reads {FORMAT}",
+        )  # fmt: skip
+
+
+_PATH = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
+    """msgspec's message, about something below a path, with the line instead of its path."""
+    match = _PATH.search(message)
+    path = ".".join(part for part in (below, match[1] if match else "") if part)
+    what = message[: match.start()] if match else message
+    key = path.rpartition(".")[2] or "the file"
+    missing = re.match(r"Object missing required field `(\w+)`", what)
+    if missing:
+        return BadInput(f"{missing[1]} is missing", where=located.where(path))
+    return BadInput(f"{key}: {what[:1].lower()}{what[1:]}", where=located.where(path))
+
+
+def _instance_type(name: str, located: Located) -> InstanceType:
+    """A shape; what it does not say is not known."""
+    path = f"instance_types.{name}"
+    entry = located.value["instance_types"][name] or {}
+    known = keys_of(InstanceType) - {"name"}
+    for key in entry:
+        if key not in known:
+            raise UnknownName("key", key, known, where=located.where(f"{path}.{key}"))
+    try:
+        shape = {"vcpus": nan, "memory_gib": nan, **entry, "name": name}
+        return msgspec.convert(shape, InstanceType, strict=False)
+    except msgspec.ValidationError as error:
+        raise _wrong(str(error), located, below=path) from None
+
+
+def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, path: str) -> Run:
+    _check_numbers(entry, located, path)
+    return Run(
+        seconds=entry.seconds,
+        cluster=Cluster(
+            groups=_groups(entry, types, located, path),
+            executors=entry.executors,
+            executor_cores=entry.executor_cores,
+            executor_memory_gib=entry.executor_memory_gib,
+        ),
+        workload=Workload(entry.input_size, entry.iterations, entry.parameters, entry.scale),
+        **{name: getattr(entry, name) for name in _SHARED},
+    )
+
+
+def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
+    """Sizes, counts and times must be more than zero and finite."""
+    for name in _POSITIVE:
+        value = getattr(entry, name)
+        if value is not None and not (isfinite(value) and value > 0):
+            raise BadInput(
+                f"{name} must be more than zero, not {value:g}",
+                where=located.where(f"{path}.{name}"),
+            )
+    for name, value in entry.parameters.items():
+        if not isfinite(value):
+            where = located.where(f"{path}.parameters.{name}")
+            raise BadInput(f"{name} must be a number, not {value}", where=where)
+
+
+_POSITIVE = (
+    "seconds", "nodes", "price_usd_per_hour", "executors", "executor_cores",
+    "executor_memory_gib", "input_size", "iterations", "scale",
+)  # fmt: skip
+_SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
+
+
+def _groups(
+    entry: RunEntry, types: Mapping[str, InstanceType], located: Located, path: str
+) -> tuple[NodeGroup, ...]:
+    groups = entry.groups
+    if entry.nodes is not None:
+        own = GroupEntry(
+            nodes=entry.nodes,
+            instance_type=entry.instance_type,
+            price_usd_per_hour=entry.price_usd_per_hour,
+        )
+        groups = (own, *groups)
+    elif entry.instance_type is not None:
+        raise BadInput("nodes is missing", where=located.where(f"{path}.instance_type"))
+    return tuple(
+        NodeGroup(group.nodes, _named(group.instance_type, types), group.price_usd_per_hour)
+        for group in groups
+    )
+
+
+def _named(name: str | None, types: Mapping[str, InstanceType]) -> InstanceType | None:
+    if name is None:
+        return None
+    return types.get(name) or InstanceType(name, nan, nan)
+
+
+def write_profile(profile: Profile, path: str | Path) -> None:
+    """Writes a profile file: to a temporary file beside it, which then takes its name.
+
+    Raises:
+        BadInput: when it cannot be written.
+    """
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(format_profile(profile))
+            Path(temporary).chmod(_mode(target))
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BadInput(error.strerror or "cannot be written", where=str(target)) from None
+
+
+def _mode(target: Path) -> int:
+    """The mode of the file that is replaced, else what the umask leaves."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

@@ -1,0 +1,94 @@
+"""The keys of a profile file and their types (docs/formats.md shows an example)."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import msgspec
+
+from engine.profile import JobRun, Measure, Notice, Operation, OptexProfile, StageRun, Waste
+from engine.sources.located import Schema
+
+FORMAT = "sparkplan-profile/1"
+
+
+class RunEntry(msgspec.Struct, kw_only=True):
+    """A run as the file has it: its cluster and workload are keys of the run itself."""
+
+    seconds: float
+    instance_type: str | None = None
+    nodes: int | None = None
+    price_usd_per_hour: float | None = None
+    groups: tuple[GroupEntry, ...] = ()
+    executors: int | None = None
+    executor_cores: int | None = None
+    executor_memory_gib: float | None = None
+    input_size: float | None = None
+    iterations: float | None = None
+    parameters: dict[str, float] = {}
+    scale: float | None = None
+    source: str = ""
+    application: str | None = None
+    app_id: str | None = None
+    spark_version: str | None = None
+    started_epoch_seconds: float | None = None
+    complete: bool = True
+    lost: tuple[str, ...] = ()
+    driver_seconds: float | None = None
+    storage_memory_bytes: float | None = None
+    cached_bytes: float | None = None
+    batch_id: int | None = None
+    cores: tuple[tuple[float, int], ...] = ()
+    config: dict[str, str] = {}
+    notices: tuple[Notice, ...] = ()
+    jobs: tuple[JobRun, ...] = ()
+    stages: tuple[StageRun, ...] = ()
+
+
+class GroupEntry(msgspec.Struct, kw_only=True):
+    """Nodes of one type, for clusters that have several."""
+
+    nodes: int
+    instance_type: str | None = None
+    price_usd_per_hour: float | None = None
+
+
+class Document(msgspec.Struct, kw_only=True):
+    """The whole file."""
+
+    format: str
+    name: str
+    category: str | None = None
+    input_unit: str = "bytes"
+    deadline_seconds: float | None = None
+    sources: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    instance_types: dict[str, dict[str, Any]] = {}
+    optex: tuple[OptexProfile, ...] = ()
+    runs: tuple[RunEntry, ...] = ()
+
+
+def keys_of(kind: type[Any]) -> frozenset[str]:
+    """The keys that a mapping of this kind may have."""
+    if is_dataclass(kind):
+        return frozenset(entry.name for entry in fields(kind))
+    return frozenset(kind.__struct_fields__)
+
+
+_MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
+_NOTICE, _MEASURE = keys_of(Notice), keys_of(Measure)
+
+SCHEMA: Schema = {
+    "": keys_of(Document),
+    "notices[]": _NOTICE,
+    "optex[]": keys_of(OptexProfile),
+    "optex[].operations[]": keys_of(Operation),
+    "runs[]": keys_of(RunEntry),
+    "runs[].groups[]": keys_of(GroupEntry),
+    "runs[].notices[]": _NOTICE,
+    "runs[].jobs[]": keys_of(JobRun),
+    "runs[].stages[]": keys_of(StageRun),
+    "runs[].stages[].waste": keys_of(Waste),
+    **{f"runs[].stages[].{name}": _MEASURE for name in _MEASURES},
+}

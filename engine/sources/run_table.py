@@ -1,0 +1,305 @@
+"""Run tables: CSV with one run per line (docs/formats.md).
+
+`nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a meaning of their own, and
+every other numeric column is a parameter of the job. Whatever is wrong is said with its line.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from math import isfinite, nan
+from pathlib import Path
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
+from engine.errors import BadInput
+from engine.profile import Notice, Run
+from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
+
+REQUIRED = ("nodes", "input_size", "seconds")
+KNOWN = (
+    *REQUIRED,
+    "application",
+    "instance_type",
+    "vcpus",
+    "memory_gib",
+    "price_hourly_usd",
+    "iterations",
+    "executors",
+    "executor_cores",
+    "executor_memory_gib",
+)
+
+MOST_ROWS = 1_000_000
+_DELIMITERS = ",;\t|"
+_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+\Z")
+_NO_VALUE = frozenset({"", "na", "n/a", "null", "none", "-"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """A table of runs; `unit` is "bytes", or None where its sizes have no unit."""
+
+    source: str
+    name: str
+    runs: tuple[Run, ...]
+    unit: str | None
+    notices: tuple[Notice, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One line: its number in the file and its cells by column."""
+
+    line: int
+    cells: Mapping[str, str]
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a text begins with a header that has at least two of the required columns."""
+    for raw in head.decode("utf-8", "replace").splitlines()[:64]:
+        if raw.strip() and not raw.lstrip().startswith("#"):
+            names = [_normal(cell) for cell in re.split(f"[{_DELIMITERS}]", raw)]
+            return sum(name in names for name in REQUIRED) >= 2
+    return False
+
+
+def parse(text: str, source: str) -> RunTable:
+    """The runs of a table; `source` is what errors call the file.
+
+    Raises:
+        BadInput: with `file:line`, for a missing column or a value that cannot be used.
+    """
+    columns, rows = _rows(text, source)
+    notices: list[Notice] = []
+    parameters = _parameter_columns(columns, rows, source, notices)
+    in_bytes = _sizes_in_bytes(rows, source)
+    types = _types(rows, source)
+    runs = [_run(row, parameters, in_bytes, types, source) for row in rows]
+    names = dict.fromkeys(run.application for run in runs if run.application)
+    return RunTable(
+        source=source,
+        name=next(iter(names)) if len(names) == 1 else Path(source).stem,
+        runs=tuple(runs),
+        unit="bytes" if in_bytes else None,
+        notices=tuple(notices),
+    )
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().strip("\"'\ufeff").strip().lower())
+
+
+def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
+    """The column names and the rows; blank lines and lines that begin with # are skipped."""
+    lines = [
+        (number, line)
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if len(lines) > MOST_ROWS:
+        raise BadInput(f"has more than {MOST_ROWS} rows", where=source, remedy="give fewer runs")
+    first, header = lines[0]
+    delimiter = max(_DELIMITERS, key=header.count)
+    columns = [_normal(cell) for cell in _split(header, delimiter, source, first)]
+    _check_header(columns, f"{source}:{first}")
+    rows = []
+    for number, line in lines[1:]:
+        cells = [cell.strip() for cell in _split(line, delimiter, source, number)]
+        if len(cells) != len(columns):
+            raise BadInput(
+                f"{len(cells)} values in a table of {len(columns)} columns",
+                where=f"{source}:{number}", remedy=f"the columns are {', '.join(columns)}",
+            )  # fmt: skip
+        if delimiter == ";":
+            cells = [c.replace(",", ".") if _DECIMAL_COMMA.match(c) else c for c in cells]
+        rows.append(_Row(number, dict(zip(columns, cells, strict=True))))
+    if not rows:
+        raise BadInput("holds no runs", where=source, remedy="add one line per run")
+    return columns, rows
+
+
+def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
+    try:
+        return next(csv.reader([line], delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        raise BadInput(
+            f"not a line of a table: {error}", where=f"{source}:{number}",
+            remedy="quote cells that hold the separator",
+        ) from None  # fmt: skip
+
+
+def _check_header(columns: Sequence[str], where: str) -> None:
+    missing = [name for name in REQUIRED if name not in columns]
+    if missing:
+        raise BadInput(
+            f"column {missing[0]} is missing", where=where,
+            remedy="a run table needs nodes, input_size and seconds",
+        )  # fmt: skip
+    for name in columns:
+        if columns.count(name) > 1:
+            raise BadInput(f"column {name!r} twice", where=where, remedy="rename one of them")
+        if not name:
+            raise BadInput("a column has no name", where=where, remedy="name it or remove it")
+        close = get_close_matches(name, KNOWN, n=1, cutoff=0.8)
+        if name not in KNOWN and close and close[0] not in columns:
+            raise BadInput(
+                f"unknown column {name!r}", where=where,
+                remedy=f"did you mean {close[0]}? A parameter needs a name less like it",
+            )  # fmt: skip
+
+
+def _parameter_columns(
+    columns: Sequence[str], rows: Sequence[_Row], source: str, notices: list[Notice]
+) -> list[str]:
+    """The columns that are parameters; one without a single number is left out and said so."""
+    found = []
+    for name in columns:
+        if name in KNOWN:
+            continue
+        if any(_as_number(row.cells[name]) is not None for row in rows):
+            found.append(name)
+        else:
+            notices.append(
+                Notice(
+                    "ignored-column",
+                    f"column {name} of {Path(source).name} holds no numbers and is not used",
+                    "code it as numbers if the time depends on it",
+                )
+            )
+    return found
+
+
+def _as_number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
+    """Whether sizes are written with units; all of them must be, or none."""
+    with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
+    if any(with_unit) and not all(with_unit):
+        odd = rows[with_unit.index(not with_unit[0])]
+        raise BadInput(
+            "input_size has a unit in some lines and none in others",
+            where=f"{source}:{odd.line}",
+            remedy="write all sizes with a unit (48GB), or none",
+        )
+    return all(with_unit)
+
+
+def _value(
+    row: _Row,
+    name: str,
+    source: str,
+    *,
+    convert: Callable[[str], float] | None = None,
+    whole: bool = False,
+    positive: bool = True,
+) -> float | None:
+    """A cell as a number; None where the column is absent or the cell empty."""
+    text = row.cells.get(name, "")
+    if text.lower() in _NO_VALUE:
+        return None
+    where = f"{source}:{row.line}"
+    if convert is not None:
+        try:
+            return convert(text)
+        except BadInput as error:
+            raise BadInput(f"{name}: {error.what}", where=where, remedy=error.remedy) from None
+    value = _as_number(text)
+    if value is None or not isfinite(value):
+        raise BadInput(f"{name}: {text!r} is not a number", where=where, remedy="correct the cell")
+    if positive and value <= 0:
+        raise BadInput(f"{name} must be more than zero, not {text}", where=where)
+    if whole and not value.is_integer():
+        raise BadInput(f"{name} must be a whole number, not {text}", where=where)
+    return value
+
+
+def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
+    if value is None:
+        raise BadInput(
+            f"{name} is empty",
+            where=f"{source}:{row.line}",
+            remedy="fill it in, or leave out the line",
+        )
+    return value
+
+
+def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
+    """The instance type of each line; one name has one shape."""
+    found: dict[int, InstanceType] = {}
+    first: dict[str, _Row] = {}
+    shapes: dict[str, tuple[float | None, float | None]] = {}
+    for row in rows:
+        shape = (_value(row, "vcpus", source), _value(row, "memory_gib", source))
+        name = row.cells.get("instance_type", "") or _shape_name(*shape)
+        if name is None:
+            continue
+        if shapes.setdefault(name, shape) != shape:
+            raise BadInput(
+                f"{name} has another shape here than in line {first[name].line}",
+                where=f"{source}:{row.line}",
+                remedy="one instance type has one number of vCPUs and one memory size",
+            )
+        first.setdefault(name, row)
+        vcpus, memory = shape
+        found[row.line] = InstanceType(
+            name,
+            vcpus=nan if vcpus is None else vcpus,
+            memory_gib=nan if memory is None else memory,
+        )
+    return found
+
+
+def _shape_name(vcpus: float | None, memory: float | None) -> str | None:
+    """A name for machines of which only the shape is given."""
+    if vcpus is None:
+        return None
+    return f"{vcpus:g}-vcpu" if memory is None else f"{vcpus:g}-vcpu-{memory:g}-gib"
+
+
+def _run(
+    row: _Row,
+    parameters: Sequence[str],
+    in_bytes: bool,
+    types: Mapping[int, InstanceType],
+    source: str,
+) -> Run:
+    nodes = _needed(_value(row, "nodes", source, whole=True), "nodes", row, source)
+    size = _value(row, "input_size", source, convert=parse_bytes if in_bytes else None)
+    seconds = _value(row, "seconds", source, convert=parse_seconds)
+    executors = _value(row, "executors", source, whole=True)
+    cores = _value(row, "executor_cores", source, whole=True)
+    return Run(
+        seconds=_needed(seconds, "seconds", row, source),
+        cluster=Cluster(
+            groups=(
+                NodeGroup(
+                    int(nodes),
+                    types.get(row.line),
+                    _value(row, "price_hourly_usd", source, convert=parse_usd),
+                ),
+            ),
+            executors=None if executors is None else int(executors),
+            executor_cores=None if cores is None else int(cores),
+            executor_memory_gib=_value(row, "executor_memory_gib", source),
+        ),
+        workload=Workload(
+            input_bytes=_needed(size, "input_size", row, source),
+            iterations=_value(row, "iterations", source),
+            parameters={
+                name: _needed(_value(row, name, source, positive=False), name, row, source)
+                for name in parameters
+            },
+        ),
+        source=f"{Path(source).name}:{row.line}",
+        application=row.cells.get("application") or None,
+    )

@@ -1,0 +1,77 @@
+"""The bundled samples: what `sample_logs/index.yaml` lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+from engine.errors import BadInput
+
+INDEX = "index.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One bundled sample: its name as a SOURCE, its files, and what it shows.
+
+    `kind` is "event-log" (of real runs) or "profile" (published figures); `default` marks
+    the one that the planner opens by itself.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    category: str
+    kind: str
+    shows: str
+    default: bool = False
+
+
+@cache
+def list_samples() -> tuple[Sample, ...]:
+    """The bundled samples, in the order of their index."""
+    import yaml
+
+    index = _folder() / INDEX
+    if not index.is_file():
+        return ()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    entries = yaml.load(index.read_text(encoding="utf-8"), Loader=loader) or []
+    return tuple(
+        Sample(
+            name=str(entry["name"]),
+            files=tuple(str(name) for name in entry["files"]),
+            category=str(entry["category"]),
+            kind=str(entry["kind"]),
+            shows=str(entry["shows"]),
+            default=bool(entry.get("default", False)),
+        )
+        for entry in (entries["samples"] if isinstance(entries, dict) else entries)
+    )
+
+
+def sample_named(name: str) -> Sample | None:
+    """The sample of that name, None where there is none."""
+    return next((sample for sample in list_samples() if sample.name == name), None)
+
+
+def sample_files(sample: Sample) -> list[Traversable]:
+    """The files of a sample.
+
+    Raises:
+        BadInput: when the installation lacks one of them.
+    """
+    found = [_folder() / name for name in sample.files]
+    for entry in found:
+        if not entry.is_file() and not entry.is_dir():
+            raise BadInput(
+                f"the sample's file {entry.name} is not installed",
+                where=sample.name,
+                remedy="install sparkplan again",
+            )
+    return found
+
+
+def _folder() -> Traversable:
+    return files("sample_logs")

@@ -1,0 +1,124 @@
+"""Micro-batches: the jobs of each, when it began and ended, and the trigger interval."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+
+from engine.sources.application import Application, Job
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of an application's time that is one run; None for a batch id means all of it."""
+
+    start_ms: int
+    end_ms: int
+    jobs: tuple[Job, ...]
+    batch_id: int | None = None
+    query: str | None = None
+    complete: bool = True
+
+
+def batch_windows(application: Application) -> list[Window]:
+    """One window per micro-batch, in time order; empty where the application does not stream.
+
+    A batch lasts as long as its query reported (`triggerExecution`), else from the first
+    submission to the last completion of its jobs.
+    """
+    grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
+    for job in application.jobs.values():
+        if job.batch_id is not None:
+            grouped[job.query or "", job.batch_id].append(job)
+        elif job.dstream_batch_ms is not None:
+            grouped["", job.dstream_batch_ms].append(job)
+    windows = [_window(application, query, batch, jobs) for (query, batch), jobs in grouped.items()]
+    found = [window for window in windows if window is not None]
+    return sorted(found, key=lambda window: (window.start_ms, window.batch_id or 0))
+
+
+def _window(application: Application, query: str, batch: int, jobs: Sequence[Job]) -> Window | None:
+    starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
+    ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
+    if not starts:
+        return None
+    start = jobs[0].dstream_batch_ms or min(starts)
+    end = max(ends, default=application.last_ms)
+    reported = application.batches.get((query, batch))
+    complete = len(ends) == len(jobs)
+    if reported is not None and reported.duration_ms:
+        start = epoch_ms(reported.started) or start
+        end, complete = start + reported.duration_ms, True
+    return Window(start, max(end, start + 1), tuple(jobs), batch, query or None, complete)
+
+
+def epoch_ms(text: str) -> int | None:
+    """Epoch milliseconds of an ISO 8601 time in UTC; None where it is not one."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round(moment.timestamp() * 1000.0)
+
+
+CLOCK_MS = 20
+"""A batch cannot begin before its trigger fires, but for the rounding of clocks."""
+
+ON_SCHEDULE = 0.8
+"""Share of the batches that an interval must explain."""
+
+USUAL_INTERVALS_MS = (
+    *(100, 200, 250, 500),
+    *(1000 * seconds for seconds in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 45)),
+    *(60_000 * minutes for minutes in (1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 360, 720, 1440)),
+)
+
+
+def trigger_seconds(windows: Sequence[Window]) -> float | None:
+    """The trigger interval of the micro-batches, None where none can be told.
+
+    Logs do not name it, but it leaves a pattern: after a batch, the next begins at the first
+    multiple of the interval that follows the start of the one before, or at once where that time
+    has passed. The interval is the usual one (or the median distance of batches) that explains
+    the most batches, the largest among equals. It is only given where it explains most of them
+    and at least one batch has waited: batches without a pause have no interval.
+    """
+    pairs = [(a, b) for a, b in pairwise(windows) if a.query == b.query]
+    if not pairs:
+        return None
+    distance = round(statistics.median(b.start_ms - a.start_ms for a, b in pairs), -2)
+    candidates = {*USUAL_INTERVALS_MS, max(100, int(distance))}
+    waited = {
+        ms for ms in candidates if any(_waits(ms, a) and _explains(ms, a, b) for a, b in pairs)
+    }
+    if not waited:
+        return None
+    explained = {ms: sum(_explains(ms, a, b) for a, b in pairs) for ms in waited}
+    best = max(waited, key=lambda ms: (explained[ms], ms))
+    return best / 1000.0 if explained[best] >= ON_SCHEDULE * len(pairs) else None
+
+
+def _due(interval_ms: int, before: Window) -> int:
+    """When the trigger after a batch fires: at the next multiple of the interval."""
+    return (before.start_ms // interval_ms + 1) * interval_ms
+
+
+def _tolerance(interval_ms: int) -> int:
+    """A trigger that fires this much later is still on time."""
+    return min(max(100, interval_ms // 10), 1000)
+
+
+def _waits(interval_ms: int, before: Window) -> bool:
+    return _due(interval_ms, before) > before.end_ms + _tolerance(interval_ms)
+
+
+def _explains(interval_ms: int, before: Window, after: Window) -> bool:
+    """Whether `after` began when a trigger of that interval would have begun it."""
+    begin = max(_due(interval_ms, before), before.end_ms)
+    return -CLOCK_MS <= after.start_ms - begin <= _tolerance(interval_ms)

@@ -1,0 +1,268 @@
+"""Containers and damage: the same log comes out of each, and what is lost is said in numbers."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sparklog as log
+import zstandard
+
+from engine.errors import BadInput
+from engine.profile import Profile
+from engine.sources import eventlog, lines, read
+
+TEXT = log.text(log.one_stage())
+
+
+def zstd_frames(data: bytes) -> bytes:
+    """Two frames, cut in the middle of a line."""
+    compress = zstandard.ZstdCompressor().compress
+    return compress(data[:700]) + compress(data[700:])
+
+
+def gzip_members(data: bytes) -> bytes:
+    return gzip.compress(data[:700]) + gzip.compress(data[700:])
+
+
+CODECS: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "zstd": zstd_frames,
+    "gzip": gzip_members,
+    "lz4": log.lz4_blocks,
+    "lz4-small-blocks": lambda data: log.lz4_blocks(data, 64),
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "blank-lines": lambda data: data.replace(b"\n", b"\n\n"),
+}
+
+
+def read_bytes(folder: Path, data: bytes, name: str = "app") -> Profile:
+    path = folder / name
+    path.write_bytes(data)
+    return read(path)
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_container_holds_the_same_log(tmp_path: Path, codec: str) -> None:
+    assert read_bytes(tmp_path, CODECS[codec](TEXT)) == read_bytes(tmp_path, TEXT)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01", "snappy"),
+        (b"ZV\x01\x00\x10\x00\x20", "lzf"),
+        (b"PK\x03\x04rest", "zip"),
+        (b"\x04\x22\x4d\x18rest", "lz4 frame"),
+        (b"BZh91AY", "bzip2"),
+        (b"", "empty"),
+        (b"\n  \n", "empty"),
+        (b"\x28\xb5\x2f\xfdnot zstd at all", "zstd stream is damaged"),
+        (b"\x1f\x8bnot gzip", "gzip stream is damaged"),
+        (b"LZ4Blocknot lz4 at all, really", "lz4 stream is damaged"),
+        (b"{}\n", "not an event log"),
+        (b'{"Event":"Other"}\n', "not a Spark event log"),
+        (b"<html><body>login</body></html>", "web page"),
+        (bytes(range(256)) * 4, "not an event log"),
+    ],
+)
+def test_what_is_not_read_is_named_in_one_line(tmp_path: Path, data: bytes, name: str) -> None:
+    with pytest.raises(BadInput, match=name) as caught:
+        read_bytes(tmp_path, data)
+    assert str(tmp_path / "app") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_torn_last_line_is_said_and_the_rest_kept(tmp_path: Path) -> None:
+    whole = read_bytes(tmp_path, TEXT).runs[0]
+    cut = TEXT[: TEXT.index(b'{"Event":"SparkListenerJobEnd"') + 20]
+    run = read_bytes(tmp_path, cut).runs[0]
+    assert run.stages == whole.stages
+    assert not run.complete
+    assert run.lost == ("the last line was torn",)
+    assert run.notices[0].code == "incomplete-log"
+    assert run.seconds == 10.0  # the last event: the stage's completion
+
+
+def test_last_line_without_its_end_is_whole(tmp_path: Path) -> None:
+    assert read_bytes(tmp_path, TEXT.rstrip(b"\n")) == read_bytes(tmp_path, TEXT)
+
+
+@pytest.mark.parametrize(("codec", "said"), [("gzip", "gzip"), ("lz4-small-blocks", "lz4")])
+def test_stream_that_breaks_off_keeps_what_was_decoded(
+    tmp_path: Path, codec: str, said: str
+) -> None:
+    packed = CODECS[codec](TEXT)
+    run = read_bytes(tmp_path, packed[:-60]).runs[0]
+    assert not run.complete
+    assert any(f"the {said} stream breaks off after" in text for text in run.lost)
+    assert 1 <= run.stages[0].task_seconds.count <= 4
+
+
+def test_bad_lines_are_counted_not_fatal(tmp_path: Path) -> None:
+    events = TEXT.splitlines(keepends=True)
+    events[5:5] = [
+        b"garbage\n",
+        b"\x00\x00\xff\xfe\n",
+        b'{"Event":"SparkListenerTaskEnd","Stage ID":"x"}\n',
+        b'{"Event":"SparkListenerTaskEnd"' + b"[" * 100_000 + b"\n",
+        b'{"Event":"SparkListenerJobStart","Job ID":"x"}\n',
+    ]
+    run = read_bytes(tmp_path, b"".join(events)).runs[0]
+    assert run.lost == (f"5 of {len(events)} events could not be read",)
+    assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def test_other_spacing_and_key_order_are_read(tmp_path: Path) -> None:
+    import json
+
+    spaced = b""
+    for line in TEXT.splitlines():
+        event = dict(reversed(json.loads(line).items()))
+        spaced += json.dumps(event, indent=None, separators=(" , ", " : ")).encode() + b"\n"
+    spaced = b'{ "Event" : "SparkListenerLogStart", "Spark Version" : "3.5.1" }\n' + spaced
+    assert read_bytes(tmp_path, spaced).runs[0].stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def test_line_beyond_the_limit_is_skipped_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 200_000)
+    start = TEXT.index(b'{"Event":"SparkListenerJobStart"')
+    long = b'{"Event":"SparkListenerOther","x":"' + b"y" * 400_000 + b'"}\n'
+    run = read_bytes(tmp_path, TEXT[:start] + long + TEXT[start:]).runs[0]
+    assert run.lost == ("1 line of more than 64 MiB skipped",)
+    assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def test_bomb_without_lines_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines, "LONGEST_LINE_BYTES", 1 << 20)
+    monkeypatch.setattr(lines, "MOST_WITHOUT_LINE_BYTES", 8 << 20)
+    bomb = gzip.compress(b'{"Event":"' + bytes(64 << 20), compresslevel=1)
+    with pytest.raises(BadInput, match="without a line end"):
+        read_bytes(tmp_path, bomb)
+
+
+def test_blank_lines_without_end_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lines, "MOST_WITHOUT_LINE_BYTES", 8 << 20)
+    with pytest.raises(BadInput, match="blank lines"):
+        read_bytes(tmp_path, gzip.compress(TEXT + b"\n" * (9 << 20), compresslevel=1))
+
+
+def test_lines_that_are_no_events_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eventlog, "MOST_BAD_EVENTS", 100)
+    with pytest.raises(BadInput, match="lines are no events"):
+        read_bytes(tmp_path, TEXT + b"x\n" * 200_000)
+
+
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stdin = io.TextIOWrapper(io.BytesIO(log.lz4_blocks(TEXT)))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    found = read("-")
+    assert found.runs[0].stages == read_bytes(tmp_path, TEXT).runs[0].stages
+    assert found.sources == ("standard input",)
+
+
+def test_rolling_folder_in_the_order_of_numbers(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    (folder / "appstatus_app-1.inprogress").touch()
+    parts = TEXT.splitlines(keepends=True)
+    cuts = [0, 4, 6, len(parts)]
+    for place, number in enumerate((2, 9, 10)):
+        part = b"".join(parts[cuts[place] : cuts[place + 1]])
+        (folder / f"events_{number}_app-1.zstd").write_bytes(zstd_frames(part))
+    (folder / "events_1_app-1").write_bytes(b"")
+    run = read(folder).runs[0]
+    assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
+    assert run.lost == ("parts 3, 4, 5, 6, 7 and 1 more of 10 missing",)
+
+
+def test_compacted_part_stands_for_those_before_it(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    parts = TEXT.splitlines(keepends=True)
+    (folder / "events_1_app-1").write_bytes(b"".join(parts[:6]))
+    (folder / "events_2_app-1").write_bytes(b"".join(parts[:8]))
+    (folder / "events_2_app-1.compact").write_bytes(b"".join(parts[:8]))
+    (folder / "events_3_app-1").write_bytes(b"".join(parts[8:]))
+    run = read(folder).runs[0]
+    assert run.complete
+    assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def test_databricks_parts_in_the_order_of_time(tmp_path: Path) -> None:
+    folder = tmp_path / "4567"
+    folder.mkdir()
+    parts = TEXT.splitlines(keepends=True)
+    (folder / "eventlog-2024-02-13--19-00.gz").write_bytes(gzip.compress(b"".join(parts[:5])))
+    (folder / "eventlog-2024-02-13--20-00.gz").write_bytes(gzip.compress(b"".join(parts[5:8])))
+    (folder / "eventlog").write_bytes(b"".join(parts[8:]))
+    assert read(folder).runs[0].stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def test_folder_of_logs_skips_what_holds_no_run(tmp_path: Path) -> None:
+    for number in range(3):
+        events = log.one_stage(tasks=number + 2)
+        events[2] = {**events[2], "App ID": f"app-{number}"}
+        log.write(tmp_path / f"app-{number}", events)
+    (tmp_path / "README.md").write_text("no log")
+    (tmp_path / "empty").touch()
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    profile = read(tmp_path)
+    assert [run.stages[0].tasks for run in profile.runs] == [2, 3, 4]
+    (notice,) = profile.notices
+    assert notice.code == "skipped-files"
+    assert notice.text.startswith("2 of 5 files")
+
+
+def test_folder_without_logs(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="holds no event log"):
+        read(tmp_path)
+
+
+def test_same_log_twice_counts_once(tmp_path: Path) -> None:
+    path = tmp_path / "app"
+    path.write_bytes(TEXT)
+    profile = read(path, path)
+    assert len(profile.runs) == 1
+    assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("no-such-log.zstd", "no such file"),
+        ("http://user:secret@host:18080", "history servers"),
+        ("ernest-rcv", "did you mean ernest-rcv1"),
+        ("/dev/null", "is not a file"),
+    ],
+)
+def test_sources_that_are_not_there(source: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said) as caught:
+        read(source)
+    assert "secret" not in str(caught.value)
+
+
+def test_progress_counts_the_bytes_of_all_files_and_can_end_the_reading(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(TEXT)
+    (tmp_path / "b").write_bytes(zstd_frames(TEXT))
+    total = sum(path.stat().st_size for path in tmp_path.iterdir())
+    seen: list[tuple[int, int | None]] = []
+    read(tmp_path, progress=lambda done, whole: seen.append((done, whole)))
+    assert seen == sorted(seen)
+    assert seen[-1] == (total, total)
+
+    def cancel(done: int, whole: int | None) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        read(tmp_path, progress=cancel)

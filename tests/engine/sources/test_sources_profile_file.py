@@ -1,0 +1,236 @@
+"""Profile YAML: round trips, strictness with file and line, atomic writing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+from pathlib import Path
+
+import pytest
+import sparklog as log
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.catalog import InstanceType
+from engine.cluster import Cluster, NodeGroup, Workload
+from engine.errors import BadInput
+from engine.profile import (
+    Measure,
+    Notice,
+    Operation,
+    OptexProfile,
+    Profile,
+    Run,
+    StageRun,
+    Waste,
+)
+from engine.sources import format_profile, read, write_profile
+from engine.sources.profile_file import parse
+
+DATA = Path(__file__).parents[2] / "data"
+HEAD = "format: sparkplan-profile/1\nname: x\n"
+
+texts = st.text(max_size=20).filter(lambda text: not any(0xD800 <= ord(c) < 0xE000 for c in text))
+numbers = st.floats(min_value=1e-9, max_value=1e30)
+measures = st.builds(
+    Measure,
+    count=st.integers(1, 10**6),
+    total=numbers,
+    quantiles=st.lists(numbers, min_size=1, max_size=5).map(lambda v: tuple(sorted(v))),
+)
+stages = st.builds(
+    StageRun,
+    stage_id=st.integers(0, 10**6),
+    name=texts,
+    tasks=st.integers(1, 10**6),
+    submitted_seconds=numbers,
+    completed_seconds=numbers,
+    task_seconds=measures,
+    parents=st.lists(st.integers(0, 99), max_size=3).map(tuple),
+    sql_execution_id=st.none() | st.integers(0, 99),
+    input_bytes=st.none() | measures,
+    memory_spilled_bytes=st.none() | st.just(0.0) | numbers,
+    operations=st.lists(texts, max_size=3).map(tuple),
+    waste=st.builds(Waste, failed_tasks=st.integers(0, 9), seconds=st.just(0.0) | numbers),
+)
+types = st.sampled_from(
+    [
+        None,
+        InstanceType("m5.xlarge", 4.0, 16.0, arch="x86_64", cpu_score=1.5, emr_supported=True),
+        InstanceType("odd: [name]", 2.5, nan),
+    ]
+)
+runs = st.builds(
+    Run,
+    seconds=numbers,
+    cluster=st.builds(
+        Cluster,
+        groups=st.lists(
+            st.builds(NodeGroup, st.integers(1, 99), types, st.none() | numbers), max_size=2
+        ).map(tuple),
+        executors=st.none() | st.integers(1, 99),
+        executor_memory_gib=st.none() | numbers,
+    ),
+    workload=st.builds(
+        Workload,
+        input_bytes=st.none() | numbers,
+        iterations=st.none() | numbers,
+        parameters=st.dictionaries(texts, numbers, max_size=2),
+    ),
+    source=texts,
+    application=st.none() | texts,
+    complete=st.booleans(),
+    lost=st.lists(texts, max_size=2).map(tuple),
+    stages=st.lists(stages, max_size=2).map(tuple),
+    cores=st.lists(st.tuples(numbers, st.integers(0, 99)), max_size=2).map(tuple),
+    config=st.dictionaries(texts, texts, max_size=2),
+    notices=st.lists(st.builds(Notice, texts, texts, texts), max_size=2).map(tuple),
+)
+profiles = st.builds(
+    Profile,
+    name=texts,
+    runs=st.lists(runs, max_size=2).map(tuple),
+    category=st.none() | st.sampled_from(["sql", "core"]),
+    optex=st.lists(
+        st.builds(
+            OptexProfile,
+            instance_type=texts,
+            t_init_seconds=numbers,
+            t_prep_seconds=numbers,
+            iterative=st.booleans(),
+            operations=st.lists(st.builds(Operation, texts, numbers, numbers), max_size=2).map(
+                tuple
+            ),
+        ),
+        max_size=2,
+    ).map(tuple),
+    input_unit=texts,
+    deadline_seconds=st.none() | numbers,
+    sources=st.lists(texts, max_size=2).map(tuple),
+)
+
+
+@settings(deadline=None)
+@given(profiles)
+def test_what_is_written_reads_back_equal(profile: Profile) -> None:
+    text = format_profile(profile)
+    assert parse(text, "p.yaml") == profile
+    assert format_profile(parse(text, "p.yaml")) == text
+
+
+@settings(deadline=None)
+@given(profiles)
+def test_any_yaml_parser_agrees(profile: Profile) -> None:
+    found = yaml.safe_load(format_profile(profile))
+    assert found["name"] == profile.name
+    assert [float(run["seconds"]) for run in found.get("runs", [])] == [
+        run.seconds for run in profile.runs
+    ]
+
+
+@pytest.mark.parametrize("name", ["retries.zstd"])
+def test_a_log_and_its_profile_hold_the_same(tmp_path: Path, name: str) -> None:
+    profile = read(DATA / name)
+    path = tmp_path / "p.yaml"
+    write_profile(profile, path)
+    again = read(path)
+    assert again == profile
+    assert format_profile(again) == path.read_text(encoding="utf-8")
+
+
+def test_quantiles_are_compact(tmp_path: Path) -> None:
+    profile = read(log.write(tmp_path / "app", log.one_stage(tasks=150, seconds=0.125)))
+    (stage,) = profile.runs[0].stages
+    assert len(stage.task_seconds.quantiles) == 150
+    assert stage.overhead_seconds is not None
+    assert len(stage.overhead_seconds.quantiles) == 1  # all alike
+    assert len(format_profile(profile)) < 4000
+
+
+def test_hand_written_runs() -> None:
+    text = HEAD + (
+        "input_unit: data sets\n"
+        "instance_types:\n"
+        "  core: {vcpus: 1, memory_gib: 7.625}\n"
+        "runs:\n"
+        "  - {instance_type: core, nodes: 32, input_size: 0.125, seconds: 7.9}\n"
+        "  - nodes: 4\n"
+        "    seconds: 4\n"
+        "    parameters: {k: 3}\n"
+    )
+    first, second = parse(text, "p.yaml").runs
+    assert first.cluster == Cluster.of_nodes(
+        instance_type="core", nodes=32, vcpus=1.0, memory_gib=7.625
+    )
+    assert first.workload == Workload(0.125)
+    assert second.cluster.instance is None
+    assert second.workload.parameters == {"k": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("format: sparkplan-profile/9\nname: x\n", 1, "sparkplan-profile/1"),
+        (HEAD + "catgory: sql\n", 3, "did you mean category"),
+        (HEAD + "category: batch\n", 3, "unknown category 'batch'"),
+        (HEAD + "name: y\n", 3, "key 'name' twice"),
+        (HEAD + "deadline_seconds: soon\n", 3, "deadline_seconds"),
+        (HEAD + "runs:\n- nodes: 4\n", 4, "seconds is missing"),
+        (HEAD + "runs:\n- seconds: 5\n  nods: 4\n", 5, "did you mean nodes"),
+        (HEAD + "runs:\n- nodes: 4\n  seconds: -1\n", 5, "more than zero"),
+        (HEAD + "runs:\n- nodes: 4\n  seconds: .nan\n", 5, "seconds"),
+        (HEAD + "runs:\n- nodes: 4\n  seconds: nan\n", 5, "more than zero"),
+        (HEAD + "runs:\n- nodes: 0\n  seconds: 1\n", 4, "more than zero"),
+        (HEAD + "runs:\n- nodes: 2.5\n  seconds: 1\n", 4, "nodes"),
+        (HEAD + "runs:\n- instance_type: a\n  seconds: 1\n", 4, "nodes is missing"),
+        (HEAD + "runs:\n- seconds: 1\n  stages:\n  - {stage_id: 1}\n", 6, "name is missing"),
+        (HEAD + "instance_types:\n  a: {vcpu: 4}\n", 4, "did you mean vcpus"),
+        (HEAD + "instance_types:\n  a:\n    memory_gib: much\n", 5, "memory_gib"),
+        (HEAD + "optex:\n- t_init_seconds: 3\n", 4, "missing"),
+        (HEAD + "runs: [\n", 4, "not valid YAML"),
+        (HEAD + "a: &x 1\n", 3, "key"),
+        (HEAD + "sources: [&x a, *x]\n", 3, "anchors"),
+        (HEAD + "sources: " + "[" * 20_000 + "\n", 3, "nested too deeply"),
+        (HEAD + "? [a, b]\n: c\n", 3, "plain word"),
+        (HEAD + "runs: 5\n", 3, "runs"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(text, "p.yaml")
+    message = str(caught.value)
+    assert message.startswith(f"p.yaml:{line}: ")
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
+    text = format_profile(read(log.write(tmp_path / "app", log.one_stage())))
+    broken = text.replace("{count: 4, total: 8,", "{count: 4, total: eight,")
+    line = broken[: broken.index("eight")].count("\n") + 1
+    with pytest.raises(BadInput, match=f"p.yaml:{line}: total"):
+        parse(broken, "p.yaml")
+
+
+def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
+    profile = Profile("x", deadline_seconds=5.0)
+    path = tmp_path / "p.yaml"
+    write_profile(profile, path)
+    before = path.read_bytes()
+    bad = replace(profile, runs=(None,))  # type: ignore[arg-type]
+    with pytest.raises(AttributeError):
+        write_profile(bad, path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["p.yaml"]
+    with pytest.raises(BadInput, match="No such file"):
+        write_profile(profile, tmp_path / "no" / "folder")
+
+
+def test_the_example_in_the_documentation_is_read() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    example = page.split("```yaml\n")[1].split("```")[0]
+    profile = parse(example, "formats.md")
+    assert profile.runs[0].stages[0].task_seconds.total == 9.4
+    assert profile.optex[0].operations[0].mean_seconds == 97.6
+    assert parse(format_profile(profile), "again.yaml") == profile

@@ -1,0 +1,143 @@
+"""Public logs of many versions: read, or refused in one line; and damaged in every way."""
+
+from __future__ import annotations
+
+import random
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import sparklog as log
+
+from engine.errors import EngineError
+from engine.sources import codecs, format_profile, read
+from engine.sources.profile_file import parse
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from shared import SHARED, needs_shared
+
+DATA = Path(__file__).parents[2] / "data"
+LOGS = sorted(
+    path
+    for path in SHARED.glob("eventlogs/**/*")
+    if path.name.startswith("eventlog_v2_")
+    or (path.is_file() and "eventlog_v2_" not in path.parent.name and path.suffix != ".md")
+)
+WITHOUT_TASKS = {"empty_eventlog", "application_1656321732247_0006_1",
+                 "application_1656321732247_0006_2"}  # fmt: skip
+
+
+@needs_shared
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_public_log(path: Path) -> None:
+    if path.name in WITHOUT_TASKS:
+        with pytest.raises(EngineError, match="no finished task"):
+            read(path)
+        return
+    profile = read(path)
+    (run,) = profile.runs
+    assert run.cluster.slots
+    assert 0.0 <= run.driver_seconds <= run.seconds  # type: ignore[operator]
+    for stage in run.stages:
+        assert 0 < stage.task_seconds.count <= stage.tasks
+        assert set(stage.parents) < {other.stage_id for other in run.stages}
+        assert all(
+            other.submitted_seconds <= stage.submitted_seconds
+            for other in run.stages
+            if other.stage_id in stage.parents
+        )
+    assert parse(format_profile(profile), "p.yaml") == profile
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("name", "version", "category", "slots", "complete"),
+    [
+        ("apache-spark/app-20161115172038-0000", "2.1.0-SNAPSHOT", "core", 16, True),
+        ("apache-spark/local-1430917381534", "1.4.0-SNAPSHOT", "core", 12, True),
+        ("kubeflow/application_1713000000000_0001_1.zstd", "4.1.0", "sql", 2, False),
+        ("spark-rapids-tools/attempt_1_eventlog.zstd", "3.3.0-amzn-0", "sql", 30, True),
+        ("spark-rapids-tools/db_subExecution_id.zstd", "3.3.0 (Databricks 11.3.x-scala2.12)",
+         "sql", 16, False),
+        ("spark-rapids-tools/truncated_eventlog", "3.1.1", "sql", 12, False),
+    ],
+)  # fmt: skip
+def test_what_public_logs_say(
+    name: str, version: str, category: str, slots: int, complete: bool
+) -> None:
+    profile = read(SHARED / "eventlogs" / name)
+    run = profile.runs[0]
+    assert run.spark_version == version
+    assert profile.category == category
+    assert run.cluster.slots == slots
+    assert run.complete == complete
+
+
+@needs_shared
+def test_adaptive_stages_find_the_stages_that_they_read() -> None:
+    """Under adaptive execution every exchange is a job; parents point at skipped stages."""
+    (run,) = read(SHARED / "eventlogs/spark-rapids-tools/aqeshuffle_eventlog.zstd").runs
+    reads = [stage for stage in run.stages if stage.shuffle_read_bytes is not None]
+    assert reads
+    assert all(stage.parents for stage in reads)
+
+
+@needs_shared
+def test_folder_of_all_public_logs() -> None:
+    profile = read(SHARED / "eventlogs")
+    assert len(profile.runs) == 18  # 19 are read; two are the same application
+    codes = [notice.code for notice in profile.notices]
+    assert "mixed-applications" in codes
+    assert "skipped-files" in codes
+
+
+VALUES = (
+    *(b"-1", b"0", b"1e300", b"null", b'"x"', b"[]", b"{}", b"true", b"1.5", b'"\\u0000"', b"NaN"),
+    *(b"9223372036854775807", b"-9223372036854775808", b"99999999999999999999999"),
+)
+NUMBER = re.compile(rb":(-?\d+)")
+
+
+def damaged(lines: list[bytes], rng: random.Random) -> bytes:
+    """The lines with some deleted, repeated, swapped, cut, with flipped bytes or wrong values."""
+    lines = list(lines)
+    for _ in range(rng.choice((1, 2, 5, 30))):
+        place, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+        line = bytearray(lines[place])
+        kind = rng.randrange(6)
+        if kind == 0 and len(lines) > 1:
+            del lines[place]
+        elif kind == 1:
+            lines.insert(other, bytes(line))
+        elif kind == 2:
+            line[rng.randrange(len(line))] = rng.randrange(256)
+            lines[place] = bytes(line)
+        elif kind == 3:
+            lines[place] = bytes(line[: rng.randrange(1, len(line) + 1)])
+        elif kind == 4:
+            lines[place], lines[other] = lines[other], lines[place]
+        elif found := list(NUMBER.finditer(lines[place])):
+            start, end = rng.choice(found).span(1)
+            lines[place] = bytes(line[:start]) + rng.choice(VALUES) + bytes(line[end:])
+    return b"".join(lines)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_damaged_logs_end_in_an_answer_or_one_line(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    real = b"".join(codecs.open_path(DATA / "retries.zstd").chunks()).splitlines(keepends=True)
+    built = log.text(log.one_stage()).splitlines(keepends=True)
+    path = tmp_path / "app"
+    for _ in range(50):
+        path.write_bytes(damaged(rng.choice((real, built)), rng))
+        try:
+            profile = read(path)
+        except EngineError as error:
+            message = str(error)
+        else:
+            message = ""
+            text = format_profile(profile)
+            assert parse(text, "p.yaml") == profile
+            assert all(run.seconds > 0 for run in profile.runs)
+        assert "\n" not in message

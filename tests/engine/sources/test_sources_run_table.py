@@ -1,0 +1,160 @@
+"""Run tables: what is read, and what is refused with its line."""
+
+from __future__ import annotations
+
+import sys
+from math import isnan
+from pathlib import Path
+
+import pytest
+import sparklog as log
+
+from engine.errors import BadInput
+from engine.sources import read
+from engine.sources.run_table import looks_like, parse
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from shared import SHARED, needs_shared
+
+TABLE = """application,instance_type,nodes,vcpus,memory_gib,price_hourly_usd,input_size,k,seconds
+sort,m4.large,2,2,8,0.1,9530,3,352.5
+sort,m4.large,4,2,8,0.1,9530,3,184
+"""
+
+
+def test_columns() -> None:
+    table = parse(TABLE, "runs.csv")
+    first = table.runs[0]
+    assert (table.name, table.unit, table.notices) == ("sort", None, ())
+    assert first.seconds == 352.5
+    assert first.source == "runs.csv:2"
+    assert first.application == "sort"
+    assert first.cluster.composition == {"m4.large": 2}
+    assert first.cluster.groups[0].price_usd_per_hour == 0.1
+    assert first.cluster.instance is not None
+    assert (first.cluster.instance.vcpus, first.cluster.instance.memory_gib) == (2, 8)
+    assert first.cluster.executors is None
+    assert first.workload.input_bytes == 9530
+    assert first.workload.parameters == {"k": 3}
+    assert not first.stages
+    assert first.driver_seconds is None
+
+
+def test_units_make_bytes_and_durations_are_read() -> None:
+    table = parse("nodes,input_size,seconds\n2,48GB,45m\n4,1TiB,2h\n", "r.csv")
+    assert table.unit == "bytes"
+    assert [run.workload.input_bytes for run in table.runs] == [48e9, 1024.0**4]
+    assert [run.seconds for run in table.runs] == [2700.0, 7200.0]
+
+
+def test_executor_columns_and_unnamed_shapes() -> None:
+    table = parse(
+        "nodes,input_size,seconds,vcpus,executors,executor_cores,executor_memory_gib,iterations\n"
+        "2,1,5,4,8,1,3.5,\n",
+        "r.csv",
+    )
+    cluster = table.runs[0].cluster
+    assert (cluster.executors, cluster.executor_cores, cluster.executor_memory_gib) == (8, 1, 3.5)
+    assert cluster.instance is not None
+    assert cluster.instance.name == "4-vcpu"
+    assert isnan(cluster.instance.memory_gib)
+    assert table.runs[0].workload.iterations is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ufeffnodes,input_size,seconds\r\n2,1.5,3\r\n",
+        "nodes;input_size;seconds\n2;1,5;3\n",
+        "nodes\tinput_size\tseconds\n2\t1.5\t3\n",
+        "# measured in May\n\n Nodes , Input Size , SECONDS \n\n2, 1.5 ,3\n",
+        'nodes,"input_size",seconds\n"2","1.5",3\n',
+    ],
+)
+def test_dialects(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    run = read(path).runs[0]
+    assert (run.cluster.nodes, run.workload.input_bytes, run.seconds) == (2, 1.5, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("nodes,seconds\n2,3\n", 1, "input_size is missing"),
+        ("nodes,input_size,seconds\n", None, "holds no runs"),
+        ("nodes,input_size,seconds,seconds\n2,1,3,4\n", 1, "'seconds' twice"),
+        ("nodes,input_size,seconds,\n2,1,3,4\n", 1, "no name"),
+        ("nodes,input_size,seconds\n2,1\n", 2, "2 values in a table of 3"),
+        ("nodes,input_size,seconds\n2,1,3\n\n0,1,3\n", 4, "nodes must be more than zero"),
+        ("nodes,input_size,seconds\n1.5,1,3\n", 2, "whole number"),
+        ("nodes,input_size,seconds\n2,nan,3\n", 2, "input_size"),
+        ("nodes,input_size,seconds\n2,,3\n", 2, "input_size is empty"),
+        ("nodes,input_size,seconds\n2,1,soon\n", 2, "seconds"),
+        ("nodes,input_size,seconds\n2,1,-4\n", 2, "seconds"),
+        ("nodes,input_size,seconds\n2,1GB,3\n2,1,3\n", 3, "unit in some lines"),
+        ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,many\n", 3, "k: 'many' is not a number"),
+        ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,\n", 3, "k is empty"),
+        ("nodes,input_size,seconds,instance_typ\n2,1,3,a\n", 1, "did you mean instance_type"),
+        ('nodes,input_size,seconds\n2,1,"3\n', 2, "not a line of a table"),
+        (
+            "nodes,input_size,seconds,instance_type,vcpus\n2,1,3,a,4\n2,1,3,b,4\n2,1,3,a,8\n",
+            4,
+            "a has another shape here than in line 2",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(text: str, line: int | None, said: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(text, "r.csv")
+    message = str(caught.value)
+    assert said in message
+    assert message.startswith(f"r.csv:{line}: " if line else "r.csv: ")
+
+
+def test_a_column_of_words_is_left_out_and_said() -> None:
+    table = parse("nodes,input_size,seconds,remark\n2,1,3,cold\n", "r.csv")
+    assert table.runs[0].workload.parameters == {}
+    assert [notice.code for notice in table.notices] == ["ignored-column"]
+
+
+def test_looks_like() -> None:
+    assert looks_like(b"nodes,seconds,x\n")
+    assert looks_like(b"# x\n\nnodes;input_size\n")
+    assert not looks_like(b"a,b,c\n")
+    assert not looks_like(b"")
+
+
+def test_a_log_and_a_table_together(tmp_path: Path) -> None:
+    path = log.write(tmp_path / "app", log.one_stage())
+    table = tmp_path / "runs.csv"
+    table.write_text("nodes,input_size,seconds\n2,5,3\n")
+    profile = read(path, table)
+    assert len(profile.runs) == 2
+    assert profile.input_unit == "units"  # the log read nothing
+    stage = log.info(0, 1)
+    metrics = {"Input Metrics": {"Bytes Read": 10}}
+    log.write(path, [*log.header(), log.submitted(stage, 1.0),
+                     log.task(0, 0, 2.0, 3.0, metrics=metrics), log.completed(stage, 1.0, 3.0),
+                     log.end(4.0)])  # fmt: skip
+    profile = read(path, table)
+    assert profile.input_unit == "bytes"
+    assert "assumed-unit" in [notice.code for notice in profile.notices]
+
+
+def test_one_type_with_two_shapes_in_two_tables(tmp_path: Path) -> None:
+    for name, vcpus in (("a", 4), ("b", 8)):
+        text = f"nodes,input_size,seconds,instance_type,vcpus\n2,1,3,m,{vcpus}\n"
+        (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(BadInput, match="m has 8 vcpus here and 4 in another source"):
+        read(tmp_path / "a.csv", tmp_path / "b.csv")
+
+
+@needs_shared
+@pytest.mark.parametrize("path", sorted(SHARED.glob("calibration/*/*.csv")), ids=lambda p: p.stem)
+def test_public_measurements(path: Path) -> None:
+    profile = read(path)
+    lines = path.read_text().splitlines()
+    assert len(profile.runs) == len(lines) - 1
+    assert len(profile.instance_types) >= 3
+    assert profile.notices == ()
