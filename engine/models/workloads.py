@@ -44,6 +44,7 @@ def completed(workload: Workload, profile: Profile) -> Workload:
         workload.iterations or max(observed, default=None),
         {**reference.parameters, **workload.parameters},
         scale=workload.scale if size is None else None,
+        shuffle_partitions=workload.shuffle_partitions,
     )
 
 

@@ -1,0 +1,236 @@
+"""Replay of one observed run: its stages, tasks and driver time on another cluster or input.
+
+Tasks are scheduled first in, first out on the slots (`engine.scheduling`), stages wait for what
+they waited for in the log (`application_graph`), task times come from the stored quantiles
+(`task_times`). Three things are learnt from the log itself: what a slot loses between two tasks,
+where in the launch order the long tasks were, and what first tasks on a cold slot cost more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, shapes_of
+from engine.profile import Run
+from engine.scheduling import Node, Schedule, place_fast, schedule
+from engine.waves import Tasks, waves
+
+TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
+"""Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
+visible in how long the stage took."""
+
+GROWTH_CPU = 0.05
+GROWTH_WAITING = 0.20
+GROWTH_UNKNOWN = 0.10
+"""Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
+computing and of the part spent waiting (docs/models/sparkplan.md says where they come from)."""
+
+DYNAMIC_DISPATCH = 0.10
+"""Where executors came and went, idle slots are mostly slots that were not there: no more than this
+share of a task's time is taken for time between tasks."""
+
+KEPT_INPUTS = 4
+"""Inputs whose tasks are kept: enough to step a slider back and forth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """A replayed run.
+
+    Args:
+        seconds: its duration.
+        driver_seconds: of that, the time in which no stage ran.
+        start, end: (s,) of each stage, seconds since the start.
+        tasks: how many tasks each stage had.
+    """
+
+    seconds: float
+    driver_seconds: float
+    start: FloatArray
+    end: FloatArray
+    tasks: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """An observed run, ready to be replayed.
+
+    Args:
+        slots: task slots that it ran on.
+        dispatch_seconds: (s,) time that a slot idles before each task of a stage.
+        rotation: (s,) launch order of each stage (`TURNS`).
+        growth: (s,) growth of log task time per doubling of tasks at once.
+    """
+
+    run: Run
+    slots: int
+    graph: ApplicationGraph
+    shapes: tuple[StageShape, ...]
+    dispatch_seconds: FloatArray
+    rotation: FloatArray
+    growth: FloatArray
+    _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
+        default_factory=OrderedDict, repr=False
+    )
+
+    @classmethod
+    def of(cls, run: Run) -> Replay:
+        """The replay of a run with stages on a known number of slots."""
+        if not run.stages or not run.cluster.slots:
+            raise ValueError("a replay needs stages and slots")
+        shapes = shapes_of(run)
+        zero = np.zeros(len(shapes))
+        growth = np.asarray([_growth(shape) for shape in shapes])
+        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth)
+        return plain._calibrated()
+
+    def replayed(
+        self,
+        slots: int,
+        *,
+        ratio: float = 1.0,
+        speed: float = 1.0,
+        shuffle_partitions: int | None = None,
+        exact: bool = False,
+    ) -> Replayed:
+        """The run on `slots` slots of relative `speed`, with `ratio` times its input.
+
+        Args:
+            shuffle_partitions: number of shuffle partitions, None for the run's own.
+            exact: task by task (see `engine.scheduling`).
+        """
+        stages = self._tasks(ratio, shuffle_partitions)
+        nodes = list(self.graph.nodes)
+        for place, shape, grown, (scaled, tasks) in zip(
+            self.graph.stage_nodes, self.shapes, self.growth, stages, strict=True
+        ):
+            more = min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks)
+            tasks = tasks.slowed(
+                contention=more ** (grown / math.log(2.0)),
+                typical_seconds=shape.mean_seconds * scaled.work,
+                speed=speed,
+            )
+            nodes[place] = _with_tasks(nodes[place], tasks)
+        found = schedule(nodes, slots, exact=exact)
+        return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages))
+
+    def _outcome(self, found: Schedule, tasks: tuple[int, ...]) -> Replayed:
+        places = np.asarray(self.graph.stage_nodes)
+        start, end = found.start[places], found.end[places]
+        return Replayed(found.seconds, found.seconds - _covered(start, end), start, end, tasks)
+
+    def _tasks(
+        self, ratio: float, shuffle_partitions: int | None
+    ) -> tuple[tuple[Scaled, Tasks], ...]:
+        key = (ratio, shuffle_partitions)
+        if key not in self._inputs:
+            scaled = [shape.scaled(ratio, shuffle_partitions) for shape in self.shapes]
+            self._inputs[key] = tuple(
+                (many, shape.tasks(many, dispatch_seconds=idle, rotation=turn))
+                for many, shape, idle, turn in zip(
+                    scaled, self.shapes, self.dispatch_seconds, self.rotation, strict=True
+                )
+            )
+            while len(self._inputs) > KEPT_INPUTS:
+                self._inputs.popitem(last=False)
+        return self._inputs[key]
+
+    def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
+        """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
+        busy: list[tuple[float, int]] = []
+        for shape in self.shapes:
+            wanted = shape.scaled(ratio, shuffle_partitions).tasks * shape.stage.task_cpus
+            busy.append((shape.stage.submitted_seconds, wanted))
+            busy.append((shape.stage.completed_seconds, -wanted))
+        return max(1, int(np.cumsum([wanted for _, wanted in sorted(busy)]).max()))
+
+    def _calibrated(self) -> Replay:
+        """With what the stages that ran alone tell of launch order and time between tasks."""
+        added = self._slots_added()
+        dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
+        alone = self._alone()
+        for place, shape in enumerate(self.shapes):
+            if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
+                dispatch[place], rotation[place] = self._fitted(place, added)
+        several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
+        known = dispatch[several & ~np.isnan(dispatch)]
+        usual = float(np.median(known)) if known.size else 0.0
+        return replace(
+            self, dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch), rotation=rotation
+        )
+
+    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float]:
+        """Idle time per task and turn of the launch order that come closest to a stage's time."""
+        shape, stage = self.shapes[place], self.shapes[place].stage
+        start = self.graph.observed_start[self.graph.stage_nodes[place]]
+        observed = stage.completed_seconds - start
+        lanes = np.maximum(added[: max(1, self.slots // stage.task_cpus)], start) - start
+        alike = Scaled(stage.tasks, 1.0)
+        best, best_turn = math.inf, 0.0
+        turns = TURNS if stage.tasks > len(lanes) else TURNS[:1]
+        for turn in turns:
+            tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=turn)
+            seen = stage.first_wave_seconds
+            ended = place_fast(tasks.on(seen.count if seen else 0), lanes, 0.0)[2]
+            if abs(ended - observed) < abs(best - observed):
+                best, best_turn = ended, turn
+        idle = max(0.0, observed - best) / waves(stage.tasks, len(lanes))
+        if self.is_dynamic:
+            idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
+        return idle, best_turn
+
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether executors came and went during the run."""
+        return any(notice.code == "dynamic-allocation" for notice in self.run.notices)
+
+    def _slots_added(self) -> FloatArray:
+        """(slots,) when each slot came into being, as far as the log tells."""
+        added: list[float] = []
+        for at, cores in self.run.cores:
+            added += [at] * (min(cores, self.slots) - len(added))
+        last = added[-1] if added else 0.0
+        return np.asarray(added + [last] * (self.slots - len(added)))
+
+    def _alone(self) -> list[bool]:
+        """(s,) whether no other stage ran during more than a twentieth of each stage's time."""
+        spans = [(s.submitted_seconds, s.completed_seconds) for s in self.run.stages]
+        order = sorted(range(len(spans)), key=lambda place: spans[place])
+        shared = np.zeros(len(spans))
+        for rank, place in enumerate(order):
+            end = spans[place][1]
+            for other in order[rank + 1 :]:
+                if spans[other][0] >= end:
+                    break
+                both = min(end, spans[other][1]) - spans[other][0]
+                shared[place] += both
+                shared[other] += both
+        lengths = np.asarray([end - start for start, end in spans])
+        return [bool(part <= 0.05 * length) for part, length in zip(shared, lengths, strict=True)]
+
+
+def _with_tasks(node: Node, tasks: Tasks) -> Node:
+    return Node(node.after, node.delay_seconds, node.priority, tasks, node.cpus)
+
+
+def _growth(shape: StageShape) -> float:
+    """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
+    remote blocks) grows faster than computing (shared caches and memory bandwidth)."""
+    cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
+    if cpu is None or ran is None or not ran.total:
+        return GROWTH_UNKNOWN
+    share = min(1.0, cpu.total / ran.total)
+    return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
+
+
+def _covered(start: FloatArray, end: FloatArray) -> float:
+    """Length of the union of (n,) spans of time."""
+    order = np.argsort(start, kind="stable")
+    reached = np.concatenate(([-math.inf], np.maximum.accumulate(end[order])[:-1]))
+    return float(np.maximum(0.0, end[order] - np.maximum(start[order], reached)).sum())

@@ -1,0 +1,339 @@
+"""Predictions from one or several logs: replays near the question, corrected by what they missed.
+
+Every log predicts by its replay, made right where the log was observed. Several logs are averaged
+in log time, the nearer ones more; what each gets wrong about the others is learnt as an error per
+doubling of slots and per doubling of input, shrunk to the prior of no error. That prior's variance
+is the interval of a single log; its posterior the interval of several.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.cluster import Workload
+from engine.errors import ModelDoesNotFit
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.replay import Replay, Replayed
+from engine.models.replay_corrections import NOISE, Corrections, Pairs, ratio_of, weights_of
+from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
+from engine.models.replay_times import ReplayTimes, Times
+from engine.models.workloads import completed, sharing_parameters
+from engine.profile import Notice, Profile, Run
+from engine.transfer import notice_of, speed_of, speeds_of
+
+MOST_REPLAYS = 8
+"""Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""
+
+PER_REPLAY = 3
+"""Then each stands for at least so many: the median leaves out a first, cold micro-batch."""
+
+PRIOR_DOF = 8.0
+"""Degrees of freedom of the priors: they are no better known than from about ten logs."""
+
+DRIVER_SHARE_SURE = 0.3
+"""Driver time is not surer than this share of the error that task time would have."""
+
+LARGEST_CORRECTION = 0.35
+"""A replay that misses its own run by more (in log time) has not understood it: no further
+correction, but a notice."""
+
+FAR = 2.0
+"""Slots or input beyond this factor from the nearest log are extrapolation."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayModel(FittedModel):
+    """sparkplan fitted to logs.
+
+    Args:
+        replays: r replayed logs.
+        bias: (r,) log of observed over replayed time, each on its own cluster and input.
+        log_scale, dof: spread where the logs were observed.
+    """
+
+    replays: tuple[Replay, ...]
+    bias: FloatArray
+    corrections: Corrections
+    log_scale: float = NOISE
+    dof: float = PRIOR_DOF
+    _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = completed(workload, self.profile)
+        slots = batch.slots
+        logs, far, shares, doubts = [], [], [], []
+        for place, replay in enumerate(self.replays):
+            ratio = ratio_of(wanted, replay.run)
+            replayed = self._replayed(replay, wanted)
+            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
+            relative = np.asarray([speed.relative for speed in speeds])
+            doubts.append(np.asarray([speed.log_scale for speed in speeds])[batch.type_index])
+            times = replayed.at(slots, relative[batch.type_index])
+            busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
+            doublings = _doublings(busy / replay.slots, ratio)
+            own = np.log(times.seconds) + _iterations(replay, wanted)
+            logs.append(own + self.bias[place] + doublings @ self.corrections.mean)
+            far.append(doublings)
+            shares.append(_sure_share(times))
+        weights = weights_of(np.asarray(far), np.asarray(doubts))
+        seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
+        away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
+        away = away * np.einsum("rn,rn->n", weights, np.asarray(shares))[:, None]
+        variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
+        doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
+        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
+        known = np.isfinite(seconds)
+        return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
+
+    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes:
+        """The times of a replay for an input, kept for the next question about it."""
+        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        key = (id(replay), ratio, partitions)
+        if key not in self._times:
+            base = None
+            if ratio != 1.0:
+                same = (id(replay), 1.0, partitions)
+                base = self._times.setdefault(same, ReplayTimes(replay, 1.0, partitions))
+            self._times[key] = ReplayTimes(replay, ratio, partitions, base)
+            while len(self._times) > KEPT_TIMES:
+                del self._times[next(iter(self._times))]
+        return self._times[key]
+
+    def _nearest(self, slots: float, wanted: Workload) -> Replay:
+        """The log that weighs most in an answer."""
+
+        def distance(replay: Replay) -> float:
+            ratio = ratio_of(wanted, replay.run)
+            return abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
+
+        return min(self.replays, key=distance)
+
+    def _replay_at(
+        self, batch: ClusterBatch, wanted: Workload
+    ) -> tuple[Replay, Replayed, int] | None:
+        """The nearest log replayed on the one cluster of the batch; None for unknown slots."""
+        if not batch.slots[0] >= 1.0:
+            return None
+        slots = int(batch.slots[0])
+        replay = self._nearest(slots, wanted)
+        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        busy = min(slots, replay.most_useful_slots(ratio, partitions))
+        speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
+        found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
+        return replay, found, slots
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        at = self._replay_at(batch, completed(workload, self.profile))
+        if at is None:
+            return Explanation()
+        replay, found, slots = at
+        seconds = float(self.forecast(batch, workload).seconds[0])
+        return explanation(replay, found, slots=slots, seconds=seconds)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = completed(workload, self.profile)
+        notices = [self._speed_notice(target, batch.catalog) for target in batch.types]
+        notices += self._range_notices(batch.slots, wanted)
+        at = self._replay_at(batch, wanted) if len(batch) == 1 else None
+        if at is not None:
+            replay, found, slots = at
+            useful = self._useful_slots(replay, wanted, slots)
+            partitions = wanted.shuffle_partitions
+            notices.append(
+                too_few_tasks(replay, found, slots=slots, useful=useful, partitions=partitions)
+            )
+            notices += skewed_stages(replay, found, slots=slots)
+            notices += _iteration_notices(replay, wanted)
+        return distinct([notice for notice in notices if notice is not None])
+
+    def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
+        """The warning of the log whose machines say most about the target's."""
+        speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
+        return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+
+    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int) -> int:
+        """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection)."""
+        times = self._replayed(replay, wanted)
+
+        def seconds(m: int) -> float:
+            return float(times.at(np.asarray([float(m)]), np.ones(1)).seconds[0])
+
+        limit, low, high = seconds(slots) * HARDLY, 1, slots
+        while high - low > max(1, high // 32):
+            middle = round(math.sqrt(low * high))
+            low, high = (low, middle) if seconds(middle) <= limit else (middle, high)
+        return high
+
+    def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:
+        known = slots[slots >= 1.0]
+        observed = np.asarray([float(replay.slots) for replay in self.replays])
+        ratios = np.asarray([ratio_of(wanted, replay.run) for replay in self.replays])
+        found: list[Notice | None] = []
+        away = np.abs(np.log2(known[:, None] / observed)).min(axis=1, initial=math.inf)
+        if known.size and away.max() >= math.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-nodes",
+                    f"observed on {_listed(observed)} slots, asked for {_listed(known)}",
+                    "add a log from a cluster nearer to that size",
+                )
+            )
+        nearest = ratios[np.argmin(np.abs(np.log2(ratios)))]
+        if abs(math.log2(nearest)) >= math.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-size",
+                    f"the input is {nearest:.3g} times that of the nearest log",
+                    "add a log of a run nearer to that size",
+                )
+            )
+        return found
+
+
+KEPT_TIMES = 32
+"""Inputs whose replayed times are kept."""
+
+HARDLY = 1.05
+"""Slots that save less than this factor of the time are not worth having."""
+
+
+def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel:
+    """The model of a profile's runs that have stages.
+
+    Raises:
+        ModelDoesNotFit: when no run tells both its stages and its slots.
+    """
+    chosen = representatives(profile)
+    if not chosen:
+        raise ModelDoesNotFit(
+            "no run tells both its stages and how many tasks it ran at once",
+            remedy="add a log with executor events, or say the cluster in a run table",
+        )
+    replays = tuple(Replay.of(run) for run in chosen)
+    own = np.log([replay.run.seconds / replay.replayed(replay.slots).seconds for replay in replays])
+    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    pairs = Pairs.of(replays, bias, catalog)
+    corrections = pairs.corrections(np.ones(len(replays), dtype=bool))
+    validation, log_scale, dof = pairs.left_out()
+    if math.isnan(log_scale):
+        log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
+    return ReplayModel(
+        "sparkplan",
+        profile,
+        replays,
+        bias,
+        corrections,
+        log_scale,
+        dof,
+        fit_notices=_fit_notices(replays, own),
+        validation=validation,
+    )
+
+
+def representatives(profile: Profile) -> list[Run]:
+    """The runs to replay: those of the reference workload's parameters, whole ones if there are
+    any; of more than `MOST_REPLAYS` a spread over slots and sizes, from each place the one of
+    median time."""
+    runs = [run for run in profile.runs if run.stages and run.cluster.slots]
+    runs = [run for run in runs if run.complete] or runs
+    if not runs:
+        return []
+    runs = sharing_parameters(runs, profile.reference_workload.parameters)
+    if any(run.workload.input_bytes for run in runs):
+        runs = [run for run in runs if run.workload.input_bytes]
+    if len(runs) <= MOST_REPLAYS:
+        return runs
+    ordered = sorted(
+        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
+    )
+    parts = np.array_split(np.arange(len(ordered)), min(MOST_REPLAYS, len(ordered) // PER_REPLAY))
+    return [
+        sorted((ordered[i] for i in part), key=lambda run: run.seconds)[len(part) // 2]
+        for part in parts
+    ]
+
+
+def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:
+    """(n, 2) doublings of slots and of input."""
+    slots = np.log2(slots_ratio)
+    return np.stack((slots, np.full_like(slots, math.log2(ratio))), axis=-1)
+
+
+def _sure_share(times: Times) -> FloatArray:
+    """(n,) how much of an error in task time shows in the whole: driver time does not move."""
+    share = 1.0 - times.driver_seconds / times.seconds
+    return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * share
+
+
+def _iterations(replay: Replay, wanted: Workload) -> float:
+    """Log of the factor by which other iterations change the time: the stages that are repeated,
+    and the driver's time among them, in proportion."""
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return 0.0
+    share = repeated_share(replay)
+    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
+
+
+def repeated_share(replay: Replay) -> float:
+    """Share of a run's time from the first to the last stage that is run again in each
+    iteration, known by its name; 0 where none is."""
+    stages, run = replay.run.stages, replay.run
+    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
+    names = Counter(stage.name for stage in stages)
+    repeated = [stage for stage in stages if names[stage.name] >= times]
+    if not repeated:
+        return 0.0
+    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
+    return min(1.0, span / run.seconds)
+
+
+def _iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return []
+    share = repeated_share(replay)
+    text = (
+        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
+        f"{share:.0%} of the time is repeated"
+        if share
+        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
+        f"of {own:g}"
+    )
+    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
+
+
+def _fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
+    found = [notice for replay in replays for notice in replay.run.notices]
+    if len(replays) == 1:
+        found.append(
+            Notice(
+                "single-run",
+                "one run only: how time changes with cores and input follows from its stages and "
+                "a prior, not from measurement",
+                "add a log of a run with other cores or input",
+            )
+        )
+    if np.abs(own).max() > LARGEST_CORRECTION:
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
+                "cluster",
+                "add a log of a whole run with a fixed number of executors",
+            )
+        )
+    return distinct(found)
+
+
+def _listed(values: FloatArray) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"

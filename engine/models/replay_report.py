@@ -1,0 +1,156 @@
+"""What a replayed run says of itself: phases that add up, stages, what bounds it, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.base import Explanation, StageForecast
+from engine.models.replay import Replay, Replayed
+from engine.profile import Notice, StageRun
+
+DRIVER = "driver"
+OTHER_STAGES = "other stages"
+NAMED_PHASES = 8
+"""Phases beyond the longest so many are shown together."""
+
+DRIVER_BOUND = 0.5
+SKEWED = 3.0
+GC_BOUND = 0.15
+FETCH_BOUND = 0.25
+CPU_BOUND = 0.6
+"""What bounds a stage: its longest task is this many times the mean and decides its end; these
+shares of its run time go to collection, to waiting for shuffle blocks, or to computing."""
+
+IDLE_SHARE = 0.3
+"""Slots are reported as too many when this share of them could go without 5 % more time."""
+
+
+def explanation(replay: Replay, found: Replayed, *, slots: int, seconds: float) -> Explanation:
+    """Phases and stages of a replayed run, stretched to the predicted `seconds`."""
+    factor = seconds / found.seconds
+    own = exclusive_seconds(found.start, found.end) * factor
+    words = [
+        bottleneck(shape.stage, tasks, slots, float(end - start))
+        for shape, tasks, start, end in zip(
+            replay.shapes, found.tasks, found.start, found.end, strict=True
+        )
+    ]
+    stages = tuple(
+        StageForecast(
+            stage_id=shape.stage.stage_id,
+            name=shape.stage.name,
+            tasks=tasks,
+            start_seconds=float(start) * factor,
+            end_seconds=float(end) * factor,
+            waves=tasks * shape.stage.task_cpus / slots,
+            bottleneck=word,
+        )
+        for shape, tasks, start, end, word in zip(
+            replay.shapes, found.tasks, found.start, found.end, words, strict=True
+        )
+    )
+    driver = max(0.0, seconds - float(own.sum()))
+    names = [shape.stage.name for shape in replay.shapes]
+    bounds = {DRIVER: driver}
+    for word, spent in zip(words, own.tolist(), strict=True):
+        bounds[word] = bounds.get(word, 0.0) + spent
+    if driver < DRIVER_BOUND * seconds and len(bounds) > 1:
+        del bounds[DRIVER]
+    return Explanation(_phases(driver, names, own), stages, max(bounds, key=bounds.__getitem__))
+
+
+def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, float]:
+    """Driver time and the stages' own time by name, the longest first."""
+    by_name: dict[str, float] = {}
+    for name, spent in zip(names, own.tolist(), strict=True):
+        by_name[name] = by_name.get(name, 0.0) + spent
+    ordered = sorted(by_name.items(), key=lambda item: -item[1])
+    phases = {DRIVER: driver}
+    for place, (name, spent) in enumerate(ordered):
+        kept = name if place < NAMED_PHASES else OTHER_STAGES
+        phases[kept] = phases.get(kept, 0.0) + spent
+    return phases
+
+
+def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
+    """(n,) each span's share of the time: where k spans overlap, each gets 1/k of it."""
+    moments = np.unique(np.concatenate((start, end)))
+    first, last = np.searchsorted(moments, start), np.searchsorted(moments, end)
+    running = np.zeros(len(moments))
+    np.add.at(running, first, 1.0)
+    np.add.at(running, last, -1.0)
+    at_once = np.maximum(np.cumsum(running)[:-1], 1.0)
+    gained = np.concatenate(([0.0], np.cumsum(np.diff(moments) / at_once)))
+    return np.asarray(gained[last] - gained[first])
+
+
+def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
+    """One word for what decides how long a stage takes: skew (its longest task), tasks (fewer than
+    slots), gc, shuffle, cpu or io; waves where nothing was measured."""
+    mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
+    if tasks > 1 and longest > SKEWED * mean and longest > 0.8 * seconds:
+        return "skew"
+    if tasks * stage.task_cpus < slots:
+        return "tasks"
+    ran = stage.run_seconds.total if stage.run_seconds else 0.0
+    if ran <= 0.0:
+        return "waves"
+    if stage.gc_seconds and stage.gc_seconds.total > GC_BOUND * ran:
+        return "gc"
+    if stage.fetch_wait_seconds and stage.fetch_wait_seconds.total > FETCH_BOUND * ran:
+        return "shuffle"
+    if stage.cpu_seconds is None:
+        return "waves"
+    return "cpu" if stage.cpu_seconds.total > CPU_BOUND * ran else "io"
+
+
+def too_few_tasks(
+    replay: Replay, found: Replayed, *, slots: int, useful: int, partitions: int | None
+) -> Notice | None:
+    """Whether slots idle for want of tasks; `useful` slots would take hardly longer."""
+    if useful > (1.0 - IDLE_SHARE) * slots:
+        return None
+    own = exclusive_seconds(found.start, found.end)
+    few = [p for p, tasks in enumerate(found.tasks) if tasks < slots]
+    if not few:
+        return None
+    worst = max(few, key=lambda place: own[place])
+    stage = replay.shapes[worst].stage
+    text = (
+        f"stage {stage.stage_id} ({stage.name}) has {found.tasks[worst]} tasks for {slots} slots: "
+        f"beyond {useful} slots the time hardly falls"
+    )
+    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    more = (
+        f"raise --shuffle-partitions above {partitions}"
+        if partitions
+        else ("raise --shuffle-partitions")
+    )
+    remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
+    return Notice("too-few-tasks", text, remedy)
+
+
+def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice]:
+    """Stages of at least a tenth of the time whose end one long task decides."""
+    own = exclusive_seconds(found.start, found.end)
+    notices = []
+    for place in np.argsort(-own, kind="stable")[:3].tolist():
+        stage = replay.shapes[place].stage
+        length = float(found.end[place] - found.start[place])
+        if own[place] < 0.1 * found.seconds:
+            continue
+        if bottleneck(stage, found.tasks[place], slots, length) != "skew":
+            continue
+        mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
+        notices.append(
+            Notice(
+                "skewed-stage",
+                f"stage {stage.stage_id} ({stage.name}) waits for one task that takes "
+                f"{longest / mean:.0f} times the mean",
+                "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)",
+            )
+        )
+    return notices

@@ -1,0 +1,162 @@
+"""Replayed times for many numbers of slots: each one alone, or a curve through some of them.
+
+A question about a few clusters replays each. A grid of half a million clusters gets a curve: the
+replay at numbers of slots chosen where the time bends (a stage's last wave ends in steps), and
+straight lines between them in log time over log slots.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay import Replay
+
+EVALUATED_ALONE = 70
+"""Up to so many distinct clusters are replayed one by one."""
+
+FIRST_POINTS = 17
+MOST_POINTS = 100
+BEND = 0.005
+"""A curve starts with `FIRST_POINTS` and halves the worst interval until the middle of each is off
+by less than `BEND`, or `MOST_POINTS` are spent."""
+
+
+STEPPED_STAGES = 2
+STEPS = 3
+"""A curve also starts with the points around the last steps of the longest stages."""
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """(n,) durations and, of them, the time in which no stage ran."""
+
+    seconds: FloatArray
+    driver_seconds: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayTimes:
+    """The times of one replay for one input and one number of shuffle partitions.
+
+    `base` are the times for the observed input: more input never takes less, and less never more,
+    though the random order of other tasks may happen to pack better.
+    """
+
+    replay: Replay
+    ratio: float
+    shuffle_partitions: int | None
+    base: ReplayTimes | None = None
+    _known: dict[tuple[int, float], tuple[float, float]] = field(default_factory=dict, repr=False)
+    _curve: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def at(self, slots: FloatArray, speed: FloatArray) -> Times:
+        """Times on (n,) numbers of slots of (n,) relative speeds; NaN where slots are unknown."""
+        seconds, driver = np.full(len(slots), np.nan), np.full(len(slots), np.nan)
+        known = np.flatnonzero(slots >= 1.0)
+        if not known.size:
+            return Times(seconds, driver)
+        whole, fast = self._whole(slots[known]), speed[known]
+        if len(known) <= EVALUATED_ALONE or self._few(whole, fast):
+            pairs = zip(whole.tolist(), fast.tolist(), strict=True)
+            found = np.asarray([self._one(int(m), v) for m, v in pairs])
+            seconds[known], driver[known] = found[:, 0], found[:, 1]
+            return Times(seconds, driver)
+        grid, times, drivers = self._curve_to(int(whole.max()))
+        at = np.log(whole)
+        idle = np.interp(at, grid, drivers)
+        seconds[known] = idle + (np.exp(np.interp(at, grid, times)) - idle) / fast
+        driver[known] = idle
+        return Times(seconds, driver)
+
+    @cached_property
+    def most_useful_slots(self) -> int:
+        """No more slots than this are ever busy."""
+        return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
+
+    def _whole(self, slots: FloatArray) -> FloatArray:
+        """Slots as whole numbers, no more than are ever busy."""
+        return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
+
+    def _few(self, whole: FloatArray, speed: FloatArray) -> bool:
+        if len(np.unique(whole)) > EVALUATED_ALONE:
+            return False
+        return len(np.unique(np.stack((whole, speed)), axis=1).T) <= EVALUATED_ALONE
+
+    def _one(self, slots: int, speed: float) -> tuple[float, float]:
+        key = (slots, speed)
+        if key not in self._known:
+            found = self.replay.replayed(
+                slots, ratio=self.ratio, speed=speed, shuffle_partitions=self.shuffle_partitions
+            )
+            seconds = found.seconds
+            if self.base is not None:
+                observed = self.base._one(min(slots, self.base.most_useful_slots), speed)[0]
+                seconds = max(seconds, observed) if self.ratio > 1.0 else min(seconds, observed)
+            self._known[key] = (seconds, min(found.driver_seconds, seconds))
+        return self._known[key]
+
+    def _curve_to(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log slots, log seconds and driver seconds of the points of the curve up to `most`."""
+        if most not in self._curve:
+            slots = np.asarray(self._chosen(most))
+            found = np.asarray([self._one(int(m), 1.0) for m in slots])
+            self._curve[most] = (np.log(slots), np.log(found[:, 0]), found[:, 1])
+        return self._curve[most]
+
+    def _chosen(self, most: int) -> list[int]:
+        """Numbers of slots at which the curve is replayed, ascending."""
+        points = sorted({*map(round, np.geomspace(1, most, FIRST_POINTS)), *self._steps(most)})
+        intervals: list[tuple[float, int, int]] = []
+        for low, high in pairwise(points):
+            self._consider(low, high, intervals)
+        while intervals and len(points) < MOST_POINTS:
+            _, low, high = heapq.heappop(intervals)
+            middle = _middle(low, high)
+            points.append(middle)
+            self._consider(low, middle, intervals)
+            self._consider(middle, high, intervals)
+        return sorted(points)
+
+    def _steps(self, most: int) -> list[int]:
+        """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
+        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
+        work = [
+            many.tasks * many.work * shape.mean_seconds
+            for many, shape in zip(scaled, self.replay.shapes, strict=True)
+        ]
+        longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
+        last = {
+            -(-scaled[place].tasks // waves) - before
+            for place in longest
+            for waves in range(1, STEPS + 1)
+            for before in (0, 1)
+        }
+        return [m for m in last if 1 <= m <= most]
+
+    def _consider(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
+        """Puts an interval on the list when its middle lies off the straight line."""
+        middle = _middle(low, high)
+        if middle in (low, high) or self._span(low, high) < BEND:
+            return
+        share = math.log(middle / low) / math.log(high / low)
+        ends = [math.log(self._one(m, 1.0)[0]) for m in (low, high)]
+        straight = ends[0] + (ends[1] - ends[0]) * share
+        off = abs(straight - math.log(self._one(middle, 1.0)[0]))
+        if off > BEND:
+            heapq.heappush(intervals, (-off, low, high))
+
+    def _span(self, low: int, high: int) -> float:
+        return abs(math.log(self._one(low, 1.0)[0] / self._one(high, 1.0)[0]))
+
+
+def _middle(low: int, high: int) -> int:
+    return round(math.sqrt(low * high))

@@ -1,0 +1,290 @@
+"""Task times of one stage: from the stored quantiles to tasks for any input, speed or partitioning.
+
+A profile stores no task arrays, so times are drawn from the stage's quantile function at evenly
+spaced probabilities, in an order that is random once and for all: the same profile always gives the
+same tasks. With as many tasks as stored values these are the observed times themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.profile import Run, StageRun
+from engine.units import MIB
+from engine.waves import Tasks
+
+SPLIT_BYTES = 128.0 * MIB
+"""Default size of an input partition (`spark.sql.files.maxPartitionBytes`, HDFS blocks)."""
+
+SHUFFLE_PARTITIONS = 200
+"""Default of `spark.sql.shuffle.partitions`."""
+
+ADAPTIVE_SINCE = (3, 2)
+"""First Spark version that re-plans (and merges shuffle partitions) unless told otherwise."""
+
+SET_UP_SECONDS = 0.2
+SET_UP_SHARE = 0.5
+"""Prior: so much of a task's run time, or this share of it if that is less, goes to readers,
+writers, connections and code that is not compiled yet, however much data it has."""
+
+LARGEST_TASKS = 2_000_000
+"""No stage is given more tasks than this: Spark's own scheduler does not bear more."""
+
+
+LONGEST_FIRST = -1.0
+"""Launch order from the longest to the shortest task: where code is new to the executors, the
+first wave of a stage is the slow one."""
+
+
+class Growth(Enum):
+    """How a stage grows with the input."""
+
+    TASKS = "tasks"
+    """Partitions come from the input: more of the same size."""
+    MERGED = "merged"
+    """Shuffle partitions merged to a size: more of them, up to the configured number."""
+    WORK = "work"
+    """A fixed number of partitions: each grows."""
+    NONE = "none"
+    """Reads nothing: stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A stage for another input: its number of tasks, and work per task relative to the observed
+    (overhead apart)."""
+
+    tasks: int
+    work: float
+
+
+@dataclass(frozen=True, eq=False)
+class StageShape:
+    """How the tasks of one observed stage behave.
+
+    Args:
+        warm: sorted times of tasks on slots that ran tasks before, in seconds.
+        mean_seconds: their mean.
+        cold: the same for first tasks on a slot, empty where none was seen.
+        overhead_seconds: part of a task's time that does not grow with its data.
+        partitions: configured number of shuffle partitions.
+        split_bytes: largest input partition.
+    """
+
+    stage: StageRun
+    growth: Growth
+    warm: FloatArray
+    mean_seconds: float
+    cold: FloatArray
+    overhead_seconds: float
+    partitions: int
+    split_bytes: float
+
+    def scaled(self, ratio: float, shuffle_partitions: int | None) -> Scaled:
+        """The stage at `ratio` times the input, with another number of shuffle partitions or None.
+
+        Work is conserved: tasks x work grows with the ratio, whatever the number of tasks.
+        """
+        n = self.stage.tasks
+        total = 1.0 if self.growth is Growth.NONE else ratio
+        if self.growth is Growth.TASKS:
+            tasks = self._input_tasks(ratio)
+        elif self.growth is Growth.MERGED:
+            limit = shuffle_partitions or self.partitions
+            tasks = min(max(1, round(n * ratio)), max(limit, 1))
+        else:
+            tasks = n
+            if shuffle_partitions and self._takes_partitions():
+                tasks = shuffle_partitions
+        tasks = min(tasks, LARGEST_TASKS)
+        return Scaled(tasks, total * n / tasks)
+
+    def _takes_partitions(self) -> bool:
+        read = self.stage.shuffle_read_bytes
+        return bool(read and read.total and self.stage.tasks > 1)
+
+    def _input_tasks(self, ratio: float) -> int:
+        """Input partitions are filled to the split size before there are more of them: a small
+        input is cut in as many as the cluster has cores, or in two."""
+        n = self.stage.tasks
+        read = self.stage.input_bytes
+        if ratio <= 1.0 or read is None:
+            return max(1, round(n * ratio))
+        largest = max(self.split_bytes, read.maximum or 0.0)
+        if read.total / n > largest / 2.0 or n > FEW_SPLITS:
+            return max(1, round(n * ratio))
+        return max(n, math.ceil(read.total * ratio / largest))
+
+    def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
+        """The stage's tasks in launch order.
+
+        Args:
+            dispatch_seconds: time a slot stands idle before each task.
+            rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
+        """
+        n = scaled.tasks
+        if rotation == LONGEST_FIRST:
+            order = np.arange(n)[::-1]
+        else:
+            order = np.random.default_rng((self.stage.stage_id, n)).permutation(n)
+            order = np.roll(order, round(rotation * n))
+        seconds = drawn(self.warm, n, self.mean_seconds)[order]
+        cold = None
+        if len(self.cold):
+            cold = drawn(self.cold, n, float(self.cold.mean()))[order]
+            cold = self._stretched(cold, scaled.work) + dispatch_seconds
+        return Tasks(self._stretched(seconds, scaled.work) + dispatch_seconds, cold)
+
+    def _stretched(self, seconds: FloatArray, work: float) -> FloatArray:
+        outside = np.minimum(seconds, self.overhead_seconds)
+        ran = seconds - outside
+        fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
+        return np.asarray(fixed + (seconds - fixed) * work)
+
+
+FEW_SPLITS = 64
+"""More input partitions than this are taken to be files or blocks, whatever their size: no
+small input is cut into so many."""
+
+
+def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
+    """(n,) times in ascending order from sorted quantile points, with the given mean.
+
+    Between 201 points the tail is coarse: all but the longest are scaled so that the sum is right.
+    """
+    if len(values) == n:
+        return values
+    if len(values) == 1:
+        return np.full(n, values[0])
+    times = np.interp((np.arange(n) + 0.5) / n, np.linspace(0.0, 1.0, len(values)), values)
+    if n > len(values):
+        times[-1] = values[-1]
+        rest = float(times[:-1].sum())
+        factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
+        times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+    return np.asarray(times)
+
+
+def shapes_of(run: Run) -> list[StageShape]:
+    """The stages of a run, in its order."""
+    measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
+    knows_input = bool(measured)
+    shapes = [_shape(run, stage, measured, knows_input=knows_input) for stage in run.stages]
+    excess = _cold_excess(shapes)
+    return [_with_cold(shape, excess) for shape in shapes]
+
+
+def _shape(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> StageShape:
+    warm, mean, cold = _warm_and_cold(stage)
+    overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
+    return StageShape(
+        stage=stage,
+        growth=_growth(run, stage, measured, knows_input=knows_input),
+        warm=warm,
+        mean_seconds=mean,
+        cold=cold,
+        overhead_seconds=overhead or 0.0,
+        partitions=_whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
+        split_bytes=_whole(run, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
+    )
+
+
+def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
+    """Partitions follow the input where it is read from outside, and where it is read from a cache
+    that has as many partitions as an input; merged partitions follow it up to their configured
+    number; other data keeps its number of partitions."""
+    if _external_bytes(stage) > 0.0:
+        return Growth.TASKS
+    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    if shuffled:
+        return Growth.MERGED if _merged(run, stage) else Growth.WORK
+    if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
+        return Growth.TASKS if stage.tasks in measured else Growth.WORK
+    return Growth.NONE if knows_input else Growth.WORK
+
+
+def _external_bytes(stage: StageRun) -> float:
+    if stage.input_bytes is None:
+        return 0.0
+    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
+
+
+def _merged(run: Run, stage: StageRun) -> bool:
+    """Whether adaptive execution gave the stage fewer partitions than configured."""
+    if stage.sql_execution_id is None or stage.tasks <= 1:
+        return False
+    partitions = _whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
+    said = run.config.get("spark.sql.adaptive.enabled")
+    adaptive = said.lower() == "true" if said else _version(run) >= ADAPTIVE_SINCE
+    return adaptive and stage.tasks < partitions
+
+
+def _version(run: Run) -> tuple[int, ...]:
+    parts = (run.spark_version or "").split(".")[:2]
+    return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0,)
+
+
+def _whole(run: Run, key: str) -> int | None:
+    """A configured number (of bytes, with or without a unit; of partitions)."""
+    text = run.config.get(key, "").strip().lower().removesuffix("b")
+    factor = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(text[-1:], 1)
+    digits = text.rstrip("kmg")
+    return int(digits) * factor if digits.isascii() and digits.isdigit() and digits != "0" else None
+
+
+def _warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
+    """Times of warm tasks, their mean, and times of first tasks; none of the latter where all
+    tasks were first tasks, since then nothing tells them apart."""
+    every, first = stage.task_seconds, stage.first_wave_seconds
+    values = np.asarray(every.quantiles, dtype=float)
+    mean = every.mean or 0.0
+    if first is None or not 0 < first.count <= every.count - MINIMUM_WARM:
+        return values, mean, np.empty(0)
+    cold = drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
+    warm = _without(drawn(values, every.count, mean), cold)
+    return warm, (every.total - first.total) / (every.count - first.count), cold
+
+
+MINIMUM_WARM = 3
+"""Fewer warm tasks say nothing about the difference to cold ones."""
+
+
+def _without(values: FloatArray, taken: FloatArray) -> FloatArray:
+    """Sorted values less, for each one taken, the nearest that is still there."""
+    left = values.tolist()
+    for value in np.sort(taken)[::-1].tolist():
+        place = bisect_left(left, value)
+        near = [p for p in (place - 1, place) if 0 <= p < len(left)]
+        left.pop(min(near, key=lambda p: abs(left[p] - value)))
+    return np.asarray(left)
+
+
+def _cold_excess(shapes: list[StageShape]) -> float:
+    """Seconds by which a first task takes longer, over the stages that show both kinds."""
+    pairs = [(len(s.cold), float(s.cold.sum()), s.mean_seconds) for s in shapes if len(s.cold)]
+    count = sum(n for n, _, _ in pairs)
+    if not count:
+        return 0.0
+    return max(0.0, sum(total - n * mean for n, total, mean in pairs) / count)
+
+
+def _with_cold(shape: StageShape, excess: float) -> StageShape:
+    """Stages that saw no first task would, on more slots: their tasks plus the excess."""
+    if len(shape.cold) or excess == 0.0:
+        return shape
+    return StageShape(
+        stage=shape.stage,
+        growth=shape.growth,
+        warm=shape.warm,
+        mean_seconds=shape.mean_seconds,
+        cold=shape.warm + excess,
+        overhead_seconds=shape.overhead_seconds,
+        partitions=shape.partitions,
+        split_bytes=shape.split_bytes,
+    )

@@ -1,0 +1,145 @@
+"""Runs as a log would tell them, made from applications whose every task is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.cluster import Cluster, Workload
+from engine.profile import EXACT_VALUES, JobRun, Measure, Run, StageRun
+from engine.scheduling import Node, schedule
+from engine.waves import Tasks
+
+Values = NDArray[np.float64]
+
+
+def measure(values: Values) -> Measure:
+    """As the reader of logs makes it: all values of few tasks, quantiles of many."""
+    ordered = np.sort(np.asarray(values, dtype=float))
+    if len(ordered) > EXACT_VALUES:
+        ordered = np.quantile(ordered, np.linspace(0.0, 1.0, EXACT_VALUES))
+    return Measure(len(values), float(np.sum(values)), tuple(ordered.tolist()))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of a made application: its tasks' times, and what it reads."""
+
+    seconds: Values
+    parents: tuple[int, ...] = ()
+    job: int = 0
+    input_bytes: float = 0.0
+    shuffle_bytes: float = 0.0
+    cold_seconds: float = 0.0
+    more: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job: what the driver waits for (jobs), and how long it then takes to submit it."""
+
+    after: tuple[int, ...] = ()
+    gap_seconds: float = 0.0
+
+
+def simulated(
+    stages: Sequence[Stage], jobs: Sequence[Job], *, slots: int, tail_seconds: float = 0.0
+) -> tuple[float, Values, Values, Values, Values]:
+    """Duration, stage starts and ends, job submissions and ends: task by task."""
+    nodes: list[Node] = []
+    gates: dict[int, int] = {}
+    place: dict[int, int] = {}
+    for number, job in enumerate(jobs):
+        waited = [place[i] for i, s in enumerate(stages) if s.job in job.after]
+        waited += [gates[other] for other in job.after]
+        gates[number] = len(nodes)
+        nodes.append(Node(tuple(waited), job.gap_seconds, -1))
+        for i, stage in enumerate(stages):
+            if stage.job == number:
+                parents = [place[parent] for parent in stage.parents]
+                place[i] = len(nodes)
+                cold = stage.seconds + stage.cold_seconds if stage.cold_seconds else None
+                nodes.append(Node((gates[number], *parents), 0.0, i, Tasks(stage.seconds, cold)))
+    found = schedule(nodes, slots, exact=True)
+    places = [place[i] for i in range(len(stages))]
+    ends = [
+        max([found.end[place[i]] for i, s in enumerate(stages) if s.job == number] or [0.0])
+        for number in range(len(jobs))
+    ]
+    starts = [
+        max([found.end[p] for p in nodes[place[i]].after], default=0.0) for i in range(len(stages))
+    ]
+    return (
+        found.seconds + tail_seconds,
+        np.asarray(starts),
+        found.end[places],
+        found.start[[gates[number] for number in range(len(jobs))]],
+        np.asarray(ends),
+    )
+
+
+def observed(
+    stages: Sequence[Stage],
+    jobs: Sequence[Job] = (Job(),),
+    *,
+    slots: int,
+    tail_seconds: float = 0.0,
+    input_bytes: float | None = None,
+    config: Mapping[str, str] | None = None,
+) -> Run:
+    """The run that a log of this application on so many slots tells."""
+    seconds, start, end, submitted, ended = simulated(
+        stages, jobs, slots=slots, tail_seconds=tail_seconds
+    )
+    known = [
+        _stage_run(i, stage, float(start[i]), float(end[i]), slots)
+        for i, stage in enumerate(stages)
+    ]
+    total = sum(stage.input_bytes for stage in stages) or None
+    return Run(
+        seconds,
+        Cluster.of_executors(executors=slots, executor_cores=1),
+        Workload(input_bytes or total),
+        stages=tuple(known),
+        jobs=tuple(
+            JobRun(
+                number,
+                float(submitted[number]),
+                float(ended[number]),
+                tuple(i for i, stage in enumerate(stages) if stage.job == number),
+            )
+            for number in range(len(jobs))
+        ),
+        cores=((0.0, slots),),
+        config=config or {},
+        spark_version="3.5.9",
+    )
+
+
+def _stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> StageRun:
+    seconds, first = stage.seconds, None
+    if stage.cold_seconds:
+        count = min(slots, len(seconds))
+        seconds = np.concatenate((seconds[:count] + stage.cold_seconds, seconds[count:]))
+        first = measure(seconds[:count])
+    n = len(seconds)
+    run = StageRun(
+        stage_id=i,
+        name=f"stage {i}",
+        tasks=n,
+        submitted_seconds=start,
+        completed_seconds=end,
+        task_seconds=measure(seconds),
+        parents=stage.parents,
+        job_ids=(stage.job,),
+        run_seconds=measure(seconds),
+        input_bytes=measure(np.full(n, stage.input_bytes / n)) if stage.input_bytes else None,
+        shuffle_read_bytes=(
+            measure(np.full(n, stage.shuffle_bytes / n)) if stage.shuffle_bytes else None
+        ),
+        first_wave_seconds=first,
+    )
+    return replace(run, **stage.more)  # type: ignore[arg-type]

@@ -1,0 +1,38 @@
+"""Replays of the bundled real log: they reproduce it, and its profile says the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.models.replay import Replay
+
+SAMPLE = Path(__file__).parents[3] / "sample_logs" / "nightly-features.zstd"
+needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="the sample log is not made yet")
+
+
+@needs_sample
+def test_a_real_run_is_reproduced() -> None:
+    run = engine.read(SAMPLE).runs[0]
+    assert Replay.of(run).replayed(run.cluster.slots or 1).seconds == pytest.approx(
+        run.seconds, rel=0.02
+    )
+
+
+@needs_sample
+def test_profile_and_log_predict_the_same(tmp_path: Path) -> None:
+    profile = engine.read(SAMPLE)
+    engine.write_profile(profile, tmp_path / "profile.yaml")
+    again = engine.read(tmp_path / "profile.yaml")
+    models = [engine.fit(source) for source in (profile, again)]
+    for executors in (2, 7, 40, 300):
+        cluster = engine.Cluster.of_executors(executors=executors, executor_cores=1)
+        for scale in (1.0, 5.0):
+            log, stored = (
+                model.predict(cluster=cluster, workload=model.profile.workload_at(scale))
+                for model in models
+            )
+            assert stored.seconds == pytest.approx(log.seconds, rel=0.02)
+            assert stored.high == pytest.approx(log.high, rel=0.02)

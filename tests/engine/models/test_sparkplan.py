@@ -1,0 +1,328 @@
+"""The default model: which evidence answers, what it says, how sure it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+import pytest
+from made_runs import Job, Stage, measure, observed, simulated
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput, ModelDoesNotFit
+from engine.models import MODELS
+from engine.models.base import FittedModel
+from engine.models.replay_corrections import (
+    ERROR_PER_DOUBLING_INPUT,
+    ERROR_PER_DOUBLING_SLOTS,
+    Corrections,
+)
+from engine.models.replay_model import ReplayModel, representatives
+from engine.models.sparkplan import Sparkplan
+from engine.profile import Notice, OptexProfile, Profile, Run
+
+BY_NAME = {model.name: model for model in MODELS}
+BLOCK = 128.0 * 1024**2
+
+
+def fit(*runs: Run) -> FittedModel:
+    return Sparkplan().fit(Profile("job", runs), models=BY_NAME)
+
+
+def executors(slots: int) -> Cluster:
+    return Cluster.of_executors(executors=slots, executor_cores=1)
+
+
+def job(scale: float = 1.0, *, slow: float = 1.0) -> tuple[list[Stage], list[Job]]:
+    """240 tasks read and 80 aggregate at scale 1, after 5 s of the driver."""
+    random = np.random.default_rng(11)
+    count = round(240 * scale)
+    return [
+        Stage(random.gamma(16.0, 0.25, count) * slow, input_bytes=count * BLOCK),
+        Stage(random.gamma(16.0, 0.1, 80) * scale * slow, (0,), shuffle_bytes=1e9 * scale),
+    ], [Job((), 5.0)]
+
+
+def run_of(slots: int, scale: float = 1.0, *, slow: float = 1.0) -> Run:
+    stages, jobs = job(scale, slow=slow)
+    return observed(stages, jobs, slots=slots, tail_seconds=1.0)
+
+
+def codes(warnings: tuple[Notice, ...]) -> set[str]:
+    return {notice.code for notice in warnings}
+
+
+def test_one_log_answers_where_it_was_observed() -> None:
+    run = run_of(8)
+    found = fit(run).predict(cluster=executors(8))
+    assert found.seconds == pytest.approx(run.seconds, rel=1e-6)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.seconds < found.high < 1.2 * found.seconds
+    assert found.model == "sparkplan"
+    assert found.phases is not None
+    assert sum(found.phases.values()) == pytest.approx(found.seconds)
+    assert found.phases["driver"] == pytest.approx(6.0, rel=0.05)
+    assert [stage.tasks for stage in found.stages] == [240, 80]
+    assert found.stages[0].waves == 30.0
+    assert codes(found.warnings) == {"single-run"}
+
+
+def test_the_interval_of_one_log_grows_with_distance() -> None:
+    model = fit(run_of(8))
+    widths = []
+    for slots in (8, 16, 64):
+        found = model.predict(cluster=executors(slots))
+        widths.append(math.log((found.high or 0.0) / (found.low or 0.0)))
+    assert widths[0] < widths[1] < widths[2]
+    larger = model.predict(cluster=executors(8), workload=model.profile.workload_at(4.0))
+    assert math.log((larger.high or 0.0) / (larger.low or 0.0)) > widths[0]
+    assert "extrapolating-size" in codes(larger.warnings)
+
+
+def test_a_bare_replay_would_be_too_short_and_the_prior_covers_it() -> None:
+    """Scaling out, task work grows: the expected time exceeds the bare replay's, and the interval
+    holds both no growth at all and twice the work over four doublings."""
+    stages, jobs = job()
+    bare = simulated(stages, jobs, slots=64, tail_seconds=1.0)[0]
+    found = fit(run_of(4)).predict(cluster=executors(64))
+    assert found.seconds > 1.1 * bare
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < bare < found.high
+    assert found.high > 6.0 + 2.0 * (bare - 6.0)
+
+
+def test_several_logs_learn_the_growth_of_work() -> None:
+    """Runs whose tasks take 10 % longer with each doubling, beyond the prior's growth or not."""
+    slots = (4, 8, 16, 32)
+    runs = [run_of(m, slow=1.1 ** math.log2(m / 4)) for m in slots]
+    truth = run_of(64, slow=1.1**4).seconds
+    several, single = fit(*runs), fit(runs[0])
+    found = several.predict(cluster=executors(64))
+    assert found.seconds == pytest.approx(truth, rel=0.08)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < truth < found.high
+    alone = single.predict(cluster=executors(64))
+    assert found.high / found.low < (alone.high or 0.0) / (alone.low or 1.0)
+    assert several.validation is not None
+    assert several.validation.mean_relative_error < 0.08
+
+
+def test_two_small_logs_foretell_a_large_run() -> None:
+    model = fit(run_of(4, 0.25), run_of(4, 0.5))
+    truth = run_of(4, 3.0)
+    found = model.predict(cluster=executors(4), workload=truth.workload)
+    assert found.seconds == pytest.approx(truth.seconds, rel=0.08)
+
+
+def test_corrections_recover_an_error_and_start_from_none() -> None:
+    doublings = np.asarray([[i, j] for i in range(-3, 4) for j in range(-3, 4)], dtype=float)
+    learnt = Corrections.learnt(doublings, doublings @ np.asarray([0.1, -0.05]), 40)
+    np.testing.assert_allclose(learnt.mean, [0.1, -0.05], atol=2e-3)
+    none = Corrections.learnt(np.zeros((0, 2)), np.zeros(0), 1)
+    np.testing.assert_allclose(none.mean, [0.0, 0.0])
+    np.testing.assert_allclose(
+        np.sqrt(np.diag(none.covariance)), [ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT]
+    )
+
+
+def test_too_few_tasks_names_the_stage_and_what_to_do() -> None:
+    found = fit(run_of(8)).predict(cluster=executors(1000))
+    notice = next(n for n in found.warnings if n.code == "too-few-tasks")
+    assert "1000 slots" in notice.text
+    assert "fewer nodes" in notice.remedy
+    assert "extrapolating-nodes" in codes(found.warnings)
+    assert "too-few-tasks" not in codes(fit(run_of(8)).predict(cluster=executors(16)).warnings)
+
+
+def test_more_shuffle_partitions_help_where_tasks_are_too_few() -> None:
+    stages = [
+        Stage(np.full(64, 1.0), input_bytes=64 * BLOCK),
+        Stage(np.full(8, 60.0), (0,), shuffle_bytes=1e9),
+    ]
+    model = fit(observed(stages, slots=8))
+    plain = model.predict(cluster=executors(64))
+    assert plain.bottleneck == "tasks"
+    notice = next(n for n in plain.warnings if n.code == "too-few-tasks")
+    assert "--shuffle-partitions" in notice.remedy
+    size = model.profile.reference_workload.input_bytes
+    more = model.predict(cluster=executors(64), workload=Workload(size, shuffle_partitions=64))
+    assert more.seconds < 0.5 * plain.seconds
+
+
+def test_a_skewed_stage_is_named() -> None:
+    times = np.ones(200)
+    times[77] = 90.0
+    found = fit(observed([Stage(times, input_bytes=200 * BLOCK)], slots=4)).predict(
+        cluster=executors(32)
+    )
+    assert found.bottleneck == "skew"
+    assert "stage 0" in next(n for n in found.warnings if n.code == "skewed-stage").text
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"cpu_seconds": measure(np.full(40, 1.9))}, "cpu"),
+        ({"cpu_seconds": measure(np.full(40, 0.4))}, "io"),
+        ({"gc_seconds": measure(np.full(40, 0.6))}, "gc"),
+        ({"fetch_wait_seconds": measure(np.full(40, 0.9))}, "shuffle"),
+        ({}, "waves"),
+    ],
+)
+def test_what_bounds_a_stage(more: dict[str, object], word: str) -> None:
+    stage = Stage(np.full(40, 2.0), input_bytes=40 * BLOCK, more=more)
+    assert fit(observed([stage], slots=4)).predict(cluster=executors(4)).bottleneck == word
+
+
+def test_the_driver_can_be_the_bottleneck() -> None:
+    run = observed([Stage(np.full(4, 2.0), input_bytes=4 * BLOCK)], [Job((), 60.0)], slots=4)
+    found = fit(run).predict(cluster=executors(4))
+    assert found.bottleneck == "driver"
+
+
+def test_incomplete_logs_and_changing_clusters_say_so() -> None:
+    lost = Notice("incomplete-log", "the end is missing", "log it again")
+    changing = Notice("dynamic-allocation", "executors came and went", "fix them")
+    run = replace(run_of(8), complete=False, notices=(lost, changing))
+    assert {"incomplete-log", "dynamic-allocation"} <= codes(
+        fit(run).predict(cluster=executors(8)).warnings
+    )
+
+
+def test_whole_runs_go_before_incomplete_ones() -> None:
+    whole, torn = run_of(8), replace(run_of(16), complete=False)
+    assert representatives(Profile("job", (torn, whole))) == [whole]
+    assert representatives(Profile("job", (torn,))) == [torn]
+
+
+def test_many_micro_batches_are_represented_by_a_few() -> None:
+    batches = [replace(run_of(8, 0.25 + 0.05 * (i % 12)), batch_id=i) for i in range(40)]
+    model = fit(*batches)
+    assert isinstance(model, ReplayModel)
+    assert len(model.replays) == 8
+    truth = run_of(8, 0.5)
+    found = model.predict(cluster=executors(8), workload=truth.workload)
+    assert found.seconds == pytest.approx(truth.seconds, rel=0.1)
+
+
+def typed(run: Run, name: str, slots: int) -> Run:
+    instance = InstanceType(name, vcpus=4.0, memory_gib=16.0)
+    cluster = Cluster.of_nodes(instance_type=name, nodes=slots // 4, vcpus=4.0, memory_gib=16.0)
+    cluster = replace(cluster, executors=slots // 4, executor_cores=4)
+    assert cluster.instance == instance
+    return replace(run, cluster=cluster)
+
+
+def catalog() -> Catalog:
+    day = date(2026, 7, 1)
+    offers = {
+        name: Offer(
+            InstanceType(name, vcpus=4.0, memory_gib=16.0, cpu_score=score),
+            Price(0.2, day, "made up"),
+        )
+        for name, score in (("old", 100.0), ("new", 200.0))
+    }
+    return Catalog("made", "none", "here", "USD", day, offers)
+
+
+def test_a_faster_machine_shortens_tasks_and_not_the_driver() -> None:
+    model = fit(typed(run_of(8), "old", 8))
+    prices = catalog()
+    old, new = (
+        model.predict(cluster=Cluster.of_nodes(instance_type=name, nodes=2, catalog=prices))
+        for name in ("old", "new")
+    )
+    assert new.seconds - 6.0 == pytest.approx((old.seconds - 6.0) / 2.0, rel=0.03)
+    assert "transferred-speed" in codes(new.warnings)
+    assert "transferred-speed" not in codes(old.warnings)
+    assert (new.high or 0.0) / (new.low or 1.0) > (old.high or 0.0) / (old.low or 1.0)
+
+
+def test_an_unknown_source_is_said_to_be_unknown() -> None:
+    found = fit(run_of(8)).predict(
+        cluster=Cluster.of_nodes(instance_type="new", nodes=2, catalog=catalog())
+    )
+    assert "unknown-source-type" in codes(found.warnings)
+
+
+def test_a_large_grid_agrees_with_single_answers_and_keeps_unknown_slots() -> None:
+    model = fit(typed(run_of(8), "old", 8))
+    prices = catalog()
+    n = np.arange(1.0, 601.0)
+    batch = ClusterBatch(
+        types=tuple(offer.instance for offer in prices.offers.values()),
+        type_index=np.repeat([0, 1], 600),
+        nodes=np.tile(n, 2),
+        executors=np.concatenate((n, np.where(n == 600, np.nan, n))),
+        executor_cores=np.full(1200, 4.0),
+        executor_memory_gib=np.full(1200, 10.0),
+        catalog=prices,
+    )
+    many = model.forecast(batch, model.profile.reference_workload)
+    assert np.isnan(many.seconds[-1])
+    assert np.isnan(many.log_scale[-1])
+    for place in (0, 1, 4, 16, 63, 299, 600, 604, 700, 900):
+        single = ClusterBatch(
+            batch.types,
+            batch.type_index[place : place + 1],
+            batch.nodes[place : place + 1],
+            batch.executors[place : place + 1],
+            batch.executor_cores[place : place + 1],
+            batch.executor_memory_gib[place : place + 1],
+            prices,
+        )
+        one = model.forecast(single, model.profile.reference_workload)
+        assert many.seconds[place] == pytest.approx(one.seconds[0], rel=0.015)
+        assert many.log_scale[place] == pytest.approx(one.log_scale[0], rel=0.02)
+
+
+def test_iterations_scale_what_is_repeated() -> None:
+    step = Stage(np.full(16, 2.0), input_bytes=16 * BLOCK, more={"name": "step"})
+    load = Stage(np.full(16, 5.0), input_bytes=16 * BLOCK, more={"name": "load"})
+    stages = [load, *(replace(step, job=i + 1) for i in range(5))]
+    jobs = [Job(), *(Job((i,), 0.5) for i in range(5))]
+    run = observed(stages, jobs, slots=16)
+    run = replace(run, workload=Workload(run.workload.input_bytes, iterations=5))
+    found = fit(run).predict(
+        cluster=executors(16), workload=Workload(run.workload.input_bytes, iterations=10)
+    )
+    assert found.seconds == pytest.approx(5.0 + 10 * 2.5, rel=0.05)
+    assert "extrapolating-iterations" in codes(found.warnings)
+    plain = fit(run_of(8))
+    with pytest.raises(BadInput, match="iterations"):
+        plain.predict(cluster=executors(8), workload=Workload(1e9, iterations=3))
+
+
+def test_a_job_profile_alone_is_answered_by_its_closed_form() -> None:
+    profile = Profile("als", optex=(OptexProfile("m2", 10.0, 5.0, s_baseline=1.0),))
+    model = Sparkplan().fit(profile, models=BY_NAME)
+    closed = BY_NAME["optex"].fit(profile, models=BY_NAME)
+    cluster = Cluster.of_nodes(instance_type="m2", nodes=4)
+    found = model.predict(cluster=cluster)
+    assert found.model == "sparkplan"
+    assert found.seconds == closed.predict(cluster=cluster).seconds
+    assert found.low is None
+    assert {"delegated", "no-interval"} <= codes(found.warnings)
+
+
+def test_nothing_to_fit() -> None:
+    with pytest.raises(ModelDoesNotFit, match="neither runs nor a job profile"):
+        Sparkplan().fit(Profile("empty"), models=BY_NAME)
+
+
+def test_terms_replace_replays_that_are_off() -> None:
+    """Stages that say nothing of the time: the driver's time falls with the slots."""
+    tasks = Stage(np.full(4, 0.1), input_bytes=4 * BLOCK)
+    runs = [observed([tasks], [Job((), 20.0 + 400.0 / m)], slots=m) for m in (2, 4, 8, 16, 32, 64)]
+    model = fit(*runs)
+    assert not isinstance(model, ReplayModel)
+    assert model.model == "sparkplan"
+    found = model.predict(cluster=executors(24))
+    assert found.seconds == pytest.approx(20.0 + 400.0 / 24, rel=0.1)
