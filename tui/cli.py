@@ -86,6 +86,8 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
     options.add_origin(parser)
     parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
+    options.add_goal(parser)
+    options.add_model(parser)
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
@@ -95,7 +97,18 @@ def open_planner(arguments: list[str]) -> int:
     from tui import app
 
     return app.run(
-        app.AppOptions(sources=tuple(args.sources), ran_on=args.ran_on, catalog=args.catalog)
+        app.AppOptions(
+            sources=tuple(args.sources),
+            ran_on=args.ran_on,
+            catalog=args.catalog,
+            model=args.model,
+            instances=options.globs(args.instances) or (),
+            deadline_seconds=args.deadline,
+            budget_usd=args.budget,
+            max_nodes=args.max_nodes,
+            confidence=args.confidence,
+            spot=args.spot,
+        )
     )
 
 

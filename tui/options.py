@@ -70,8 +70,8 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_workload(parser: argparse.ArgumentParser, *, ranged: str | None = None) -> None:
-    """What the job is given; `ranged` is left out where the command takes a range of it."""
+def add_workload(parser: argparse.ArgumentParser) -> None:
+    """What the job is given, and the model that predicts it."""
     parser.add_argument(
         "--input-size",
         metavar="S",
@@ -84,6 +84,11 @@ def add_workload(parser: argparse.ArgumentParser, *, ranged: str | None = None) 
     parser.add_argument(
         "--shuffle-partitions", type=whole(), metavar="N", help="what if this many were set"
     )
+    add_model(parser)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """What predicts, and how sure an answer must be."""
     parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
     parser.add_argument(
         "--confidence",
@@ -108,7 +113,6 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deadline", type=quantity(engine.parse_seconds), metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
     parser.add_argument("--max-nodes", type=whole(), default=64, metavar="N")
-    parser.add_argument("--mix", type=whole(), default=1, metavar="N", help="types per cluster")
     parser.add_argument("--spot", action="store_true", help="spot prices, where they are known")
     parser.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"

@@ -16,6 +16,7 @@ from engine.sources.eventlog import EventLog
 from engine.sources.settings import kept_config, other_engine, spark_version, task_cpus
 from engine.sources.streaming import Window, batch_windows, trigger_seconds
 from engine.sources.tasks import TaskSummary
+from engine.units import format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
 
@@ -86,7 +87,8 @@ def distil(
 
 def _refuse(log: EventLog, where: str) -> None:
     application = log.application
-    if application.started_ms is None and not application.stages and not application.jobs:
+    told = application.stages or application.jobs or application.version
+    if application.started_ms is None and not told:
         raise BadInput(
             "not a Spark event log", where=where,
             remedy="give a file that spark.eventLog.enabled wrote",
@@ -322,7 +324,7 @@ def _incomplete(lost: Sequence[str], seconds: float) -> Notice:
     said = ", ".join(lost) if lost else "the application's end is missing"
     return Notice(
         "incomplete-log",
-        f"{said}; its time is that of its last event, {seconds:.5g} s after the start",
+        f"{said}; its time is that of its last event, {format_seconds(seconds)} after the start",
         _UNFINISHED_REMEDY,
     )
 

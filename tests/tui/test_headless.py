@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +88,9 @@ def test_curves_over_size_and_iterations_rise(
     source = LOG if over == "input-size" else "optex-als-table3 --model optex"
     found = answer(capsys, f"curve {source} --over {over} {options}")
     times = [point["seconds"] for point in found["points"]]
-    assert times == sorted(times)
-    assert times[-1] > times[0]
+    # Packing tasks on slots may gain a trifle from more tasks: a list-scheduling anomaly.
+    assert all(later > 0.995 * sooner for sooner, later in pairwise(times))
+    assert times[-1] > 1.05 * times[0]
     assert all(point[key] > 0 and point["nodes"] == 4 for point in found["points"])
 
 

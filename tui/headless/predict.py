@@ -97,7 +97,11 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
         return text.composition(dict(cluster.composition))
     if cluster.nodes is not None and cluster.executors is None:
         return f"{cluster.nodes} nodes like those measured"
-    return f"{cluster.executors} executors of {cluster.executor_cores} cores"
+    executors, cores = cluster.executors, cluster.executor_cores
+    return (
+        f"{executors} executor{'' if executors == 1 else 's'} "
+        f"of {cores} core{'' if cores == 1 else 's'}"
+    )
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:

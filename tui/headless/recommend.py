@@ -24,6 +24,9 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     """The options that `export` shares: what to plan, for what goal, from which prices."""
     options.add_sources(parser)
     options.add_goal(parser)
+    parser.add_argument(
+        "--mix", type=options.whole(), default=1, metavar="N", help="types per cluster"
+    )
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
     parser.add_argument(
