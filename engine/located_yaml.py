@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -21,7 +21,6 @@ from engine.errors import BadInput, UnknownName
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
 MAX_NESTING = 32
-MAX_INDENT = 128
 _BLOCK = re.compile(r"^(\s*)[\w-]+:\s*\|[-+]?\s*(?:#.*)?$")
 _NULLS = ("", "~", "null", "Null", "NULL")
 
@@ -193,11 +192,10 @@ def _compose(document: _Document, lines: Sequence[str]) -> yaml.Node:
     """The node tree of the lines that are left."""
     path, numbers = document.path, document.numbers
     kept = [lines[number - 1] for number in numbers] if lines else []
-    _check_nesting(document, kept)
+    text, loader = "\n".join(kept) + "\n", getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        node = yaml.compose(
-            "\n".join(kept) + "\n", Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        _check_nesting(document, yaml.parse(text, Loader=loader))
+        node = yaml.compose(text, Loader=loader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         line = numbers[min(mark.line, len(numbers) - 1)] if mark else 1
@@ -210,12 +208,18 @@ def _compose(document: _Document, lines: Sequence[str]) -> yaml.Node:
     return node
 
 
-def _check_nesting(document: _Document, lines: Sequence[str]) -> None:
-    """Refuses nesting that no catalog has, and that would overflow the parser's stack."""
-    for number, line in zip(document.numbers, lines, strict=False):
-        opened = line.count("[") + line.count("{") + line.count("- ") + line.count("? ")
-        if opened > MAX_NESTING or len(line) - len(line.lstrip()) > MAX_INDENT:
-            raise BadInput("nested too deeply", where=f"{document.path}:{number}")
+def _check_nesting(document: _Document, events: Iterable[yaml.Event]) -> None:
+    """Refuses nesting that no catalog has: composing it would overflow the parser's stack, while
+    its events come one by one."""
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > MAX_NESTING:
+            line = document.numbers[min(event.start_mark.line, len(document.numbers) - 1)]
+            raise BadInput("nested too deeply", where=f"{document.path}:{line}")
 
 
 def _blocks(lines: Sequence[str]) -> Mapping[int, Sequence[tuple[int, str]]]:

@@ -288,3 +288,10 @@ def test_the_yaml_parser_never_sees_the_rows(monkeypatch: pytest.MonkeyPatch) ->
     assert len(load_catalog("aws").offers) == 1027
     assert len(seen) == 2
     assert sum(seen) < 4000
+
+
+def test_nesting_over_many_lines_is_refused_before_it_overflows_the_parser(tmp_path: Path) -> None:
+    path = tmp_path / "deep.yaml"
+    path.write_text("catalog: x\ninstances:\n" + " [\n" * 30_000, encoding="utf-8")
+    with pytest.raises(BadInput, match=r"deep\.yaml:\d+: nested too deeply"):
+        load_catalog(path)
