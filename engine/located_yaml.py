@@ -218,7 +218,8 @@ def _check_nesting(document: _Document, events: Iterable[yaml.Event]) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MAX_NESTING:
-            line = document.numbers[min(event.start_mark.line, len(document.numbers) - 1)]
+            mark = event.start_mark
+            line = document.numbers[min(mark.line, len(document.numbers) - 1)] if mark else 1
             raise BadInput("nested too deeply", where=f"{document.path}:{line}")
 
 

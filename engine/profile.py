@@ -255,9 +255,7 @@ class Profile:
         reference = self.reference_workload
         if reference.input_bytes is None:
             return Workload(None, reference.iterations, reference.parameters, scale=scale)
-        return Workload(
-            reference.input_bytes * scale, reference.iterations, reference.parameters
-        )
+        return Workload(reference.input_bytes * scale, reference.iterations, reference.parameters)
 
 
 def _size_then_time(run: Run) -> tuple[float, float, float]:

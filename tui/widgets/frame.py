@@ -12,6 +12,8 @@ from itertools import groupby
 
 from rich.segment import Segment
 from rich.style import Style
+from textual.css.styles import RenderStyles
+from textual.dom import DOMNode
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
@@ -166,7 +168,34 @@ class FrameWidget(Widget):
     def notify_style_update(self) -> None:
         """Forget resolved styles: the theme or the style sheet changed."""
         super().notify_style_update()
+        self._forget_styles()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Styles may differ with the focus."""
+        super().watch_has_focus(has_focus)
+        self._forget_styles()
+        self.refresh()
+
+    @classmethod
+    def _get_component_classes(cls) -> frozenset[str]:  # type: ignore[override]
+        """None for Textual to resolve with every change of a style: that is most of what starting
+        an app of such widgets takes; `get_component_styles` resolves those that are drawn."""
+        return frozenset()
+
+    def get_component_styles(self, *names: str) -> RenderStyles:
+        """The styles of component classes, resolved on first use."""
+        for name in names:
+            if name not in self._component_styles and name in self.COMPONENT_CLASSES:
+                node = DOMNode(classes=name)
+                node._attach(self)
+                self.app.stylesheet.apply(node, animate=False)
+                self._component_styles[name] = node.styles
+        return super().get_component_styles(*names)
+
+    def _forget_styles(self) -> None:
         self._styles_by_name.clear()
+        self._component_styles.clear()
+        self._rich_style_cache.clear()
 
     def _drawn(self) -> Frame:
         frame = Frame(*self.size, self.BASE_STYLE)

@@ -1,0 +1,55 @@
+"""Draws the pictures of the planner in the README: python docs/make_screenshots.py [FOLDER].
+
+The real application on a bundled sample, without a terminal, at two sizes; no clock, so that the
+pictures change only when the planner, the sample or the prices do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from tui.app import DEFAULT_SAMPLE, AppOptions, PlannerApp
+
+PICTURES = {
+    "planner-120x40.svg": ((120, 40), ()),
+    "planner-80x24.svg": ((80, 24), ()),
+    "compositions-120x40.svg": ((120, 40), ("2", "down")),
+}
+"""File -> size of the terminal and keys pressed before the picture is taken."""
+
+WAIT_SECONDS = 0.05
+MOST_WAITS = 1200
+
+
+async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
+    """The screen as SVG, once the plan is there."""
+    app = PlannerApp(AppOptions(sources=(DEFAULT_SAMPLE,), glyphs="unicode", theme="textual-dark"))
+    async with app.run_test(size=size) as pilot:
+        for _ in range(MOST_WAITS):
+            await pilot.pause(WAIT_SECONDS)
+            if not app.busy:
+                break
+        await pilot.press(*keys)
+        await pilot.pause(WAIT_SECONDS)
+        if app.answer is None:
+            raise SystemExit("no plan came: is the package installed with its samples?")
+        return app.export_screenshot(title="sparkplan")
+
+
+def main() -> None:
+    """Draw all pictures."""
+    for name in ("NO_COLOR", "COLORFGBG"):
+        os.environ.pop(name, None)
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / "images"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (size, keys) in PICTURES.items():
+        svg = asyncio.run(picture(size, keys))
+        (folder / name).write_text(svg, encoding="utf-8")
+        print(folder / name)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The planner under test: fixed data, a fixed terminal, no clock."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fakes import FakeSession
+
+from tui.app import AppOptions, PlannerApp
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same colours and characters whatever terminal the tests run in."""
+    for name in ("NO_COLOR", "COLORFGBG", "LC_ALL", "LC_CTYPE", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+
+
+@pytest.fixture
+def planner() -> Callable[..., PlannerApp]:
+    """Makes a planner on the fake session; options as of `AppOptions`."""
+
+    def make(session: FakeSession | None = None, **options: Any) -> PlannerApp:
+        options.setdefault("sources", ("nightly-als",))
+        return PlannerApp(AppOptions(**options), session=session or FakeSession())
+
+    return make

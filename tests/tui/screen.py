@@ -1,0 +1,34 @@
+"""Reading a planner under test: waiting for its plan, and its screen as text."""
+
+from __future__ import annotations
+
+from textual.pilot import Pilot
+
+from tui.app import PlannerApp
+
+
+async def settled(pilot: Pilot[None]) -> PlannerApp:
+    """The app once no plan is being built and everything is drawn."""
+    app = pilot.app
+    assert isinstance(app, PlannerApp)
+    for _ in range(400):
+        await pilot.pause(0.01)
+        if not app.busy:
+            break
+    assert not app.busy
+    await pilot.pause()
+    await pilot.pause()
+    return app
+
+
+def text_of(app: PlannerApp) -> str:
+    """All rows of the screen."""
+    strips = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+
+async def typed(pilot: Pilot[None], words: str) -> None:
+    """Type characters one by one."""
+    names = {" ": "space", "*": "asterisk", ".": "full_stop", "$": "dollar_sign", "/": "slash"}
+    names |= {",": "comma", "-": "minus", "%": "percent_sign", "_": "underscore"}
+    await pilot.press(*(names.get(character, character) for character in words))

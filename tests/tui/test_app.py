@@ -1,0 +1,404 @@
+"""The planner driven by keys: what moves, what stays, what is said."""
+
+import threading
+
+import pytest
+from fakes import FakeSession, profile
+from screen import settled, text_of, typed
+
+import engine
+from tui.views.goal import GoalPanel
+from tui.widgets.chart import Chart
+from tui.widgets.slider import Slider
+from tui.widgets.table import Table
+
+SIZES = [(80, 24), (120, 40)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_first_screen_answers_the_question(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        shown = text_of(app)
+        best = app.answer.report.recommendation.recommended
+        assert best is not None
+        assert f"{best.nodes} × {best.instance}" in shown
+        assert "9 in 10 runs" in shown
+        assert "deadline" in shown
+        assert "nightly-als, 3 runs" in shown
+
+
+async def test_both_charts_show_where_there_is_room(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert app.query_one("#time", Chart).size.height > 5
+        assert app.query_one("#cost", Chart).size.height > 5
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert app.query_one("#cost", Chart).size.height == 0
+        await pilot.press("c")
+        await pilot.pause()
+        assert app.query_one("#time", Chart).size.height == 0
+        assert app.query_one("#cost", Chart).size.height > 4
+        await pilot.resize_terminal(120, 40)
+        await pilot.pause()
+        assert app.query_one("#time", Chart).size.height > 5
+
+
+async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before, builds = app.answer.best, session.builds
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.state.deadline_seconds == app.query_one("#deadline", Slider).value
+        assert app.answer.best != before
+        assert session.builds == builds
+
+
+async def test_an_impossible_goal_shows_the_nearest_miss(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("home")
+        await pilot.pause()
+        shown = text_of(app)
+        assert app.answer.report.recommendation.recommended is None
+        assert "No cluster of up to 64 nodes" in shown
+        assert "Nearest:" in shown
+
+
+async def test_a_typed_value_with_its_unit(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, "1h30m")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 5400.0
+        await pilot.press("tab", "enter", *["backspace"] * 8)
+        await typed(pilot, "$2.50")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.budget_usd == 2.5
+        await pilot.press("delete")
+        await pilot.pause()
+        assert app.state.budget_usd is None
+
+
+async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, "30d")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 30 * 86400.0
+
+
+@pytest.mark.parametrize("words", ["soon", "0", "-5"])
+async def test_a_deadline_without_meaning_is_one_notice_and_the_plan_stays(planner, words):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        before = app.state
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, words)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state == before
+        assert words in text_of(app).splitlines()[2]
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert "duration" not in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"), [("4.2TB", 2.0), ("3x", 3.0), ("1050GB", 0.5), ("0.5x", 0.5)]
+)
+async def test_a_data_size_by_amount_or_by_factor(planner, size, scale):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.best.seconds
+        await pilot.press("tab", "tab", "enter", *["backspace"] * 8)
+        await typed(pilot, size)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.scale == pytest.approx(scale)
+        assert session.builds == 2
+        assert app.answer.best.seconds != before
+
+
+async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
+    from tui.state import OpenSources
+
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        good, answer = app.state, app.answer
+        app.dispatch(OpenSources(("missing",)))
+        await settled(pilot)
+        assert app.state == good
+        assert app.answer.best.composition == answer.best.composition
+        shown = text_of(app)
+        assert "missing: no such file; give a path or the name of a sample" in shown
+        assert "nightly-als, 3 runs" in shown
+
+
+async def test_a_first_source_that_is_missing_says_how_to_go_on(planner):
+    async with planner(sources=("missing",)).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        shown = text_of(app)
+        assert "no such file" in shown
+        assert "press o to open" in shown
+
+
+async def test_a_defect_in_the_engine_is_a_notice_and_no_traceback(planner):
+    class Broken(FakeSession):
+        def build(self, state, say):
+            if state.model == "broken":
+                raise ZeroDivisionError("division by zero")
+            return super().build(state, say)
+
+    from tui.state import SetModel
+
+    async with planner(Broken()).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.dispatch(SetModel("broken"))
+        await settled(pilot)
+        assert "ZeroDivisionError: division by zero; please report this" in text_of(app)
+        assert app.state.model == "sparkplan"
+
+
+async def test_only_the_newest_of_many_plans_is_built(planner):
+    class Slow(FakeSession):
+        def __init__(self):
+            super().__init__()
+            self.gate = threading.Event()
+            self.gate.set()
+            self.scales = []
+
+        def build(self, state, say):
+            self.gate.wait(10.0)
+            self.scales.append(state.scale)
+            return super().build(state, say)
+
+    session = Slow()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        session.gate.clear()
+        await pilot.press("tab", "tab", *["right"] * 6)
+        await pilot.pause()
+        assert app.busy
+        assert app.answer is not None
+        session.gate.set()
+        await settled(pilot)
+        assert session.scales[-1] == app.state.scale
+        assert len(session.scales) <= 3
+        assert app.built.plan.request.workload.input_bytes == pytest.approx(
+            2.1e12 * app.state.scale
+        )
+
+
+async def test_where_it_ran_is_asked_and_named_with_completion(planner):
+    session = FakeSession(evidence=profile(ran_on=None))
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert "Where did it run?" in text_of(app)
+        await pilot.press("w")
+        await typed(pilot, "c6i.4")
+        await pilot.pause()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.ran_on == "c6i.4xlarge"
+        assert "Where did it run?" not in text_of(app)
+        assert "ran on c6i.4xlarge" in text_of(app)
+
+
+async def test_the_filter_of_types_and_one_that_matches_nothing(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash")
+        await typed(pilot, "m5.*")
+        await pilot.pause()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.instances == ("m5.*",)
+        assert app.answer.best.instance.startswith("m5.")
+        await pilot.press("slash", *["backspace"] * 4)
+        await typed(pilot, "nope")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.instances == ("m5.*",)
+        assert "unknown instance type 'nope'" in text_of(app)
+
+
+async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2", "down")
+        await pilot.pause()
+        assert app.state.view == "compositions"
+        second = app.answer.report.recommendation.alternatives[0]
+        assert app.state.selected == second.instance
+        assert app.answer.compared.instance == second.instance
+        assert f"than {app.answer.best.nodes} × {app.answer.best.instance}" in text_of(app)
+        await pilot.press("1")
+        await pilot.pause()
+        assert len(app.query_one("#time", Chart).data.series) == 2
+        await pilot.press("3")
+        await pilot.pause()
+        assert "iterate" in text_of(app)
+        await pilot.press("4")
+        await pilot.pause()
+        assert "7.5 %" in text_of(app)
+
+
+async def test_why_others_lost_is_in_the_table(planner):
+    async with planner(deadline_seconds=1200.0, max_nodes=16).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2", "end")
+        await pilot.pause()
+        rejected = app.answer.report.recommendation.rejected
+        assert len(rejected) > 0
+        assert rejected[-1].reason[:40] in " ".join(text_of(app).split())
+
+
+async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):
+    evil = "[bold]x[/bold]\x1b[31m\u202e[@click=app.quit]y[/]"
+    session = FakeSession(evidence=profile(name=evil))
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        shown = text_of(app)
+        assert "[bold]x[/bold]␛[31m" in shown
+        assert "\x1b" not in shown
+        assert "\u202e" not in shown
+        await pilot.press("3")
+        await pilot.pause()
+        assert "fit [b]at[/b]" in text_of(app)
+        await pilot.press("e")
+        await pilot.pause()
+        assert "\x1b" not in text_of(app)
+
+
+async def test_spot_is_a_goal_and_said(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.best.cost_usd
+        await pilot.press("s")
+        await pilot.pause()
+        assert app.answer.best.cost_usd < before
+        assert "spot" in text_of(app)
+        assert session.builds == 1
+
+
+async def test_ascii_only_means_ascii_only(planner):
+    async with planner(glyphs="ascii").run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for keys in (("1",), ("2",), ("3",), ("4",), ("question_mark",)):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert text_of(app).isascii(), keys
+        await pilot.press("escape", "e")
+        await pilot.pause()
+        assert text_of(app).isascii()
+        await pilot.press("escape", "ctrl+p")
+        await pilot.pause()
+        assert text_of(app).isascii()
+
+
+async def test_every_screen_draws_without_colours(planner, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        for key in ("right", "2", "3", "4", "1", "c", "o", "escape", "w", "escape", "slash",
+                    "escape", "m", "escape", "g", "escape", "e", "escape", "question_mark",
+                    "escape", "ctrl+p", "escape"):  # fmt: skip
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.answer is not None
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 10), (100, 20), (80, 50), (200, 60), (1, 1)])
+async def test_any_size_draws(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        for key in ("2", "3", "4", "1", "right", "o", "escape", "e", "escape", "question_mark"):
+            await pilot.press(key)
+            await pilot.pause()
+        assert app.answer is not None
+
+
+async def test_the_inputs_panel_changes_the_row_under_its_cursor(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.query_one("#inputs", Table).focus()
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        await typed(pilot, "sql")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.category == "sql"
+        assert "· sql" in text_of(app)
+
+
+async def test_the_palette_runs_an_action_by_name(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await typed(pilot, "time goes")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.view == "stages"
+
+
+async def test_no_widget_is_refreshed_when_nothing_changed(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        refreshed = []
+        for widget in app.query("*"):
+            original = widget.refresh
+            widget.refresh = lambda *a, _w=widget, _o=original, **k: (  # type: ignore[method-assign]
+                refreshed.append(_w.id), _o(*a, **k)
+            )[1]  # fmt: skip
+        app._panels.show()
+        await pilot.pause()
+        assert refreshed == []
+
+
+def test_a_slider_cannot_be_asked_for_what_it_is_not():
+    from tui.views.goal import action_of
+
+    with pytest.raises(ValueError, match="cannot be off"):
+        action_of("nodes", None)
+
+
+async def test_a_plain_number_of_nodes(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.query_one(GoalPanel).slider("nodes").focus()
+        await pilot.press("enter", "backspace", "backspace")
+        await typed(pilot, "12")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.max_nodes == 12
+        await pilot.press("enter", "backspace", "backspace")
+        await typed(pilot, "9999")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.max_nodes == 12
+        assert "type 1 to 512" in text_of(app)
+
+
+def test_the_engine_is_loaded_after_the_first_paint_only():
+    """Importing the app loads neither numpy nor a model."""
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, tui.app; print(sorted({'numpy','scipy','pandas','yaml'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+    assert engine.__version__

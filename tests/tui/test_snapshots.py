@@ -1,0 +1,61 @@
+"""Each view at both sizes as it was when somebody looked at it and liked it.
+
+After a change that is meant: pytest tests/tui/test_snapshots.py --snapshot-update, then look.
+"""
+
+import pytest
+from fakes import FakeSession, profile
+from screen import settled
+
+SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+VIEWS = {"curves": ("1",), "compositions": ("2", "down"), "stages": ("3",), "evidence": ("4",)}
+SCREENS = {
+    "help": ("question_mark",),
+    "palette": ("ctrl+p",),
+    "types": ("slash",),
+    "export": ("e",),
+}
+
+
+def after(*keys):
+    """Waits for the plan, presses keys, waits for the drawing."""
+
+    async def run(pilot):
+        await settled(pilot)
+        await pilot.press(*keys)
+        await settled(pilot)
+
+    return run
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("size", SIZES)
+def test_views(snap_compare, planner, size, view):
+    assert snap_compare(planner(), terminal_size=SIZES[size], run_before=after(*VIEWS[view]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_an_impossible_goal(snap_compare, planner, size):
+    assert snap_compare(planner(), terminal_size=SIZES[size], run_before=after("home"))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_log_that_does_not_say_where_it_ran(snap_compare, planner, size):
+    session = FakeSession(evidence=profile(ran_on=None, runs=1))
+    assert snap_compare(planner(session), terminal_size=SIZES[size], run_before=after())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_ascii_in_sixteen_colours(snap_compare, planner, size):
+    app = planner(glyphs="ascii", theme="ansi-dark")
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=after("right"))
+
+
+def test_the_cost_chart_of_a_small_terminal(snap_compare, planner):
+    keys = ("c", "tab", "end", "left", "left")
+    assert snap_compare(planner(), terminal_size=(80, 24), run_before=after(*keys))
+
+
+@pytest.mark.parametrize("screen", SCREENS)
+def test_screens(snap_compare, planner, screen):
+    assert snap_compare(planner(), terminal_size=(80, 24), run_before=after(*SCREENS[screen]))

@@ -1,0 +1,58 @@
+"""What the environment says about the terminal, and refusing where there is none."""
+
+import io
+
+import pytest
+
+import engine
+from tui import terminal
+
+
+class Tty(io.StringIO):
+    """A stream that claims to be a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("term", ["dumb", "unknown", "DUMB"])
+def test_a_terminal_that_cannot_draw_is_refused_with_the_command_to_use(term):
+    with pytest.raises(engine.BadInput, match="sparkplan recommend") as caught:
+        terminal.require_interactive({"TERM": term}, stdin=Tty(), stdout=Tty())
+    assert caught.value.exit_code == 2
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("streams", [(io.StringIO(), Tty()), (Tty(), io.StringIO())])
+def test_without_a_terminal_it_is_refused(streams):
+    stdin, stdout = streams
+    with pytest.raises(engine.BadInput, match="needs a terminal"):
+        terminal.require_interactive({"TERM": "xterm"}, stdin=stdin, stdout=stdout)
+
+
+def test_a_closed_stream_is_no_terminal():
+    closed = Tty()
+    closed.close()
+    with pytest.raises(engine.BadInput, match="needs a terminal"):
+        terminal.require_interactive({"TERM": "xterm"}, stdin=closed, stdout=Tty())
+
+
+@pytest.mark.parametrize("term", ["xterm", "screen", "linux", "vt100", ""])
+def test_sixteen_colours_take_those_of_the_terminal(term):
+    terminal.require_interactive({"TERM": term}, stdin=Tty(), stdout=Tty())
+    assert terminal.choose_theme({"TERM": term}) == "ansi-dark"
+    assert terminal.choose_theme({"TERM": term, "COLORFGBG": "0;15"}) == "ansi-light"
+
+
+@pytest.mark.parametrize(
+    "environ",
+    [{"TERM": "xterm-256color"}, {"TERM": "xterm", "COLORTERM": "truecolor"}, {"TERM": "foot"}],
+)
+def test_more_colours_take_the_full_theme(environ):
+    assert terminal.choose_theme(environ) == "textual-dark"
+
+
+def test_exported_sizes_do_not_stick():
+    environ = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
+    terminal.prepare(environ)
+    assert environ == {"TERM": "xterm"}

@@ -1,0 +1,170 @@
+"""The installed command in a real terminal: tmux at both sizes and under the terminal variants."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.tmux,
+    pytest.mark.slow,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed"),
+]
+
+COMMAND = Path(sys.executable).parent / "sparkplan"
+PATIENCE_SECONDS = 90.0
+UNSET = ("-u", "NO_COLOR", "-u", "LC_ALL", "-u", "LC_CTYPE", "-u", "COLORTERM")
+
+
+class Terminal:
+    """One tmux server with one pane, for one test."""
+
+    def __init__(self) -> None:
+        self.server = f"sparkplan-{uuid.uuid4().hex[:8]}"
+
+    def tmux(self, *arguments: str) -> str:
+        """Runs tmux on this server and returns what it prints."""
+        done = subprocess.run(
+            ["tmux", "-L", self.server, "-f", "/dev/null", *arguments],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return done.stdout
+
+    def start(self, *arguments: str, size: tuple[int, int], env: dict[str, str]) -> None:
+        """Runs the command in a pane of `size`, with `env` set in it."""
+        settings = [f"{name}={value}" for name, value in env.items()]
+        words = ["env", *UNSET, *settings, str(COMMAND), *arguments]
+        line = f"{' '.join(words)}; echo ended with $?; sleep 1000"
+        width, height = map(str, size)
+        self.tmux("new-session", "-d", "-x", width, "-y", height, line)
+
+    def keys(self, *names: str) -> None:
+        """Sends keys by their tmux names."""
+        self.tmux("send-keys", *names)
+
+    def wait_for(self, *texts: str) -> str:
+        """The screen once it holds all `texts`."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        screen = ""
+        while time.monotonic() < deadline:
+            screen = self.tmux("capture-pane", "-p")
+            if all(text in screen for text in texts):
+                return screen
+            time.sleep(0.1)
+        raise AssertionError(f"{texts} did not appear in:\n{screen}")
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    """A terminal that is closed after the test."""
+    made = Terminal()
+    yield made
+    subprocess.run(["tmux", "-L", made.server, "kill-server"], capture_output=True, check=False)
+
+
+COLOURS = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_a_session_from_the_sample_to_the_export(terminal, size):
+    terminal.start(size=size, env=COLOURS)
+    terminal.wait_for("nightly-features", "finishes in", "9 in 10 runs")
+    terminal.keys("Home")
+    terminal.wait_for("No cluster of up to 64 nodes", "Nearest:")
+    terminal.keys("End")
+    terminal.wait_for("finishes in")
+    terminal.keys("2")
+    terminal.wait_for("[2 Compositions]")
+    terminal.keys("3")
+    terminal.wait_for("[3 Stages]", "takes")
+    terminal.keys("4")
+    terminal.wait_for("[4 Evidence]", "Model sparkplan")
+    terminal.keys("1", "e")
+    terminal.wait_for("Export", "spark-submit", "esc leave")
+    terminal.keys("Escape")
+    terminal.wait_for("[1 Curves]")
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+def test_another_source_is_opened_and_a_wrong_one_is_said(terminal, tmp_path):
+    (tmp_path / "notes.txt").write_text("not an event log\n")
+    terminal.start(size=(120, 40), env=COLOURS)
+    terminal.wait_for("finishes in")
+    terminal.keys("o")
+    terminal.wait_for("Open", "esc leave")
+    terminal.keys("-l", "optex-als-table3")
+    terminal.wait_for("optex-als-table3", "sample:")
+    terminal.keys("Enter")
+    terminal.wait_for("optex-als", "· mllib", "finishes in")
+    terminal.keys("o")
+    terminal.wait_for("esc leave")
+    terminal.keys("-l", str(tmp_path / "notes.txt"))
+    terminal.keys("Enter")
+    screen = terminal.wait_for("✗", "notes.txt")
+    assert "Traceback" not in screen
+    assert "finishes in" in screen
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+def test_it_follows_the_size_of_the_window(terminal):
+    terminal.start(size=(120, 40), env={**COLOURS, "COLUMNS": "50", "LINES": "10"})
+    terminal.wait_for("finishes in", "Cost by nodes", "Inputs")
+    terminal.tmux("resize-window", "-x", "80", "-y", "24")
+    terminal.wait_for("finishes in", "Types", "^q quit")
+    assert "Inputs" not in terminal.tmux("capture-pane", "-p")
+    terminal.tmux("resize-window", "-x", "120", "-y", "40")
+    terminal.wait_for("Cost by nodes", "Inputs")
+
+
+@pytest.mark.parametrize("term", ["xterm", "screen", "linux", "vt100"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_terminals_of_sixteen_colours(terminal, term, size):
+    terminal.start(size=size, env={"TERM": term, "LANG": "C.UTF-8"})
+    terminal.wait_for("finishes in", "deadline")
+    coloured = terminal.tmux("capture-pane", "-p", "-e")
+    assert "38;2;" not in coloured
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+def test_without_colours(terminal):
+    terminal.start(size=(80, 24), env={**COLOURS, "NO_COLOR": "1"})
+    terminal.wait_for("finishes in")
+    terminal.keys("Right", "2", "3", "4", "e")
+    terminal.wait_for("Export", "esc leave")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_without_utf8_everything_is_ascii(terminal, size):
+    terminal.start(size=size, env={"TERM": "xterm-256color", "LANG": "C", "LC_ALL": "C"})
+    for key, text in (("1", "finishes in"), ("2", "[2 Comp"), ("3", "[3 St"), ("4", "[4 Ev")):
+        terminal.wait_for("Deadline", "meets the goal" if key == "1" else "^q quit")
+        terminal.keys(key)
+        assert terminal.wait_for(text).isascii()
+    terminal.keys("o")
+    assert terminal.wait_for("esc leave").isascii()
+
+
+def test_a_terminal_that_cannot_draw_is_refused(terminal):
+    terminal.start(size=(120, 10), env={"TERM": "dumb"})
+    screen = terminal.wait_for("ended with 2")
+    assert "sparkplan recommend" in screen
+
+
+def test_a_missing_file_opens_the_planner_with_a_notice(terminal):
+    terminal.start("/no/such/file.zstd", size=(80, 24), env=COLOURS)
+    screen = terminal.wait_for("/no/such/file.zstd")
+    assert "Traceback" not in screen
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")

@@ -1,0 +1,375 @@
+"""The planner: one state, one answer, and panels that show them.
+
+A key or a slider becomes an action, `reduce` makes the next state, and what changed decides what
+is computed: a plan in the worker's thread, or only a report, at once. Everything that takes long
+to import is imported by that thread, after the first paint.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.driver import Driver
+
+import engine
+from tui import terminal
+from tui.messages import PlanFailed, PlanReady, Progress
+from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
+from tui.session import Answer, Built, EngineSession, Session
+from tui.state import (
+    Action,
+    ChartKind,
+    DeadlineRelaxed,
+    EvidenceRead,
+    PlanRefused,
+    PlanState,
+    Select,
+    SetSpot,
+    ShowChart,
+    ShowView,
+    View,
+    evidence_key,
+    goal_key,
+    plan_key,
+    reduce,
+)
+from tui.views import inputs
+from tui.views.bars import Bar
+from tui.views.goal import GoalPanel
+from tui.views.marks import marks_of
+from tui.views.prose import Tone
+from tui.widgets.glyphs import Choice as GlyphChoice
+from tui.widgets.glyphs import choose_glyphs
+from tui.widgets.lean_driver import lean_driver
+from tui.widgets.table import Table
+from tui.workers import Latest
+
+DEFAULT_SAMPLE = "nightly-features"
+"""What opens when no source is named: many tasks of a second or more, so that nodes matter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AppOptions:
+    """What the command line may set; the rest is set in the planner."""
+
+    sources: tuple[str, ...] = ()
+    ran_on: str | None = None
+    catalog: str = "aws"
+    model: str = "sparkplan"
+    instances: tuple[str, ...] = ()
+    deadline_seconds: float | None = None
+    budget_usd: float | None = None
+    max_nodes: int = 64
+    confidence: float = 0.9
+    spot: bool = False
+    glyphs: GlyphChoice = "auto"
+    theme: str | None = None
+
+    def state(self) -> PlanState:
+        """The state that the planner starts with."""
+        return PlanState(
+            sources=self.sources or (DEFAULT_SAMPLE,),
+            ran_on=self.ran_on,
+            catalog=self.catalog,
+            model=self.model,
+            instances=self.instances,
+            deadline_seconds=self.deadline_seconds,
+            deadline_chosen=self.deadline_seconds is not None,
+            budget_usd=self.budget_usd,
+            max_nodes=self.max_nodes,
+            confidence=self.confidence,
+            spot=self.spot,
+        )
+
+
+def run(options: AppOptions) -> int:
+    """Opens the planner; returns the exit code of the command."""
+    terminal.prepare()
+    app = PlannerApp(options)
+    app.run()
+    return app.return_code or 0
+
+
+def described(error: Exception) -> str:
+    """One line for a notice; even a defect of ours may not take the last good plan away."""
+    if isinstance(error, engine.EngineError):
+        return str(error)
+    return f"{type(error).__name__}: {error}; please report this"
+
+
+class PlannerApp(App[None]):
+    """The planner."""
+
+    TITLE = "sparkplan"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("1", "view('curves')", "Curves", show=False),
+        Binding("2", "view('compositions')", "Compositions", show=False),
+        Binding("3", "view('stages')", "Stages", show=False),
+        Binding("4", "view('evidence')", "Evidence", show=False),
+        Binding("t", "chart('time')", "Time chart", show=False),
+        Binding("c", "chart('cost')", "Cost chart", show=False),
+        Binding("o", "open", "Open", show=False),
+        Binding("w", "ran_on", "Where it ran", show=False),
+        Binding("slash", "instances", "Instance types", show=False),
+        Binding("dollar_sign", "catalog", "Prices", show=False),
+        Binding("s", "spot", "Spot", show=False),
+        Binding("m", "model", "Model", show=False),
+        Binding("g", "category", "Kind of job", show=False),
+        Binding("e", "export", "Export", show=False),
+        Binding("y", "copy", "Copy", show=False),
+        Binding("question_mark,f1", "help", "Help", show=False),
+        Binding("ctrl+p", "palette", "Actions", show=False),
+        Binding("escape", "close_notice", "Close notice", show=False),
+        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+    ]
+
+    def __init__(
+        self, options: AppOptions | None = None, *, session: Session | None = None
+    ) -> None:
+        super().__init__()
+        options = options or AppOptions()
+        self.animation_level = "none"
+        self.theme = options.theme or terminal.choose_theme(os.environ)
+        self.glyphs = choose_glyphs(options.glyphs)
+        self.marks = marks_of(self.glyphs)
+        self.state = options.state()
+        self.built: Built | None = None
+        self.answer: Answer | None = None
+        self.busy = "reading"
+        self._session = session or EngineSession()
+        self._latest = Latest("planner")
+        self._good: PlanState | None = None
+        self._evidence: Hashable = None
+        self._panels = Panels(self)
+
+    # Life
+
+    def get_driver_class(self) -> type[Driver]:
+        """The driver that sends only cells that changed."""
+        return lean_driver(super().get_driver_class())
+
+    def compose(self) -> ComposeResult:
+        """All panels; the style sheet decides which are seen at which size."""
+        self._panels.mark()
+        yield from self._panels.compose()
+
+    def on_mount(self) -> None:
+        """Paint first, then read."""
+        self._panels.mount()
+        self._panels.show()
+        self.call_after_refresh(self._rebuild)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """`$edge`, the colour of panel borders: seen, but not before the text in them."""
+        if self.theme.startswith("ansi"):
+            return {"edge": "ansi_bright_black"}
+        return {"edge": "#4c5560" if self.current_theme.dark else "#a8adb3"}
+
+    # State
+
+    def dispatch(self, action: Action) -> None:
+        """Take an action: the next state, what it needs computed, and what it shows."""
+        before, self.state = self.state, reduce(self.state, action)
+        if plan_key(self.state) != plan_key(before):
+            self._rebuild()
+        elif goal_key(self.state) != goal_key(before):
+            self._ask()
+        self._panels.show()
+
+    def _rebuild(self) -> None:
+        """Have a plan built for the state; of several that wait, only the last one is."""
+        state, key = self.state, plan_key(self.state)
+        self.busy = "reading" if evidence_key(state) != self._evidence else "computing"
+
+        def say(words: str) -> None:
+            self.post_message(Progress(key, words))
+
+        def job() -> None:
+            try:
+                built = self._session.build(state, say)
+            except Exception as error:
+                self.post_message(PlanFailed(key, described(error)))
+            else:
+                self.post_message(PlanReady(key, built))
+
+        self._latest.submit(job)
+
+    def _ask(self) -> None:
+        """The answer of the plan at hand to the goal of the state."""
+        if self.built is None:
+            return
+        try:
+            self.answer = self._session.answer(self.state, self.built)
+        except Exception as error:
+            self.show_notice(described(error), "bad")
+
+    def on_progress(self, message: Progress) -> None:
+        """Say what is being done."""
+        if message.key == plan_key(self.state) and self.busy:
+            self.busy = message.text
+            self._panels.show_header()
+
+    def on_plan_ready(self, message: PlanReady) -> None:
+        """Show a plan, unless the state has moved on since."""
+        if message.key != plan_key(self.state):
+            return
+        self.built, self.busy = message.built, ""
+        self._panels.notice([])
+        if evidence_key(self.state) != self._evidence:
+            self._evidence = evidence_key(self.state)
+            self._start_with_evidence(message.built)
+        else:
+            self._ask()
+        self._good = self.state
+        self._panels.show()
+
+    def _start_with_evidence(self, built: Built) -> None:
+        """A deadline for new evidence, one that can be met where that is possible."""
+        self._ask()
+        run, best = built.profile.largest_run, self.answer.best if self.answer else None
+        measured = run.seconds if run else best.seconds if best else None
+        self.state = reduce(self.state, EvidenceRead(measured, built.profile.deadline_seconds))
+        self._ask()
+        found = self.answer.report.recommendation if self.answer else None
+        if found and found.recommended is None and found.nearest is not None:
+            promised = found.nearest.high or found.nearest.seconds
+            self.state = reduce(self.state, DeadlineRelaxed(promised))
+            self._ask()
+        self._panels.measure(built, self.answer)
+        if inputs.must_ask(self.state, built):
+            self.show_notice(
+                "Where did it run? The log does not say; a median machine is assumed: press w",
+                "warn",
+            )
+
+    def on_plan_failed(self, message: PlanFailed) -> None:
+        """Say why; the last good plan and its inputs stay."""
+        if message.key != plan_key(self.state):
+            return
+        self.busy = ""
+        if self._good is not None:
+            self.state = reduce(self.state, PlanRefused(self._good))
+            self._ask()
+        self.show_notice(message.text, "bad")
+        self._panels.show()
+
+    # Notices
+
+    def show_notice(self, words: str, tone: Tone) -> None:
+        """A line above the panels, until something else happens or escape is pressed."""
+        sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
+        self._panels.notice([(f"{sign} " if sign else "", tone), (words, tone)])
+
+    def action_close_notice(self) -> None:
+        """Close the notice."""
+        self._panels.notice([])
+
+    # Panels
+
+    def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
+        """A slider moved."""
+        self.dispatch(message.action)
+
+    def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
+        """Typed text was not understood."""
+        self.show_notice(message.text, "bad")
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """The cursor of a table of compositions went to another type."""
+        if event.table.id in ("short", "full"):
+            self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
+
+    async def on_table_chosen(self, event: Table.Chosen) -> None:
+        """Enter: change the input of the row."""
+        if event.table.id == "inputs":
+            await self.run_action(inputs.ROWS[event.index])
+
+    async def on_bar_pressed(self, event: Bar.Pressed) -> None:
+        """A click on a key, a view or the source."""
+        await self.run_action(event.action)
+
+    def on_descendant_focus(self) -> None:
+        """Other keys matter elsewhere."""
+        self._panels.show_keys()
+
+    # Actions
+
+    def action_view(self, view: View) -> None:
+        """Show another view."""
+        self.dispatch(ShowView(view))
+        self._panels.focus_view(view)
+
+    def action_chart(self, chart: ChartKind) -> None:
+        """Show the other chart."""
+        self.dispatch(ShowView("curves"))
+        self.dispatch(ShowChart(chart))
+
+    def action_spot(self) -> None:
+        """Switch between spot and on-demand prices."""
+        self.dispatch(SetSpot(not self.state.spot))
+
+    def action_help(self) -> None:
+        """Keys and words."""
+        from tui.screens.help import HelpScreen
+
+        self.push_screen(HelpScreen(glyphs=self.glyphs))
+
+    def action_palette(self) -> None:
+        """Every action by name."""
+        self._dialog("palette")
+
+    def action_theme(self) -> None:
+        """Choose a theme."""
+        self._dialog("themes")
+
+    def action_open(self) -> None:
+        """Open other evidence."""
+        self._dialog("open_sources")
+
+    def action_ran_on(self) -> None:
+        """Name the type that was measured."""
+        self._dialog("ran_on")
+
+    def action_category(self) -> None:
+        """Name the kind of job."""
+        self._dialog("category")
+
+    def action_catalog(self) -> None:
+        """Choose the price catalog."""
+        self._dialog("catalog")
+
+    def action_instances(self) -> None:
+        """Choose candidate types."""
+        self._dialog("instances")
+
+    def action_model(self) -> None:
+        """Choose the model."""
+        self._dialog("model")
+
+    def action_export(self) -> None:
+        """Text to paste."""
+        self._dialog("export")
+
+    def action_copy(self) -> None:
+        """Copy the answer."""
+        self._dialog("copy")
+
+    def _dialog(self, name: str) -> None:
+        """Ask by a dialog; imported on use, as the first paint needs none."""
+        if len(self.screen_stack) > 1:
+            return
+        from tui import dialogs
+
+        try:
+            getattr(dialogs, name)(self)
+        except engine.EngineError as error:
+            self.show_notice(str(error), "bad")

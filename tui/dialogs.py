@@ -1,0 +1,221 @@
+"""The questions that the planner asks: which options there are, and what an answer changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import engine
+from tui import format as text
+from tui.screens.picker import Option, Picker, containing
+from tui.state import (
+    OpenSources,
+    SetCatalog,
+    SetCategory,
+    SetInstances,
+    SetModel,
+    SetRanOn,
+)
+from tui.views import words
+from tui.widgets.numbers import money_text
+
+if TYPE_CHECKING:
+    from engine import Choice, Offer
+    from tui.app import PlannerApp
+
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("open", "Open logs, profiles, tables or samples", "o"),
+    ("ran_on", "Say where the job ran", "w"),
+    ("instances", "Choose the instance types that are considered", "/"),
+    ("catalog", "Choose the price catalog", "$"),
+    ("spot", "Switch between on-demand and spot prices", "s"),
+    ("model", "Choose the model", "m"),
+    ("category", "Say what kind of job it is", "g"),
+    ("export", "Export the recommendation as text to paste", "e"),
+    ("copy", "Copy the recommendation in a sentence", "y"),
+    ("view('curves')", "Show the curves of time and cost", "1"),
+    ("view('compositions')", "Show all compositions and why others lost", "2"),
+    ("view('stages')", "Show where the time goes", "3"),
+    ("view('evidence')", "Show what the answer rests on", "4"),
+    ("chart('time')", "Show the time chart", "t"),
+    ("chart('cost')", "Show the cost chart", "c"),
+    ("theme", "Choose the theme", ""),
+    ("help", "Explain keys and words", "?"),
+    ("quit", "Quit", "^q"),
+)
+"""Action of the app, what it does, its key: the palette."""
+
+
+def palette(app: PlannerApp) -> None:
+    """Every action by name."""
+    options = [Option(action, what, key) for action, what, key in COMMANDS]
+
+    async def run(action: str | None) -> None:
+        if action is not None:
+            await app.run_action(action)
+
+    app.push_screen(Picker("Actions", containing(options), glyphs=app.glyphs), run)
+
+
+def themes(app: PlannerApp) -> None:
+    """Every theme by name."""
+    options = [Option(name, name) for name in sorted(app.available_themes)]
+
+    def apply(name: str | None) -> None:
+        if name is not None:
+            app.theme = name
+
+    app.push_screen(Picker("Theme", containing(options), glyphs=app.glyphs), apply)
+
+
+def open_sources(app: PlannerApp) -> None:
+    """Files, folders and samples."""
+    from tui.screens.open import OpenScreen, opened
+
+    samples = [
+        Option(sample.name, sample.name, f"sample: {sample.shows}")
+        for sample in engine.list_samples()
+    ]
+
+    def apply(answer: str | None) -> None:
+        if answer is not None:
+            found = opened(answer)
+            app.dispatch(OpenSources((found.source,), add=found.add))
+
+    app.push_screen(OpenScreen(samples, glyphs=app.glyphs, here=Path.cwd()), apply)
+
+
+def ran_on(app: PlannerApp) -> None:
+    """The type that the job was measured on, out of the catalog."""
+    if app.built is None:
+        app.show_notice("the evidence is still being read", "warn")
+        return
+    options = [Option("", "as the log says", "nothing is assumed beyond it")]
+    options += [type_option(offer) for offer in app.built.catalog.offers.values()]
+    _pick(app, "Where did it run?", options, lambda name: SetRanOn(name or None))
+
+
+def category(app: PlannerApp) -> None:
+    """What kind of job it is."""
+    options = [Option("", "as the log says")]
+    options += [Option(name, name) for name in engine.CATEGORIES]
+    _pick(app, "Kind of job", options, lambda name: SetCategory(name or None))
+
+
+def model(app: PlannerApp) -> None:
+    """The models, each with what it is for."""
+    options = [Option(entry.name, entry.name, entry.summary) for entry in engine.MODELS]
+    _pick(app, "Model", options, SetModel)
+
+
+def catalog(app: PlannerApp) -> None:
+    """The bundled price catalogs."""
+    options = [Option(name, name) for name in catalog_names()]
+    _pick(app, "Price catalog", options, SetCatalog)
+
+
+def catalog_names() -> list[str]:
+    """Names of the bundled catalogs."""
+    return [getattr(entry, "name", str(entry)) for entry in engine.list_catalogs()]
+
+
+def instances(app: PlannerApp) -> None:
+    """Globs of types; what they match is shown while typing."""
+    if app.built is None:
+        app.show_notice("the prices are still being read", "warn")
+        return
+    offers = app.built.catalog.offers
+
+    def matches(typed: str) -> list[Option]:
+        last = typed.rpartition(",")[2].strip()
+        return [
+            type_option(offer)
+            for name, offer in offers.items()
+            if not last or fnmatchcase(name, last) or name.startswith(last)
+        ]
+
+    def apply(typed: str | None) -> None:
+        if typed is not None:
+            globs = tuple(part.strip() for part in typed.replace(" ", ",").split(","))
+            app.dispatch(SetInstances(tuple(glob for glob in globs if glob)))
+
+    app.push_screen(
+        Picker(
+            "Instance types",
+            matches,
+            glyphs=app.glyphs,
+            typed=", ".join(app.state.instances),
+            placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
+            returns_typed=True,
+            empty="no type of this catalog matches",
+        ),
+        apply,
+    )
+
+
+def type_option(offer: Offer) -> Option:
+    """A type with its shape and price."""
+    shape = offer.instance
+    price = money_text(offer.on_demand.usd_per_hour)
+    return Option(
+        shape.name, shape.name, f"{shape.vcpus:g} vCPU  {shape.memory_gib:g} GiB  {price}/h"
+    )
+
+
+def export(app: PlannerApp) -> None:
+    """The recommendation (or the feasible type under the cursor) as text."""
+    from tui.screens.export import ExportScreen
+
+    answer = app.answer
+    choice = chosen(app)
+    if answer is None or choice is None:
+        app.show_notice("there is no recommendation to export; loosen the goal", "warn")
+        return
+    found, plan = answer.report.recommendation, answer.built.plan
+    app.push_screen(
+        ExportScreen(
+            [Option(target.name, target.name, target.summary) for target in engine.EXPORTS],
+            lambda target: plan.export(found, to=target, choice=choice),
+            application=answer.built.profile.name,
+            glyphs=app.glyphs,
+        )
+    )
+
+
+def chosen(app: PlannerApp) -> Choice | None:
+    """The composition under the cursor where it meets the goal, else the recommended one."""
+    if app.answer is None:
+        return None
+    found = app.answer.report.recommendation
+    if app.state.selected is not None:
+        for choice in found.alternatives:
+            if choice.instance == app.state.selected:
+                return choice
+    return found.recommended
+
+
+def copy(app: PlannerApp) -> None:
+    """The answer in a sentence, to the terminal's clipboard."""
+    if app.answer is None:
+        return
+    lines = words.headline(app.state, app.answer, app.marks)
+    sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
+    app.copy_to_clipboard(text.shown(sentence))
+    app.show_notice(
+        "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
+    )
+
+
+def _pick(
+    app: PlannerApp,
+    title: str,
+    options: list[Option],
+    action: Callable[[str], SetRanOn | SetCategory | SetModel | SetCatalog],
+) -> None:
+    def apply(value: str | None) -> None:
+        if value is not None:
+            app.dispatch(action(value))
+
+    app.push_screen(Picker(title, containing(options), glyphs=app.glyphs), apply)

@@ -1,0 +1,40 @@
+"""What the worker tells the app; only message handlers touch widgets."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from tui.session import Built
+
+
+@dataclass
+class Progress(Message):
+    """How far a plan is; a later one stands for all queued ones."""
+
+    key: Hashable
+    text: str
+
+    def can_replace(self, message: Message) -> bool:
+        """Only the latest progress matters."""
+        return isinstance(message, Progress)
+
+
+@dataclass
+class PlanReady(Message):
+    """A plan was built for the state with this key."""
+
+    key: Hashable
+    built: Built
+
+
+@dataclass
+class PlanFailed(Message):
+    """No plan for the state with this key; `text` says what, where and what to do."""
+
+    key: Hashable
+    text: str

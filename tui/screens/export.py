@@ -1,0 +1,164 @@
+"""The recommendation as text to paste: a target, a preview, a file or the clipboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+import engine
+from tui.screens.picker import LEAVE, Option
+from tui.views.bars import Bar, keys
+from tui.views.prose import Line, Prose
+from tui.widgets.glyphs import Glyphs
+from tui.widgets.table import Column, Table
+
+SUFFIXES = {"spark-submit": ".sh", "spark-defaults": ".conf", "emr": ".json"}
+
+Render = Callable[[str], str]
+"""From the name of a target to the text; raises EngineError."""
+
+
+def file_name(application: str, target: str) -> str:
+    """A harmless file name for an export."""
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)[:40].strip(".-")
+    return f"{safe or 'job'}.{target}{SUFFIXES.get(target, '.txt')}"
+
+
+def save(path: Path, content: str, *, overwrite: bool) -> str | None:
+    """Write the text; None when done, else why not."""
+    if path.exists() and not overwrite:
+        return f"{path} exists; press ctrl+s again to overwrite it"
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        return f"{path}: {error.strerror or error}"
+    return None
+
+
+class ExportScreen(ModalScreen[str | None]):
+    """Targets above, the text below; ctrl+s saves, ctrl+y copies."""
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column(title="for", width=16),
+        Column(title="what it is", shrink=True, least=10),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False),
+        Binding("ctrl+s", "save", "Save", show=False, priority=True),
+        Binding("ctrl+y", "copy", "Copy", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        targets: Sequence[Option],
+        render: Render,
+        *,
+        application: str,
+        glyphs: Glyphs,
+    ) -> None:
+        super().__init__()
+        self._targets = targets
+        self._text_for = render
+        self._application = application
+        self._glyphs = glyphs
+        self._content = ""
+        self._refused: Path | None = None
+
+    def compose(self) -> ComposeResult:
+        """Targets, preview, path, keys."""
+        with Container(id="dialog", classes="-tall"):
+            rows = [(option.label, (option.detail, "muted")) for option in self._targets]
+            yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")  # type: ignore[arg-type]
+            yield Prose(wrapped=False, focusable=True, glyphs=self._glyphs, id="preview")
+            line = Input(compact=True, placeholder="file to save to", id="path")
+            line.cursor_blink = False
+            line.select_on_focus = False
+            yield line
+            yield Prose(glyphs=self._glyphs, id="said")
+            yield Bar(self._glyphs, firm=True, id="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Show the first target."""
+        self.set_class(self._glyphs.ascii_only, "-ascii")
+        self.query_one("#dialog").border_title = "Export"
+        self.query_one("#preview").border_title = "Preview"
+        self.query_one("#targets", Table).styles.height = len(self._targets) + 1
+        here = [
+            ("↑ ↓", "target", ""),
+            ("^s", "save", "screen.save"),
+            ("^y", "copy", "screen.copy"),
+            ("tab", "preview, path", ""),
+        ]
+        self.query_one("#dialog-keys", Bar).show(keys(here), keys(LEAVE))
+        self._show(0)
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """Preview the target under the cursor."""
+        event.stop()
+        self._show(event.index)
+
+    def on_table_chosen(self, event: Table.Chosen) -> None:
+        """Enter on a target goes on to the path."""
+        event.stop()
+        self.query_one("#path", Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter in the path saves."""
+        event.stop()
+        self.action_save()
+
+    def _show(self, place: int) -> None:
+        target = self._targets[place].value
+        try:
+            self._content = self._text_for(target)
+        except engine.EngineError as error:
+            self._content = ""
+            self._say([(str(error), "bad")])
+            self.query_one("#preview", Prose).show([])
+            return
+        self._say([])
+        self.query_one("#preview", Prose).show(preview(self._content))
+        self.query_one("#path", Input).value = file_name(self._application, target)
+
+    def _say(self, line: Line) -> None:
+        self.query_one("#said", Prose).show([line])
+
+    def action_save(self) -> None:
+        """Write the text to the path; an existing file only when asked twice."""
+        name = self.query_one("#path", Input).value.strip()
+        if not self._content or not name:
+            return
+        path = Path(name).expanduser().absolute()
+        problem = save(path, self._content, overwrite=path == self._refused)
+        self._refused = path if problem and path.exists() else None
+        self._say([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
+
+    def action_copy(self) -> None:
+        """Hand the text to the terminal's clipboard, and say what to do where that is ignored."""
+        if self._content:
+            self.app.copy_to_clipboard(self._content)
+            self._say(
+                [
+                    ("sent to the terminal's clipboard", "good"),
+                    (" (some terminals and tmux ignore it: then save with ctrl+s)", "muted"),
+                ]
+            )
+
+    def action_leave(self) -> None:
+        """Back to the plan."""
+        self.dismiss(None)
+
+
+def preview(content: str) -> list[Line]:
+    """The text line by line, comments apart."""
+    return [
+        [(line.expandtabs(4), "muted" if line.lstrip().startswith("#") else "base")]
+        for line in content.splitlines()
+    ]

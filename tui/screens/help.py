@@ -1,0 +1,112 @@
+"""Help: the keys, and the words in one line each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+
+from tui.screens.picker import LEAVE
+from tui.views.bars import Bar, keys
+from tui.views.prose import Line, Prose
+from tui.widgets.glyphs import Glyphs
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Sliders",
+        (
+            ("← →", "one step; with shift or ctrl, or page up/down, a big one"),
+            ("home end", "least, most"),
+            ("⏎", 'type a value: "45m", "1h30m", "$12.50", "2TB", "3x", "95%"'),
+            ("delete", "switch the deadline or the budget off"),
+            ("mouse", "click or drag the track, turn the wheel, click the value to type"),
+        ),
+    ),
+    (
+        "Everywhere",
+        (
+            ("tab", "next control; shift+tab the one before"),
+            ("1 2 3 4", "curves, compositions, stages, evidence"),
+            ("t c", "time chart, cost chart (where there is room for one)"),
+            ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
+            ("o", "open event logs, folders, profiles, run tables, samples"),
+            ("w", "say where the job ran, when the log does not"),
+            ("/", "which instance types are considered"),
+            ("$", "price catalog"),
+            ("s", "on-demand or spot prices"),
+            ("m", "model"),
+            ("g", "kind of job"),
+            ("e", "export: text to paste, with preview"),
+            ("y", "copy the recommendation"),
+            ("esc", "close a notice"),
+            ("ctrl+p", "every action by name"),
+            ("ctrl+q", "quit"),
+        ),
+    ),
+)
+
+WORDS: tuple[tuple[str, str], ...] = (
+    ("deadline", "the job must be done within this time, as surely as the confidence says"),
+    ("confidence", "the least probability of being in time; also that of the interval shown"),
+    ("interval", "9 in 10 runs: of ten runs, nine are expected to end within it"),
+    ("budget", "the most that one run may cost, by the expected time"),
+    ("data size", "the input; the evidence is scaled to it by the model"),
+    ("composition", "so many nodes of a type (workers; the master is billed beside them)"),
+    (
+        "recommended",
+        "the cheapest composition that meets the goal; with a budget alone the fastest",
+    ),
+    ("in time", "the probability that a run ends within the deadline"),
+    ("speed transferred", "the type was not measured: its speed per core follows from CPU scores"),
+    ("source type unknown", "nobody said where the log was written: press w to name the type"),
+    ("hidden types", "other architectures, under 8 GiB, or not offered by the managed service"),
+    ("estimated", "a spot price without a published figure is a labelled estimate"),
+    ("bottleneck", "what bounds the run: cpu, driver, skew, waves or memory"),
+    ("leave-one-out", "the error on each measured run, by a model fitted to the others"),
+)
+
+
+def lines() -> list[Line]:
+    """The whole text."""
+    found: list[Line] = []
+    for title, pairs in KEYS:
+        found.append([(title, "accent")])
+        found += [_pair(key, what) for key, what in pairs]
+        found.append([("", "base")])
+    found.append([("Words", "accent")])
+    return [*found, *(_pair(word, what, width=20) for word, what in WORDS)]
+
+
+def _pair(key: str, what: str, *, width: int = 9) -> Line:
+    return [(f"  {key:<{width}} ", "strong"), (what, "base")]
+
+
+class HelpScreen(ModalScreen[None]):
+    """Keys and words; any of esc, ? and q leaves."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,question_mark,q", "leave", "Leave", show=False)
+    ]
+
+    def __init__(self, *, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        """The text and the keys of this screen."""
+        with Container(id="dialog", classes="-tall"):
+            yield Prose(lines(), focusable=True, glyphs=self._glyphs, id="help")
+            yield Bar(self._glyphs, firm=True, id="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Title and keys."""
+        self.set_class(self._glyphs.ascii_only, "-ascii")
+        self.query_one("#dialog").border_title = "Help"
+        self.query_one("#dialog-keys", Bar).show(keys([("↑ ↓", "scroll", "")]), keys(LEAVE))
+
+    def action_leave(self) -> None:
+        """Back to the plan."""
+        self.dismiss(None)

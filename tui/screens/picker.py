@@ -1,0 +1,178 @@
+"""Choosing one of many by typing a part of it: types, catalogs, models, actions, files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from tui.views.bars import Bar, Item, keys
+from tui.widgets.glyphs import Glyphs
+from tui.widgets.table import Column, Table
+
+MOST_MATCHES = 200
+
+LEAVE = (("esc", "leave", "screen.leave"),)
+"""The key that every screen over the planner shows at the right."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """Something to choose: what is returned, how it reads, and what else there is to say."""
+
+    value: str
+    label: str
+    detail: str = ""
+
+
+Matches = Callable[[str], Sequence[Option]]
+"""From typed text to the options that it leaves, best first."""
+
+
+def containing(options: Sequence[Option]) -> Matches:
+    """Options with every typed word in them, those that start with the text first."""
+
+    def matches(typed: str) -> list[Option]:
+        wanted = typed.lower().split()
+        found = [o for o in options if all(w in f"{o.label} {o.detail}".lower() for w in wanted)]
+        return sorted(found, key=lambda o: not o.label.lower().startswith(typed.lower()))
+
+    return matches
+
+
+class Picker(ModalScreen[str | None]):
+    """A line to type in and the options that match; returns the chosen value, None when left.
+
+    With `returns_typed` the text itself is the answer and the list only shows what it matches.
+    """
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = (
+        Column(title="", shrink=True, least=30),
+        Column(title="", shrink=True, least=10, priority=1),
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False),
+        Binding("up", "move(-1)", "Up", show=False),
+        Binding("down", "move(1)", "Down", show=False),
+        Binding("pageup", "page(-1)", "Page up", show=False),
+        Binding("pagedown", "page(1)", "Page down", show=False),
+        Binding("tab", "complete", "Complete", show=False, priority=True),
+    ]
+
+    def __init__(
+        self,
+        title: str,
+        matches: Matches,
+        *,
+        glyphs: Glyphs,
+        typed: str = "",
+        placeholder: str = "type to filter",
+        returns_typed: bool = False,
+        empty: str = "nothing matches",
+    ) -> None:
+        super().__init__()
+        self._heading = title
+        self._matches = matches
+        self._glyphs = glyphs
+        self._typed = typed
+        self._placeholder = placeholder
+        self._returns_typed = returns_typed
+        self._empty = empty
+        self._options: list[Option] = []
+
+    def compose(self) -> ComposeResult:
+        """Title in the border, input, matches, keys."""
+        with Container(id="dialog"):
+            line = Input(self._typed, placeholder=self._placeholder, compact=True, id="typed")
+            line.cursor_blink = False
+            line.select_on_focus = False
+            yield line
+            yield Table(self.COLUMNS, message=self._empty, glyphs=self._glyphs, id="matches")
+            yield Bar(self._glyphs, firm=True, id="dialog-keys")
+
+    def on_mount(self) -> None:
+        """Show everything that matches the first text."""
+        self.set_class(self._glyphs.ascii_only, "-ascii")
+        self.query_one("#dialog").border_title = self._heading
+        self.matched.can_focus = False
+        self.query_one("#dialog-keys", Bar).show(self.key_items(), keys(LEAVE))
+        self.refill(self._typed)
+
+    @property
+    def matched(self) -> Table:
+        """The list of matches."""
+        return self.query_one("#matches", Table)
+
+    @property
+    def current(self) -> Option | None:
+        """The option under the cursor."""
+        place = self.matched.cursor
+        return self._options[place] if place < len(self._options) else None
+
+    def key_items(self) -> list[Item]:
+        """The keys of this screen, beside the one that leaves it."""
+        enter = "apply" if self._returns_typed else "choose"
+        return keys([("⏎", enter, ""), ("↑ ↓", "move", ""), ("tab", "complete", "")])
+
+    def refill(self, typed: str) -> None:
+        """Show what matches."""
+        self._options = list(self._matches(typed))[:MOST_MATCHES]
+        rows = [(option.label, (option.detail, "muted")) for option in self._options]
+        self.matched.show(rows, cursor=0)  # type: ignore[arg-type]
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Typing filters."""
+        event.stop()
+        self.refill(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter answers."""
+        event.stop()
+        self.answer(event.value)
+
+    def on_table_chosen(self, event: Table.Chosen) -> None:
+        """A double click answers."""
+        event.stop()
+        if self._returns_typed:
+            self.action_complete()
+        else:
+            self.answer(self.query_one("#typed", Input).value)
+
+    def answer(self, typed: str) -> None:
+        """Return what was chosen, or what was typed."""
+        if self._returns_typed:
+            self.dismiss(typed)
+        elif self.current is not None:
+            self.dismiss(self.current.value)
+
+    def action_leave(self) -> None:
+        """Return nothing."""
+        self.dismiss(None)
+
+    def action_move(self, rows: int) -> None:
+        """Move in the list without leaving the line."""
+        self.matched.action_move(rows)
+
+    def action_page(self, pages: int) -> None:
+        """Move by what is visible."""
+        self.matched.action_page(pages)
+
+    def action_complete(self) -> None:
+        """Put the option under the cursor into the line."""
+        if self.current is not None:
+            line = self.query_one("#typed", Input)
+            line.value = self.completed(line.value, self.current)
+            line.cursor_position = len(line.value)
+
+    def completed(self, typed: str, option: Option) -> str:
+        """The line after completion; where globs are typed, only the last one is completed."""
+        if not self._returns_typed:
+            return option.label
+        head, comma, _ = typed.rpartition(",")
+        return f"{head}{comma}{option.value}"

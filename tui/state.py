@@ -1,0 +1,355 @@
+"""What the planner shows, as one frozen value, and how actions change it: no terminal, no engine.
+
+Everything that the user can set is in `PlanState`. `reduce` is pure; what has to be computed anew
+after a change follows from comparing keys: another `evidence_key` means reading, another `plan_key`
+building the plan, and anything else only a new report.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+View = Literal["curves", "compositions", "stages", "evidence"]
+ChartKind = Literal["time", "cost"]
+
+MAX_NODES = 512
+"""The plan is built up to here; the slider ends here too."""
+
+LEAST_SCALE, MOST_SCALE = 0.1, 100.0
+"""The data size slider, in times of the largest run."""
+
+_NICE = (
+    *(1, 2, 3, 5, 10, 15, 20, 30, 40, 50),
+    *(60 * m for m in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 45, 50)),
+    *(3600 * h for h in (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24)),
+)
+"""Round durations in seconds, ascending."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanState:
+    """The whole state of the planner.
+
+    Args:
+        sources: what is read.
+        ran_on: instance type of the measured nodes (TYPE or TYPE@CATALOG); None as the log says.
+        category: overrides the profile's; None leaves it.
+        instances: globs of candidate types; empty for the default candidates.
+        deadline_seconds, budget_usd: None is off.
+        deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
+        scale: size of the input as a multiple of the largest run.
+        selected: instance type under the cursor of the compositions, None for the recommended.
+    """
+
+    sources: tuple[str, ...]
+    ran_on: str | None = None
+    category: str | None = None
+    catalog: str = "aws"
+    instances: tuple[str, ...] = ()
+    model: str = "sparkplan"
+    deadline_seconds: float | None = None
+    deadline_chosen: bool = False
+    budget_usd: float | None = None
+    scale: float = 1.0
+    max_nodes: int = 64
+    confidence: float = 0.9
+    spot: bool = False
+    view: View = "curves"
+    chart: ChartKind = "time"
+    selected: str | None = None
+
+
+@dataclass(frozen=True)
+class OpenSources:
+    """Read other sources; with `add`, beside those that are open."""
+
+    sources: tuple[str, ...]
+    add: bool = False
+
+
+@dataclass(frozen=True)
+class EvidenceRead:
+    """The sources were read: how long the largest run took, and a deadline that they name."""
+
+    measured_seconds: float | None
+    deadline_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class DeadlineRelaxed:
+    """Nothing meets the deadline that nobody chose; the nearest miss promises `seconds`."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class PlanRefused:
+    """What was asked for cannot be planned: back to the inputs of the last good plan."""
+
+    good: PlanState
+
+
+@dataclass(frozen=True)
+class SetDeadline:
+    """The user moved the deadline; None switches it off."""
+
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class SetBudget:
+    """The user moved the budget; None switches it off."""
+
+    usd: float | None
+
+
+@dataclass(frozen=True)
+class SetScale:
+    """Another size of the input."""
+
+    scale: float
+
+
+@dataclass(frozen=True)
+class SetMaxNodes:
+    """Another limit of workers."""
+
+    nodes: int
+
+
+@dataclass(frozen=True)
+class SetConfidence:
+    """How sure the deadline has to be met."""
+
+    confidence: float
+
+
+@dataclass(frozen=True)
+class SetInstances:
+    """Candidate types by glob; none for the default ones."""
+
+    globs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetRanOn:
+    """Where the job was measured; None leaves it to the log."""
+
+    instance: str | None
+
+
+@dataclass(frozen=True)
+class SetCategory:
+    """What kind of job this is; None leaves it to the log."""
+
+    category: str | None
+
+
+@dataclass(frozen=True)
+class SetCatalog:
+    """Another price catalog, by name or file."""
+
+    catalog: str
+
+
+@dataclass(frozen=True)
+class SetModel:
+    """Another model."""
+
+    model: str
+
+
+@dataclass(frozen=True)
+class SetSpot:
+    """Whether workers are rented at spot prices."""
+
+    spot: bool
+
+
+@dataclass(frozen=True)
+class ShowView:
+    """Another question is looked at."""
+
+    view: View
+
+
+@dataclass(frozen=True)
+class ShowChart:
+    """Which of the two charts a small terminal shows."""
+
+    chart: ChartKind
+
+
+@dataclass(frozen=True)
+class Select:
+    """The cursor of the compositions went to a type."""
+
+    instance: str | None
+
+
+Action = (
+    OpenSources
+    | EvidenceRead
+    | DeadlineRelaxed
+    | PlanRefused
+    | SetDeadline
+    | SetBudget
+    | SetScale
+    | SetMaxNodes
+    | SetConfidence
+    | SetInstances
+    | SetRanOn
+    | SetCategory
+    | SetCatalog
+    | SetModel
+    | SetSpot
+    | ShowView
+    | ShowChart
+    | Select
+)
+
+
+def reduce(state: PlanState, action: Action) -> PlanState:
+    """The state after an action; pure, and total over `Action`."""
+    match action:
+        case OpenSources(sources, add):
+            return _opened(state, sources, add=add)
+        case EvidenceRead(measured, deadline):
+            return _with_starting_deadline(state, measured, deadline)
+        case DeadlineRelaxed(seconds):
+            return _relaxed(state, seconds)
+        case PlanRefused(good):
+            return _refused(state, good)
+        case SetDeadline(seconds):
+            return replace(state, deadline_seconds=seconds, deadline_chosen=True)
+        case SetBudget(usd):
+            return replace(state, budget_usd=usd)
+        case SetScale(scale):
+            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
+        case SetMaxNodes(nodes):
+            return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
+        case SetConfidence(confidence):
+            return replace(state, confidence=confidence)
+        case ShowView(view):
+            return replace(state, view=view)
+        case ShowChart(chart):
+            return replace(state, chart=chart)
+        case Select(instance):
+            return replace(state, selected=instance)
+        case _:
+            return _with_input(state, action)
+
+
+def _with_input(
+    state: PlanState,
+    action: SetInstances | SetRanOn | SetCategory | SetCatalog | SetModel | SetSpot,
+) -> PlanState:
+    """After an action of the inputs panel."""
+    match action:
+        case SetInstances(globs):
+            return replace(state, instances=globs, selected=None)
+        case SetRanOn(instance):
+            return replace(state, ran_on=instance)
+        case SetCategory(category):
+            return replace(state, category=category)
+        case SetCatalog(catalog):
+            # Names of types mean nothing in another provider's catalog.
+            return replace(state, catalog=catalog, instances=(), selected=None)
+        case SetModel(model):
+            return replace(state, model=model)
+        case SetSpot(spot):
+            return replace(state, spot=spot)
+
+
+def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
+    """With other evidence; what was said about the old evidence goes, the goal's limits stay."""
+    if add:
+        more = tuple(source for source in sources if source not in state.sources)
+        return replace(state, sources=(*state.sources, *more))
+    return replace(
+        state,
+        sources=sources,
+        ran_on=None,
+        category=None,
+        selected=None,
+        scale=1.0,
+        deadline_seconds=None,
+        deadline_chosen=False,
+        budget_usd=None,
+    )
+
+
+def _with_starting_deadline(
+    state: PlanState, measured: float | None, named: float | None
+) -> PlanState:
+    """A deadline that the evidence names, else half of what was measured, unless one was chosen."""
+    if state.deadline_chosen or state.budget_usd is not None:
+        return state
+    if named is not None:
+        return replace(state, deadline_seconds=named)
+    if measured is None:
+        return state
+    return replace(state, deadline_seconds=nice_seconds(measured / 2.0))
+
+
+def _relaxed(state: PlanState, promised: float) -> PlanState:
+    """A default never starts with "impossible": it moves to a round time that can be met."""
+    if state.deadline_chosen:
+        return state
+    return replace(state, deadline_seconds=nice_seconds(promised))
+
+
+def _refused(state: PlanState, good: PlanState) -> PlanState:
+    """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
+    if state.sources != good.sources:
+        return replace(good, view=state.view, chart=state.chart)
+    return replace(
+        state,
+        ran_on=good.ran_on,
+        category=good.category,
+        catalog=good.catalog,
+        model=good.model,
+        instances=good.instances,
+        scale=good.scale,
+    )
+
+
+def nice_seconds(seconds: float) -> float:
+    """The first round duration that is not shorter: 50 s, 25 min, 1.5 h, 3 days."""
+    for nice in _NICE:
+        if nice >= seconds:
+            return float(nice)
+    return math.ceil(seconds / 86400.0) * 86400.0
+
+
+def evidence_key(state: PlanState) -> Hashable:
+    """What reading depends on: the type named as source is looked up in the catalog."""
+    where = state.catalog if state.ran_on is not None else None
+    return (state.sources, state.ran_on, where)
+
+
+def plan_key(state: PlanState) -> Hashable:
+    """What the plan depends on; everything else only asks it another question."""
+    return (
+        evidence_key(state),
+        state.category,
+        state.catalog,
+        state.model,
+        state.instances,
+        state.scale,
+    )
+
+
+def goal_key(state: PlanState) -> Hashable:
+    """What a report depends on, given its plan."""
+    return (
+        state.deadline_seconds,
+        state.budget_usd,
+        state.confidence,
+        state.max_nodes,
+        state.spot,
+        state.selected,
+    )

@@ -1,0 +1,74 @@
+"""What the terminal can do, found out before Textual starts, and made ready for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import TextIO
+
+import engine
+
+HEADLESS = "sparkplan recommend SOURCE --deadline 45m"
+"""What answers the same question without a terminal."""
+
+_RICH_TERMS = ("256color", "direct", "kitty", "alacritty", "ghostty", "wezterm", "foot", "iterm")
+_BACKGROUNDS_LIGHT = frozenset({"7", "15"})
+
+
+def require_interactive(
+    environ: Mapping[str, str] | None = None,
+    *,
+    stdin: TextIO | None = None,
+    stdout: TextIO | None = None,
+) -> None:
+    """Refuses where the planner could only print escape sequences.
+
+    Raises:
+        BadInput: without a terminal on both ends, or on one that cannot move its cursor.
+    """
+    variables = os.environ if environ is None else environ
+    streams = (
+        ("standard input", sys.__stdin__ if stdin is None else stdin),
+        ("standard output", sys.__stdout__ if stdout is None else stdout),
+    )
+    for name, stream in streams:
+        if stream is None or stream.closed or not stream.isatty():
+            raise engine.BadInput(
+                f"the planner needs a terminal, and {name} is none",
+                remedy=f"without one use: {HEADLESS}",
+            )
+    if variables.get("TERM", "").lower() in ("dumb", "unknown"):
+        raise engine.BadInput(
+            f"the planner cannot draw on TERM={variables['TERM']}",
+            remedy=f"there use: {HEADLESS}",
+        )
+
+
+def prepare(environ: MutableMapping[str, str] | None = None) -> None:
+    """Makes the process ready: sizes are asked of the terminal, and text goes out as UTF-8."""
+    variables = os.environ if environ is None else environ
+    for name in ("COLUMNS", "LINES"):
+        variables.pop(name, None)
+    for stream in (sys.__stdout__, sys.__stderr__):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(encoding="utf-8", errors="replace")
+
+
+def has_few_colors(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal promises no more than 16 colours."""
+    if environ.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
+        return False
+    return not any(word in environ.get("TERM", "").lower() for word in _RICH_TERMS)
+
+
+def is_light(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal says that its background is light (COLORFGBG, as rxvt sets it)."""
+    return environ.get("COLORFGBG", "").rpartition(";")[2] in _BACKGROUNDS_LIGHT
+
+
+def choose_theme(environ: Mapping[str, str]) -> str:
+    """The theme for a terminal; where it has 16 colours, its own are used."""
+    family = "ansi" if has_few_colors(environ) else "textual"
+    return f"{family}-{'light' if is_light(environ) else 'dark'}"

@@ -1,0 +1,169 @@
+"""The lines at the edges: what is planned (top), the views (below it), the keys (bottom)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.message import Message
+
+from tui.state import PlanState, View
+from tui.views import inputs
+from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.glyphs import Glyphs
+from tui.widgets.text import fit, plain
+
+if TYPE_CHECKING:
+    from tui.session import Built
+
+VIEWS: tuple[tuple[View, str], ...] = (
+    ("curves", "Curves"),
+    ("compositions", "Compositions"),
+    ("stages", "Stages"),
+    ("evidence", "Evidence"),
+)
+"""In the order of their number keys."""
+
+_TONES = ("base", "strong", "muted", "good", "bad", "warn", "accent")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A span of a bar.
+
+    Args:
+        action: of the app, run by a click.
+        whole: shown in full or not at all.
+        leads: shown only where the span after it has room as well (a key and its word).
+    """
+
+    text: str
+    tone: str = "base"
+    action: str = ""
+    whole: bool = True
+    leads: bool = False
+
+
+class Bar(FrameWidget):
+    """One line of spans from the left, and others up to the right end.
+
+    The right ones give way first, unless they are `firm`; of the left ones the last ones go.
+    """
+
+    PREFIX = "bar"
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(PREFIX, _TONES)
+    DEFAULT_CSS = """
+    Bar {
+        height: 1;
+        width: 1fr;
+        & > .bar--base { color: $foreground; }
+        & > .bar--strong { color: $foreground; text-style: bold; }
+        & > .bar--muted { color: $foreground-muted; }
+        & > .bar--good { color: $text-success; text-style: bold; }
+        & > .bar--bad { color: $text-error; text-style: bold; }
+        & > .bar--warn { color: $text-warning; text-style: bold; }
+        & > .bar--accent { color: $text-accent; text-style: bold; }
+    }
+    """
+
+    @dataclass
+    class Pressed(Message):
+        """A span with an action was clicked."""
+
+        action: str
+
+    def __init__(self, glyphs: Glyphs, *, firm: bool = False, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._firm = firm
+        self._glyphs = glyphs
+        self._left: tuple[Item, ...] = ()
+        self._right: tuple[Sequence[Item], ...] = ()
+        self._places: list[tuple[int, int, str]] = []
+
+    def show(self, left: Sequence[Item], *right: Sequence[Item]) -> None:
+        """Show other spans; of several forms of the right ones, the first with room is taken."""
+        if (tuple(left), right) != (self._left, self._right):
+            self._left, self._right = tuple(left), right
+            self.redraw()
+
+    def draw(self, frame: Frame) -> None:
+        """Left from the first cell, right up to the last."""
+        self._places = []
+        room = frame.width
+        wanted = 0 if self._firm else self._length(self._left) + 1
+        for right in self._right:
+            length = self._length(right)
+            if length and wanted + length <= frame.width:
+                self._draw_items(frame, frame.width - length, right, frame.width)
+                room = frame.width - length - 1
+                break
+        self._draw_items(frame, 0, self._left, room)
+
+    def _length(self, items: Sequence[Item]) -> int:
+        return sum(cell_len(self._safe(item)) for item in items)
+
+    def _draw_items(self, frame: Frame, x: int, items: Sequence[Item], end: int) -> None:
+        for place, item in enumerate(items):
+            shown = self._safe(item)
+            needed = cell_len(shown)
+            if item.leads:
+                needed += self._length(items[place + 1 : place + 2])
+            if x + needed > end:
+                if not item.whole and end - x > 4:
+                    frame.put(x, 0, fit(shown, end - x, ellipsis=self._glyphs.ellipsis), item.tone)
+                return
+            frame.put(x, 0, shown, item.tone)
+            if item.action:
+                self._places.append((x, x + cell_len(shown), item.action))
+            x += cell_len(shown)
+
+    def _safe(self, item: Item) -> str:
+        return plain(item.text, ascii_only=self._glyphs.ascii_only)
+
+    def on_click(self, event: events.Click) -> None:
+        """Run the action under the mouse."""
+        for start, end, action in self._places:
+            if start <= event.x < end:
+                event.stop()
+                self.post_message(self.Pressed(action))
+
+
+def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]:
+    """What is planned, on what evidence; at the right the prices, or what is being done; the
+    right part in several forms, long ones first."""
+    profile = built.profile if built else None
+    left = [Item(" sparkplan ", "accent")]
+    left.append(Item(" " + inputs.source(state, profile), "strong", "open", whole=False))
+    if profile is not None:
+        kind = state.category or profile.category
+        left += [Item(f" · {kind}", "muted")] if kind else []
+        where = inputs.ran_on(state, profile)
+        left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
+    if busy:
+        return [left, [Item(f"{busy} ... ", "warn")]]
+    catalog = built.catalog if built else None
+    prices = inputs.prices(state, catalog)
+    provider = f"{catalog.provider} " if catalog else ""
+    forms = (f"model {state.model} · {provider}{prices} ", f"{provider}{prices} ", f"{prices} ")
+    return [left, *([Item(form, "muted")] for form in forms)]
+
+
+def tabs(state: PlanState) -> tuple[list[Item], list[Item]]:
+    """The views by number key; brackets mark the one that is shown, beside its colour."""
+    left = []
+    for number, (view, name) in enumerate(VIEWS, start=1):
+        shown = view == state.view
+        words = f"[{number} {name}]" if shown else f" {number} {name} "
+        left.append(Item(words, "accent" if shown else "muted", f"view('{view}')"))
+    return left, [Item("? help ", "muted", "help")]
+
+
+def keys(pairs: Sequence[tuple[str, str, str]]) -> list[Item]:
+    """Keys and what they do, as items that can be clicked."""
+    items: list[Item] = []
+    for key, what, action in pairs:
+        items += [Item(f" {key}", "strong", action, leads=True), Item(f" {what} ", "muted", action)]
+    return items

@@ -1,0 +1,94 @@
+"""Time and cost against nodes, as chart data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from tui.state import PlanState
+from tui.widgets.chart_data import Axis, ChartData, Point, Series, Threshold
+from tui.widgets.numbers import money_text, time_text
+
+if TYPE_CHECKING:
+    from engine import Curve
+    from tui.session import Answer
+
+WAITING = ChartData(message="reading ...")
+NOTHING = ChartData(message="no plan yet")
+
+
+def time_chart(state: PlanState, answer: Answer) -> ChartData:
+    """Predicted time by nodes with its band, the deadline and the part that meets the goal."""
+    curve = answer.report.curve
+    if curve is None:
+        return ChartData(message="no type can be predicted and priced")
+    series = [
+        Series(
+            xs=curve.nodes.tolist(),
+            ys=curve.seconds.tolist(),
+            lows=curve.low.tolist(),
+            highs=curve.high.tolist(),
+            label=curve.instance,
+        )
+    ]
+    if answer.compared is not None:
+        series.append(_compared(answer.compared, answer.compared.seconds.tolist()))
+    best = answer.report.recommendation.recommended
+    return ChartData(
+        series=tuple(series),
+        x=Axis(kind="count", log=True, title="nodes"),
+        y=Axis(kind="time", log=True),
+        thresholds=_line(state.deadline_seconds, "deadline", time_text),
+        feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
+        feasible_label="meets the goal",
+        points=(Point(x=float(best.nodes or 1), y=best.seconds),) if best else (),
+    )
+
+
+def cost_chart(state: PlanState, answer: Answer) -> ChartData:
+    """Expected cost by nodes, the budget, and the same point."""
+    curve = answer.report.curve
+    if curve is None:
+        return ChartData(message="no type can be predicted and priced")
+    series = [Series(xs=curve.nodes.tolist(), ys=curve.cost_usd.tolist(), label=curve.instance)]
+    if answer.compared is not None:
+        series.append(_compared(answer.compared, answer.compared.cost_usd.tolist()))
+    best = answer.report.recommendation.recommended
+    priced = best is not None and best.cost_usd is not None
+    return ChartData(
+        series=tuple(series),
+        x=Axis(kind="count", log=True, title="nodes"),
+        y=Axis(kind="money", log=True),
+        thresholds=_line(state.budget_usd, "budget", money_text),
+        feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
+        points=(Point(x=float(best.nodes or 1), y=float(best.cost_usd or 0.0)),)
+        if best is not None and priced
+        else (),
+    )
+
+
+def _compared(curve: Curve, ys: Sequence[float]) -> Series:
+    return Series(xs=curve.nodes.tolist(), ys=ys, label=curve.instance, slot=2, dashed=True)
+
+
+def _line(value: float | None, name: str, text: Callable[[float], str]) -> tuple[Threshold, ...]:
+    if value is None:
+        return ()
+    return (Threshold(value=value, label=f"{name} {text(value)}"),)
+
+
+def intervals(xs: Sequence[float], holds: Sequence[bool]) -> tuple[tuple[float, float], ...]:
+    """The stretches of ascending `xs` over which `holds` is true, as (first, last)."""
+    found: list[tuple[float, float]] = []
+    start: float | None = None
+    last = 0.0
+    for x, true in zip(xs, holds, strict=True):
+        if true:
+            start = x if start is None else start
+            last = x
+        elif start is not None:
+            found.append((start, last))
+            start = None
+    if start is not None:
+        found.append((start, last))
+    return tuple(found)

@@ -1,0 +1,268 @@
+"""The sliders: deadline, budget, data size, maximum nodes, confidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.message import Message
+
+import engine
+from tui.state import (
+    LEAST_SCALE,
+    MAX_NODES,
+    MOST_SCALE,
+    Action,
+    PlanState,
+    SetBudget,
+    SetConfidence,
+    SetDeadline,
+    SetMaxNodes,
+    SetScale,
+    nice_seconds,
+)
+from tui.views.bars import Bar
+from tui.widgets.glyphs import Glyphs
+from tui.widgets.numbers import bytes_text, money_text, number_text, shortest, time_text
+from tui.widgets.scales import DiscreteScale, LogScale, Scale, Stops, discrete_stops, log_stops
+from tui.widgets.slider import Slider
+
+Name = Literal["deadline", "budget", "size", "nodes", "confidence"]
+
+CONFIDENCES = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99)
+_DEADLINE_SPAN = 40.0
+_BUDGET_SPAN = 30.0
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """What the sliders reach, and how the data size reads.
+
+    Args:
+        seconds: the time that deadlines are near to; usd: the cost that budgets are near to.
+        input_size: of the largest run, None where it is not known; `unit` is what it counts.
+    """
+
+    seconds: float = 1800.0
+    usd: float = 5.0
+    input_size: float | None = None
+    unit: str = "bytes"
+
+    @property
+    def deadlines(self) -> tuple[float, float]:
+        """Least and most seconds of the deadline slider."""
+        return max(1.0, round(self.seconds / _DEADLINE_SPAN)), nice_seconds(
+            max(60.0, self.seconds * _DEADLINE_SPAN)
+        )
+
+    @property
+    def budgets(self) -> tuple[float, float]:
+        """Least and most US dollars of the budget slider."""
+        return _one_digit(self.usd / _BUDGET_SPAN), _one_digit(self.usd * _BUDGET_SPAN * 10)
+
+    def size_text(self, scale: float) -> str:
+        """The input at a multiple of the largest run: "2.1 TB", or "3x" where it is not known."""
+        if self.input_size is None:
+            return f"{shortest(scale, 3)}x"
+        amount = self.input_size * scale
+        return bytes_text(float(f"{amount:.3g}")) if self.unit == "bytes" else number_text(amount)
+
+    def parse_size(self, typed: str) -> float:
+        """The multiple that "3x", "2TB" or a number in the evidence's own unit names.
+
+        Raises:
+            BadInput: for anything else.
+        """
+        times = engine.parse_times(typed)
+        if times is not None:
+            return times
+        if self.input_size is None:
+            raise engine.BadInput(
+                "the runs do not say how large their input was", remedy="type a factor such as 2x"
+            )
+        if self.unit != "bytes" and engine.has_size_unit(typed):
+            raise engine.BadInput(
+                f"the input is counted in {self.unit}", remedy="type a plain number, or 2x"
+            )
+        return engine.parse_bytes(typed) / self.input_size
+
+
+def _one_digit(value: float) -> float:
+    return float(f"{value:.0e}")
+
+
+def action_of(name: str, value: float | None) -> Action:
+    """What a slider at a value asks for."""
+    if name == "deadline":
+        return SetDeadline(value)
+    if name == "budget":
+        return SetBudget(value)
+    if value is None:
+        raise ValueError(f"the {name} cannot be off")
+    if name == "size":
+        return SetScale(value)
+    if name == "nodes":
+        return SetMaxNodes(round(value))
+    return SetConfidence(value)
+
+
+def value_of(state: PlanState, name: Name) -> float | None:
+    """Where a slider stands in a state."""
+    values: dict[Name, float | None] = {
+        "deadline": state.deadline_seconds,
+        "budget": state.budget_usd,
+        "size": state.scale,
+        "nodes": float(state.max_nodes),
+        "confidence": state.confidence,
+    }
+    return values[name]
+
+
+def scale_of(name: Name, ranges: Ranges) -> tuple[Scale, Stops]:
+    """The track of a slider and where its steps land."""
+    if name == "confidence":
+        return DiscreteScale(CONFIDENCES), discrete_stops(CONFIDENCES)
+    if name == "nodes":
+        stops = log_stops(1.0, float(MAX_NODES), "count", least=1.0)
+        return LogScale(1.0, float(MAX_NODES)), stops
+    if name == "size":
+        return _log(LEAST_SCALE, MOST_SCALE, "number")
+    if name == "budget":
+        return _log(*ranges.budgets, "money")
+    return _log(*ranges.deadlines, "time")
+
+
+def _log(low: float, high: float, kind: Literal["number", "money", "time"]) -> tuple[Scale, Stops]:
+    return LogScale(low, high), log_stops(low, high, kind)
+
+
+class GoalPanel(Container):
+    """The five sliders; tells `Moved` with the action that a slider asks for."""
+
+    LABELS: dict[Name, str] = {  # noqa: RUF012 - never changed
+        "deadline": "Deadline",
+        "budget": "Budget",
+        "size": "Data size",
+        "nodes": "Max nodes",
+        "confidence": "Confidence",
+    }
+
+    @dataclass
+    class Moved(Message):
+        """A slider moved; a later message of the same slider stands for all queued ones."""
+
+        name: str
+        action: Action
+
+        def can_replace(self, message: Message) -> bool:
+            """Fifty queued steps cause one computation."""
+            return isinstance(message, GoalPanel.Moved) and message.name == self.name
+
+    @dataclass
+    class Refused(Message):
+        """Typed text was not understood."""
+
+        text: str
+
+    def __init__(self, state: PlanState, glyphs: Glyphs, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._state = state
+        self._glyphs = glyphs
+        self._ranges = Ranges()
+
+    def compose(self) -> ComposeResult:
+        """One slider per goal."""
+        for name, label in self.LABELS.items():
+            scale, stops = scale_of(name, self._ranges)
+            yield Slider(
+                label,
+                scale=scale,
+                stops=stops,
+                value=value_of(self._state, name),
+                parse=self._parser(name),
+                format=self._formatter(name),
+                errors=(engine.EngineError,),
+                allow_off=name in ("deadline", "budget"),
+                label_width=10,
+                value_width=8,
+                glyphs=self._glyphs,
+                id=name,
+            )
+        yield Bar(self._glyphs, id="types")
+
+    def slider(self, name: Name) -> Slider:
+        """One of the sliders."""
+        return self.query_one(f"#{name}", Slider)
+
+    def show(self, state: PlanState, ranges: Ranges) -> None:
+        """Show a state; ranges change only with the evidence, so that knobs stay where they are."""
+        for name in self.LABELS:
+            value, slider = value_of(state, name), self.slider(name)
+            if ranges != self._ranges:
+                self._ranges = ranges
+                for other in self.LABELS:
+                    self.slider(other).set_range(*scale_of(other, ranges), value_of(state, other))
+            elif slider.value != value:
+                slider.set_value(value)
+
+    def on_slider_changed(self, event: Slider.Changed) -> None:
+        """Say what the slider asks for."""
+        event.stop()
+        name = str(event.slider_id)
+        self.post_message(self.Moved(name, action_of(name, event.value)))
+
+    def _formatter(self, name: Name) -> Callable[[float], str]:
+        if name == "size":
+            return lambda scale: self._ranges.size_text(scale)
+        formats: dict[Name, Callable[[float], str]] = {
+            "deadline": time_text,
+            "budget": money_text,
+            "nodes": lambda nodes: f"{nodes:.0f}",
+            "confidence": lambda share: f"{shortest(share * 100)} %",
+        }
+        return formats[name]
+
+    def _parser(self, name: Name) -> Callable[[str], float]:
+        """Typed text as a value; what is refused is also said where there is room for it."""
+
+        def parse(typed: str) -> float:
+            try:
+                value = self._parse(name, typed)
+            except engine.EngineError as error:
+                self.post_message(self.Refused(str(error)))
+                raise
+            self._reach(name, value)
+            return value
+
+        return parse
+
+    def _parse(self, name: Name, typed: str) -> float:
+        if name == "deadline":
+            return engine.parse_seconds(typed)
+        if name == "budget":
+            return engine.parse_usd(typed)
+        if name == "size":
+            return self._ranges.parse_size(typed)
+        if name == "confidence":
+            return engine.parse_fraction(typed.replace(" ", ""))
+        try:
+            nodes = int(typed)
+        except ValueError:
+            nodes = 0
+        if not 1 <= nodes <= MAX_NODES:
+            raise engine.BadInput(
+                f"{typed!r} is not a number of nodes", remedy=f"type 1 to {MAX_NODES}"
+            )
+        return float(nodes)
+
+    def _reach(self, name: Name, value: float) -> None:
+        """Widen a track to a typed value outside it: the user knows better than a default."""
+        slider = self.slider(name)
+        scale, _ = scale_of(name, self._ranges)
+        if name in ("deadline", "budget") and not scale.low <= value <= scale.high:
+            low, high = min(scale.low, value), max(scale.high, value)
+            kind: Literal["time", "money"] = "time" if name == "deadline" else "money"
+            slider.set_range(*_log(low, high, kind), slider.value)

@@ -1,0 +1,103 @@
+"""What the plan rests on: evidence, prices, candidates, billing, model; each row can be changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tui.state import PlanState
+from tui.views.marks import Marks
+from tui.widgets.table import Cell, Column, Row
+
+if TYPE_CHECKING:
+    from engine import Catalog, Profile
+    from tui.session import Answer, Built
+
+COLUMNS = (
+    Column(title="Input", width=7),
+    Column(title="", shrink=True, least=10),
+    Column(title="", width=1, priority=1),
+)
+
+ROWS = ("open", "category", "ran_on", "catalog", "instances", "spot", "model")
+"""Action of the app that each row stands for, from top to bottom."""
+
+NOT_SAID = "not said in the log"
+
+
+def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Marks) -> list[Row]:
+    """The rows of the inputs panel, in the order of `ROWS`."""
+    profile = built.profile if built else None
+    catalog = built.catalog if built else None
+    return [
+        ("Source", source(state, profile), "o"),
+        ("Kind", category(state, profile), "g"),
+        ("Ran on", _ran_on_cell(state, built, marks), "w"),
+        ("Prices", prices(state, catalog), "$"),
+        ("Types", candidates(state, answer), "/"),
+        ("Billing", billing(state, catalog, marks), "s"),
+        ("Model", state.model, "m"),
+    ]
+
+
+def source(state: PlanState, profile: Profile | None) -> str:
+    """The name of the job and how many runs of it there are."""
+    if profile is None:
+        return ", ".join(state.sources)
+    runs = len(profile.runs)
+    if not runs:
+        return f"{profile.name}, a job profile"
+    return f"{profile.name}, {runs} run{'' if runs == 1 else 's'}"
+
+
+def category(state: PlanState, profile: Profile | None) -> str:
+    """What kind of job it is."""
+    known = state.category or (profile.category if profile else None)
+    return known or "not known"
+
+
+def ran_on(state: PlanState, profile: Profile | None) -> str | None:
+    """The instance types that were measured; None where nobody says."""
+    if state.ran_on is not None:
+        return state.ran_on
+    names = profile.instance_types if profile else ()
+    return ", ".join(names) or None
+
+
+def must_ask(state: PlanState, built: Built | None) -> bool:
+    """Whether the evidence does not say where it ran, so that speed is only assumed."""
+    return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
+
+
+def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
+    if must_ask(state, built):
+        return f"{NOT_SAID} {marks.warning}", "warn"
+    return ran_on(state, built.profile if built else None) or "..."
+
+
+def prices(state: PlanState, catalog: Catalog | None) -> str:
+    """Region and date of the prices."""
+    if catalog is None:
+        return state.catalog
+    return f"{catalog.region} {catalog.date.isoformat()}"
+
+
+def candidates(state: PlanState, answer: Answer | None) -> str:
+    """How many types are compared, and by what they were chosen."""
+    globs = " ".join(state.instances)
+    if answer is None:
+        return globs or "default"
+    found = answer.report.recommendation
+    compared = len(found.rejected) + len(found.alternatives) + (found.recommended is not None)
+    hidden = sum(found.hidden.values())
+    if globs:
+        return f"{globs} ({compared})"
+    return f"{compared:,}, {hidden:,} hidden" if hidden else f"all {compared:,}"
+
+
+def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
+    """On demand or spot, and the managed service's surcharge."""
+    rented = "spot" if state.spot else "on demand"
+    if catalog is None or not catalog.billing.surcharge_fraction:
+        return rented
+    assumed = f" {marks.warning}" if catalog.billing.surcharge_assumed else ""
+    return f"{rented} +{catalog.billing.surcharge_fraction * 100:g} %{assumed}"

@@ -1,0 +1,23 @@
+"""The few signs that stand for a meaning, in the character set of the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.widgets.glyphs import Glyphs
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Best composition, missed goal, warning: told apart by shape, never by colour alone."""
+
+    best: str
+    missed: str
+    warning: str
+
+
+def marks_of(glyphs: Glyphs) -> Marks:
+    """The marks that `glyphs` can show; code page 437 has neither a cross nor a warning sign."""
+    if glyphs.name == "unicode":
+        return Marks(glyphs.marker, "✗", "⚠")
+    return Marks(glyphs.marker, "x", "!")

@@ -1,0 +1,187 @@
+"""Text in a panel: wrapped, styled by words, scrolled by keys, repainted cell by cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import ClassVar, Literal
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+
+from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.text import plain
+
+Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
+Span = tuple[str, Tone]
+Line = Sequence[Span]
+"""Untrusted text with a tone each; a line that is too long is wrapped, leading spaces hang."""
+
+_PARTS = re.compile(r"\S+(?: %\S*)?|\s+")
+
+
+def wrap(line: Line, width: int) -> list[list[Span]]:
+    """A line as rows of at most `width` cells, broken at spaces; longer words are cut."""
+    indent = min(_indent(line), max(0, width - 8))
+    rows: list[list[Span]] = [[]]
+    used = 0
+    for word in _words(line):
+        length = sum(cell_len(text) for text, _ in word)
+        blank = word[0][0].isspace()
+        if used + length > width and used > indent:
+            rows.append([(" " * indent, "base")] if indent else [])
+            used = indent
+            if blank:
+                continue
+        for text, tone in word:
+            for part in _cut(text, width - used, width - indent):
+                if used + cell_len(part) > width:
+                    rows.append([(" " * indent, "base")] if indent else [])
+                    used = indent
+                rows[-1].append((part, tone))
+                used += cell_len(part)
+    return rows
+
+
+def _indent(line: Line) -> int:
+    """Cells before continuation rows: the leading spaces, and a mark with its space."""
+    text = "".join(part for part, _ in line)
+    body = text.lstrip(" ")
+    lead = len(text) - len(body)
+    return lead + 2 if len(body) > 1 and body[1] == " " and not body[0].isalnum() else lead
+
+
+def _words(line: Line) -> Iterator[list[Span]]:
+    """Words and the spaces between them; a word may be made of several spans."""
+    word: list[Span] = []
+    for text, tone in line:
+        for part in _PARTS.findall(text):
+            if word and (part.isspace() or word[0][0].isspace()):
+                yield word
+                word = []
+            word.append((part, tone))
+    if word:
+        yield word
+
+
+def _cut(text: str, first: int, rest: int) -> Iterator[str]:
+    """The text in pieces: one of at most `first` cells, the others of at most `rest`."""
+    if cell_len(text) <= first or cell_len(text) <= rest:
+        yield text
+        return
+    while text:
+        room = max(1, first)
+        yield text[:room]
+        text, first = text[room:], rest
+
+
+class Prose(FrameWidget):
+    """Lines of styled text; scrolls where it can be focused and the text is longer."""
+
+    PREFIX = "prose"
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
+        PREFIX, ("base", "strong", "muted", "good", "bad", "warn", "accent")
+    )
+    DEFAULT_CSS = """
+    Prose {
+        height: 1fr;
+        width: 1fr;
+        & > .prose--base { color: $foreground; }
+        & > .prose--strong { color: $foreground; text-style: bold; }
+        & > .prose--muted { color: $foreground-muted; }
+        & > .prose--good { color: $text-success; text-style: bold; }
+        & > .prose--bad { color: $text-error; text-style: bold; }
+        & > .prose--warn { color: $text-warning; text-style: bold; }
+        & > .prose--accent { color: $text-accent; text-style: bold; }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
+        Binding("down,j", "scroll_rows(1)", "Down", show=False),
+        Binding("pageup", "scroll_pages(-1)", "Page up", show=False),
+        Binding("pagedown,space", "scroll_pages(1)", "Page down", show=False),
+        Binding("home", "scroll_rows(-100000)", "Start", show=False),
+        Binding("end", "scroll_rows(100000)", "End", show=False),
+    ]
+
+    def __init__(
+        self,
+        lines: Sequence[Line] = (),
+        *,
+        wrapped: bool = True,
+        focusable: bool = False,
+        glyphs: Glyphs | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        """Create a text; with `wrapped` false long lines are cut (texts to paste)."""
+        super().__init__(id=id, classes=classes)
+        self.can_focus = focusable
+        self._lines: tuple[Line, ...] = tuple(lines)
+        self._wrapped = wrapped
+        self._glyphs = glyphs or choose_glyphs()
+        self._top = 0
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """What is shown."""
+        return self._lines
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show other lines; only cells that differ are sent."""
+        if tuple(lines) != self._lines:
+            self._lines = tuple(lines)
+            self.redraw()
+
+    def rows(self, width: int) -> list[list[Span]]:
+        """The lines as rows of at most `width` cells, in printable characters."""
+        safe = [self._safe(line) for line in self._lines]
+        if not self._wrapped:
+            return [list(line) for line in safe]
+        return [row for line in safe for row in wrap(line, width)]
+
+    def _safe(self, line: Line) -> list[Span]:
+        ascii_only = self._glyphs.ascii_only
+        return [(plain(text, ascii_only=ascii_only), tone) for text, tone in line]
+
+    def draw(self, frame: Frame) -> None:
+        """The rows from the scroll position on, and how many there are below."""
+        rows = self.rows(frame.width)
+        self._top = max(0, min(self._top, len(rows) - frame.height))
+        for y, row in enumerate(rows[self._top : self._top + frame.height]):
+            x = 0
+            for text, tone in row:
+                frame.put(x, y, text, tone)
+                x += cell_len(text)
+            if x > frame.width:
+                frame.put(frame.width - 1, y, self._glyphs.ellipsis, "muted")
+        self._draw_more(frame, len(rows) - self._top - frame.height)
+
+    def _draw_more(self, frame: Frame, below: int) -> None:
+        """What does not fit is said at the end of the last row: how much, where one can scroll."""
+        if below > 0:
+            glyphs = self._glyphs
+            text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
+            text = text[: frame.width]
+            frame.put(frame.width - cell_len(text), frame.height - 1, text, "muted")
+
+    def action_scroll_rows(self, rows: int) -> None:
+        """Up or down."""
+        self._top = max(0, self._top + rows)
+        self.redraw()
+
+    def action_scroll_pages(self, pages: int) -> None:
+        """Up or down by what is visible."""
+        self.action_scroll_rows(pages * max(1, self.size.height - 1))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.action_scroll_rows(-1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.action_scroll_rows(1)

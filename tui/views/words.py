@@ -1,0 +1,192 @@
+"""The answer in sentences: what to rent, how long it takes, how sure that is, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from tui import format as text
+from tui.state import PlanState
+from tui.views.marks import Marks
+from tui.views.prose import Line, Span
+from tui.widgets.numbers import money_text, time_text
+
+if TYPE_CHECKING:
+    from engine import Choice, Notice, Recommendation
+    from tui.session import Answer
+
+WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
+
+
+BLANK: Line = (("", "base"),)
+
+
+def headline(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """The recommendation in one sentence, or what is impossible and what comes closest."""
+    found = answer.report.recommendation
+    if found.recommended is not None:
+        return [_recommended(state, found.recommended, marks)]
+    return _impossible(state, found, marks)
+
+
+def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
+    line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
+    line += [(" finishes in ", "base"), (text.seconds(choice.seconds), "strong")]
+    line.append((f" ({in_words(choice, state.confidence)})", "base"))
+    if choice.cost_usd is not None:
+        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
+    if state.deadline_seconds is not None and choice.p_deadline is not None:
+        line += [
+            (f"; within {time_text(state.deadline_seconds)} with ", "base"),
+            (text.percent(choice.p_deadline), "strong"),
+        ]
+    return [*line, (".", "base")]
+
+
+def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[Line]:
+    goal = goal_in_words(state)
+    lines: list[Line] = [
+        [
+            (f"{marks.missed} ", "bad"),
+            (f"No cluster of up to {state.max_nodes} nodes {goal}.", "strong"),
+        ]
+    ]
+    near = found.nearest
+    if near is not None:
+        costs = "" if near.cost_usd is None else f" for {text.usd(near.cost_usd)}"
+        odds = "" if near.p_deadline is None else f"; in time with {text.percent(near.p_deadline)}"
+        lines.append(
+            [
+                ("Nearest: ", "base"),
+                (composition(near), "strong"),
+                (f" in {text.seconds(near.seconds)}", "base"),
+                (f" ({in_words(near, state.confidence)}){costs}{odds}.", "base"),
+            ]
+        )
+    return lines
+
+
+def goal_in_words(state: PlanState) -> str:
+    """ "meets 45m at 90 % within $12": the verb and what is asked."""
+    parts = []
+    if state.deadline_seconds is not None:
+        parts.append(f"meets {time_text(state.deadline_seconds)} at {state.confidence * 100:g} %")
+    if state.budget_usd is not None:
+        parts.append(f"stays within {money_text(state.budget_usd)}")
+    return " and ".join(parts) or "can be priced"
+
+
+def composition(choice: Choice) -> str:
+    """ "14 × r5.2xlarge"."""
+    return text.composition(dict(choice.composition)) or choice.note
+
+
+def in_words(choice: Choice, confidence: float) -> str:
+    """ "9 in 10 runs: 38 to 44 min"."""
+    if choice.low is None:
+        return "no interval: how sure is not known"
+    return f"{text.odds(confidence)} runs: {text.span(choice.low, choice.high)}"
+
+
+def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """What there is to say about the type under the cursor; nothing about the recommended one."""
+    found = answer.report.recommendation
+    if state.selected is None:
+        return []
+    for choice in found.alternatives:
+        if choice.instance == state.selected:
+            return [_runner_up(state, choice, found.recommended)]
+    for rejected in found.rejected:
+        if rejected.instance == state.selected:
+            named = text.composition(dict(rejected.composition or {})) or rejected.instance
+            return [
+                [(f"{marks.missed} ", "bad"), (named, "strong"), (f": {rejected.reason}.", "base")]
+            ]
+    return []
+
+
+def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
+    line: list[Span] = [(composition(choice), "strong"), (" takes ", "base")]
+    line.append((f"{text.seconds(choice.seconds)} ({in_words(choice, state.confidence)})", "base"))
+    if best and choice.cost_usd is not None and best.cost_usd is not None:
+        more = choice.cost_usd - best.cost_usd
+        than = "more" if more >= 0 else "less"
+        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
+        line.append((f", {text.usd(abs(more))} {than} than {composition(best)}", "base"))
+    return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
+
+
+def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """The Why panel: the sentence, the reasons, the bottleneck, and every warning with its cure."""
+    lines = headline(state, answer, marks)
+    best = answer.best
+    lines.append(BLANK)
+    chosen = selected(state, answer, marks)
+    lines += [*chosen, BLANK] if chosen else []
+    lines += [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    bottleneck = answer.explained.bottleneck if answer.explained else None
+    if bottleneck:
+        lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
+    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)]
+
+
+def notices(answer: Answer) -> list[Notice]:
+    """Every warning about the answer, once each."""
+    best, found = answer.best, answer.report.recommendation
+    explained = answer.explained.warnings if answer.explained else ()
+    everything = (*found.warnings, *(best.warnings if best else ()), *explained)
+    return list(dict.fromkeys(everything))
+
+
+def first_of_each(found: Iterable[Notice]) -> list[Notice]:
+    """One warning of each code: five skewed stages are one thing to know."""
+    first: dict[str, Notice] = {}
+    for notice in found:
+        first.setdefault(notice.code, notice)
+    return list(first.values())
+
+
+REMEDIES = {
+    "unknown-source-type": "press w to name it",
+    "no-interval": "add more runs (o), or choose another model (m)",
+    "single-run": "add a log of a run with other cores or input (o, then ctrl+a)",
+}
+"""What to do here, where the engine's remedy names an option of the command."""
+
+
+def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
+    """Each warning with its remedy."""
+    return [
+        [
+            (f"{marks.warning} ", "warn"),
+            (sentence(notice.text), "base"),
+            (f" {sentence(REMEDIES.get(notice.code, notice.remedy))}", "muted"),
+        ]
+        for notice in found
+    ]
+
+
+def sentence(words: str) -> str:
+    """The words with a capital at the start and a full stop at the end."""
+    stripped = words.strip()
+    if not stripped:
+        return ""
+    ended = stripped if stripped[-1] in ".?!" else f"{stripped}."
+    named = any(character.isdigit() for character in stripped.split()[0])
+    return ended if named else ended[0].upper() + ended[1:]
+
+
+def assumptions(answer: Answer) -> tuple[str, ...]:
+    """What of the best composition's cost rests on an assumption or an estimate."""
+    best = answer.best
+    return best.cost.assumptions if best and best.cost else ()
+
+
+def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """Three rows for a small terminal: the sentence, then the first warning in short."""
+    lines = headline(state, answer, marks)
+    found = first_of_each(notices(answer))
+    if found:
+        more = f" (+{len(found) - 1} more: 4)" if len(found) > 1 else ""
+        lines.append([(f"{marks.warning} ", "warn"), (f"{sentence(found[0].text)}{more}", "muted")])
+    return lines
