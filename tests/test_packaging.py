@@ -83,11 +83,8 @@ def test_the_wheel_works_from_a_folder_with_its_own_catalogs(tmp_path: Path) -> 
     site = next((home / "lib").glob("python*/site-packages"))
     # The dependencies are those of this interpreter: only our own package comes from the wheel.
     (site / "dependencies.pth").write_text(_site_packages() + "\n", encoding="utf-8")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target"]
-        + [str(site), str(wheel)],
-        check=True,
-    )
+    pip = (sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index")
+    subprocess.run([*pip, "--target", str(site), str(wheel)], check=True)
     work = tmp_path / "work"
     for folder in ("catalogs", "sample_logs"):
         (work / folder).mkdir(parents=True)

@@ -51,7 +51,7 @@ def test_a_type_is_looked_up_in_the_profile() -> None:
     profile = Profile("p", runs=(run_on(measured),))
     batch = ClusterBatch.of([Cluster.of_nodes(instance_type="c4.2xlarge", nodes=4)], profile)
     assert batch.slots.tolist() == [32.0]
-    with pytest.raises(EngineError, match="c4.2xlrge"):
+    with pytest.raises(EngineError, match=r"c4\.2xlrge"):
         ClusterBatch.of([Cluster.of_nodes(instance_type="c4.2xlrge", nodes=4)], profile)
 
 
