@@ -8,15 +8,23 @@ import os
 import select
 import signal
 import struct
+import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import TracebackType
 
 _READ_BYTES = 65536
 # What a modern terminal answers to the questions of Textual: synchronised output is supported.
 _QUESTIONS = {b"\x1b[?2026$p": b"\x1b[?2026;2$y"}
+
+
+def default_command() -> list[str]:
+    """`sparkplan` as installed beside the Python that runs this, else the one on PATH."""
+    beside = Path(sys.executable).with_name("sparkplan")
+    return [str(beside) if beside.exists() else "sparkplan"]
 
 
 @dataclass(frozen=True)
@@ -129,11 +137,13 @@ class PtySession:
                 break
         return Burst(first, last, b"".join(parts))
 
-    def read_until(self, marker: bytes, *, limit_seconds: float = 20.0) -> float:
-        """Seconds from the start to the read that completed `marker`.
+    def read_until(
+        self, reached: Callable[[bytes], bool], *, what: str, limit_seconds: float = 20.0
+    ) -> float:
+        """Seconds from the start to the read after which `reached(all output)` holds.
 
         Raises:
-            TimeoutError: when `marker` did not come in time, or the command ended.
+            TimeoutError: when `what` did not come in time, or the command ended.
         """
         seen = b""
         deadline = self.started + limit_seconds
@@ -141,12 +151,14 @@ class PtySession:
             if not select.select([self._master], [], [], wait)[0]:
                 break
             data = self._received()
+            now = time.perf_counter()
             if not data:
                 break
-            seen = seen[-len(marker) :] + data
-            if marker in seen:
-                return time.perf_counter() - self.started
-        raise TimeoutError(f"{self._command[0]} did not write {marker!r} in {limit_seconds} s")
+            seen += data
+            if reached(seen):
+                return now - self.started
+        wrote = f"; it wrote {seen[-200:]!r}" if seen else ""
+        raise TimeoutError(f"{self._command[0]} did not write {what} in {limit_seconds} s{wrote}")
 
     def _received(self) -> bytes:
         """What can be read now, with the terminal's answers sent; empty when the command ended."""

@@ -14,7 +14,7 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from pty_driver import PtySession
+from pty_driver import PtySession, default_command
 
 _RIGHT, _LEFT, _TAB = b"\x1b[C", b"\x1b[D", b"\t"
 _SIZES = ((80, 24), (120, 40))
@@ -66,8 +66,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("command", nargs=argparse.REMAINDER, help="default: sparkplan")
     options = parser.parse_args()
-    command = options.command or ["sparkplan"]
-    print(f"{shlex.join(command)}: one slider step, milliseconds and bytes")
+    command = options.command or default_command()
+    print(f"{shlex.join(options.command) or 'sparkplan'}: one slider step, milliseconds and bytes")
     print(f"{'':22}   first     last    worst    bytes    worst")
     for columns, rows in _SIZES:
         with PtySession(command, columns=columns, rows=rows) as session:

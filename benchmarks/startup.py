@@ -8,11 +8,12 @@ Prints one table: median seconds to the first painted frame, and the ratio to th
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import statistics
 import sys
 
-from pty_driver import PtySession
+from pty_driver import PtySession, default_command
 
 _MINIMAL_APP = """
 from textual.app import App
@@ -22,14 +23,28 @@ class Minimal(App):
         yield Static("ready")
 Minimal().run()
 """
-# A frame begins with a move to the first cell; what comes before are questions to the terminal.
-_FIRST_FRAME = b"\x1b[1;1H"
+_ALTERNATE_SCREEN = b"\x1b[?1049h"
+# What a terminal does not show: control strings, other sequences (also unfinished), controls.
+_UNSEEN = re.compile(
+    rb"\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\|\x1b?$)"
+    rb"|\x1b\[[0-?]*[ -/]*(?:[@-~]|$)|\x1b[ -/]*(?:[0-~]|$)|[\x00-\x20\x7f]"
+)
+
+
+def has_painted(output: bytes) -> bool:
+    """Whether anything can be seen on the alternate screen.
+
+    Questions to the terminal and cleared screens come before; how a frame begins differs between
+    drivers.
+    """
+    _, entered, shown = output.partition(_ALTERNATE_SCREEN)
+    return bool(entered and _UNSEEN.sub(b"", shown))
 
 
 def first_paint_seconds(command: list[str], columns: int, rows: int) -> float:
-    """Seconds from the start of `command` to its first frame, in a pseudo-terminal."""
+    """Seconds from the start of `command` to its first text, in a pseudo-terminal."""
     with PtySession(command, columns=columns, rows=rows) as session:
-        return session.read_until(_FIRST_FRAME)
+        return session.read_until(has_painted, what="a first frame")
 
 
 def measure(
@@ -53,8 +68,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=40)
     parser.add_argument("command", nargs=argparse.REMAINDER, help="default: sparkplan")
     options = parser.parse_args()
-    command = options.command or ["sparkplan"]
-    name = shlex.join(command)
+    command = options.command or default_command()
+    name = shlex.join(options.command) or "sparkplan"
     commands = {"minimal Textual app": [sys.executable, "-c", _MINIMAL_APP], name: command}
     seconds = measure(commands, options.runs, options.columns, options.rows)
     base = statistics.median(seconds["minimal Textual app"])

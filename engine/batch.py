@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
-from engine.errors import BadInput, UnknownName
+from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.memory import layout_of
 from engine.profile import Profile
@@ -54,7 +54,7 @@ class ClusterBatch:
         """The given clusters, with shapes and layouts completed from the profile.
 
         Raises:
-            UnknownName: for a type without a shape that the profile does not know either.
+            BadInput: for a type without a shape that the profile does not know either.
         """
         resolved = [complete(cluster, profile) for cluster in clusters]
         types: dict[InstanceType | None, int] = {}
@@ -119,7 +119,11 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
     instance = group.instance
     if instance is not None and math.isnan(instance.vcpus):
         if instance.name not in profile.instance_types:
-            raise UnknownName("instance type", instance.name, profile.instance_types)
+            raise BadInput(
+                f"the profile does not know the instance type {instance.name!r}",
+                remedy="look it up in a catalog, or give its vCPUs and memory",
+                choices=profile.instance_types,
+            )
         instance = observed.instance if observed else instance
     named = Cluster(
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),

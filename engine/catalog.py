@@ -137,7 +137,11 @@ class Catalog:
             return self.offers[name]
         except KeyError:
             raise UnknownName(
-                "instance type", name, self.offers, where=f"catalog {self.name}"
+                "instance type",
+                name,
+                self.offers,
+                where=f"catalog {self.name}",
+                remedy=f"`sparkplan catalog show {self.name}` lists its types",
             ) from None
 
     @cached_property

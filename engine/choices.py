@@ -219,7 +219,7 @@ class Answers:
             if late > 0:
                 texts.append(f"misses the deadline by {format_seconds(late)}")
             elif (p := self.p_deadline(flat)) is not None:
-                texts.append(f"meets the deadline only {of_ten(p)}")
+                texts.append(f"meets the deadline only {in_runs(p, asked=self.goal.confidence)}")
             else:
                 texts.append("takes all of the time up to the deadline")
         cost = float(self.surface.costs(self.billing).flat[flat])
@@ -259,12 +259,12 @@ class Answers:
             return ""
         p = self.p_deadline(flat - 1)
         if self._late(flat - 1) is not None and p is not None:
-            return f"one node fewer misses the deadline {of_ten(1.0 - p)}"
+            return f"one node fewer misses the deadline {in_runs(1.0 - p)}"
         if miss := self.miss(flat - 1):
             return f"one node fewer {miss}"
         more = float(costs.flat[flat - 1] - costs.flat[flat])
         if more > 0:
-            return f"one node fewer costs {format_usd(more)} more"
+            return f"one node fewer costs {more_usd(more)}"
         slower = float(seconds.flat[flat - 1] - seconds.flat[flat])
         return f"one node fewer takes {format_seconds(slower)} longer" if slower > 0 else ""
 
@@ -289,7 +289,7 @@ class Answers:
             slower = float(seconds.flat[runner_up] - seconds.flat[flat])
             return f"{name} takes {format_seconds(slower)} longer" if slower > 0 else ""
         more = float(costs.flat[runner_up] - costs.flat[flat])
-        return f"{name} costs {format_usd(more)} more" if more > 0 else ""
+        return f"{name} costs {more_usd(more)}" if more > 0 else ""
 
     def _name(self, flat: int) -> str:
         row, column = divmod(flat, self.surface.max_nodes)
@@ -311,14 +311,22 @@ def price_notices(
     return tuple(notices)
 
 
-def of_ten(p: float) -> str:
-    """A probability as people count: "in 3 of 10 runs"."""
-    count = round(10.0 * p)
-    if count == 0:
-        return "in fewer than 1 of 10 runs"
-    if count == 10:
-        return "in nearly every run"
-    return f"in {count} of 10 runs"
+def in_runs(p: float, *, asked: float | None = None) -> str:
+    """A probability in words: "in 30 % of runs", or "in 89 % of runs, not 90 %" where less than
+    `asked`; then with as many digits as it takes to tell the two apart."""
+    if asked is None:
+        if p < 0.005:
+            return "in less than 1 % of runs"
+        return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
+    digits = next((n for n in range(9) if len({round(x, n + 2) for x in (p, asked, 1.0)}) == 3), 9)
+    return f"in {100.0 * p:.{digits}f} % of runs, not {100.0 * asked:.{digits}f} %"
+
+
+def more_usd(usd: float) -> str:
+    """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
+    if usd < 0.001:
+        return "less than $0.001 more"
+    return f"{format_usd(usd if usd >= 1.0 else float(f'{usd:.2g}'))} more"
 
 
 def plural(count: int, word: str) -> str:

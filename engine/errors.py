@@ -50,14 +50,25 @@ class BadInput(EngineError):
 
 
 class UnknownName(BadInput):
-    """A name that is not in a closed list: close matches are offered, else the list itself."""
+    """A name that is not in a closed list: close matches are offered, else the list itself.
+
+    Args:
+        remedy: where to find the valid names, said when nothing is close.
+    """
 
     def __init__(
-        self, kind: str, name: str, known: Iterable[str], *, where: str | None = None
+        self,
+        kind: str,
+        name: str,
+        known: Iterable[str],
+        *,
+        where: str | None = None,
+        remedy: str | None = None,
     ) -> None:
         names = sorted(known)
         close = get_close_matches(name, names, n=3, cutoff=0.6)
-        remedy = f"did you mean {' or '.join(close)}?" if close else None
+        if close:
+            remedy = f"did you mean {' or '.join(close)}?"
         listed = () if close or len(names) > LISTED_CHOICES else names
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
         self.name = name

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.choices import NO_INTERVAL, Lazy, known, of_ten, plural
+from engine.choices import NO_INTERVAL, Lazy, in_runs, known, plural
 from engine.cluster import Cluster, Layout, Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
@@ -196,7 +196,7 @@ class _Owned:
             return choice
         p = self._p_deadline(place - 1)
         late = float(self.forecast.seconds[place - 1]) - deadline
-        missed = of_ten(1.0 - p) if p is not None else f"by {format_seconds(max(late, 0.0))}"
+        missed = in_runs(1.0 - p) if p is not None else f"by {format_seconds(max(late, 0.0))}"
         return replace(choice, why=(f"one executor fewer misses the deadline {missed}",))
 
     def _rejected(self, nearest: Choice | None) -> tuple[Rejected, ...]:

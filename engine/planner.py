@@ -268,13 +268,22 @@ def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")
     if found.goal.deadline_seconds is not None:
-        met = "not known" if choice.p_deadline is None else f"{choice.p_deadline:.0%}"
+        met = _share(choice.p_deadline)
         deadline = format_seconds(found.goal.deadline_seconds)
         lines.append(f"probability of meeting {deadline}: {met}")
     assumed = choice.cost.assumptions if choice.cost else ()
     lines += [f"assumes: {line}" for line in assumed]
     lines += [f"note: {notice.text} [{notice.code}]" for notice in choice.warnings]
     return tuple(lines)
+
+
+def _share(p: float | None) -> str:
+    """A probability in whole per cent, never rounded to certainty."""
+    if p is None:
+        return "not known"
+    if p > 0.995:
+        return "more than 99 %"
+    return "less than 1 %" if p < 0.005 else f"{100.0 * p:.0f} %"
 
 
 def _bounds(choice: Choice, goal: Goal) -> str:

@@ -57,7 +57,7 @@ class Sample:
     """One sample: which job on which input.
 
     Args:
-        name: name of the sample, its log and its application.
+        name: name of the sample and its log; its application is called the same for all sizes.
         job: file in `jobs/`.
         make_input: writes the input into the folder it is given.
         tables: what `make_tables.py` gets to make the input, where Spark has to write it.
@@ -75,6 +75,11 @@ class Sample:
     conf: Mapping[str, str] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     rolling: bool = False
+
+    @property
+    def application(self) -> str:
+        """The name without its size, so that the logs of one job are known to belong together."""
+        return self.name.removesuffix("-small").removesuffix("-large")
 
 
 def _nightly(name: str, hours: int, users: int) -> Sample:
@@ -207,7 +212,7 @@ class Spark:
             program, tail = "spark-shell", ["-i", path]
         else:
             program, tail = "spark-submit", [path, *arguments]
-        options = ["--master", self.sample.master, "--name", self.sample.name]
+        options = ["--master", self.sample.master, "--name", self.sample.application]
         options += [part for item in conf.items() for part in ("--conf", "=".join(item))]
         self._call([str(self.home / "bin" / program), *options, *tail])
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
@@ -106,7 +107,6 @@ class PlannerApp(App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
-    CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
@@ -135,11 +135,12 @@ class PlannerApp(App[None]):
     def __init__(
         self, options: AppOptions | None = None, *, session: Session | None = None
     ) -> None:
-        super().__init__()
         options = options or AppOptions()
+        self.glyphs = choose_glyphs(options.glyphs)
+        sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
+        super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
         self.animation_level = "none"
         self.theme = options.theme or terminal.choose_theme(os.environ)
-        self.glyphs = choose_glyphs(options.glyphs)
         self.marks = marks_of(self.glyphs)
         self.state = options.state()
         self.built: Built | None = None
@@ -166,7 +167,12 @@ class PlannerApp(App[None]):
         """Paint first, then read."""
         self._panels.mount()
         self._panels.show()
-        self.call_after_refresh(self._rebuild)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        """After the first frame: begin to read."""
+        terminal.settle()
+        self._rebuild()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """`$edge`, the colour of panel borders: seen, but not before the text in them."""

@@ -11,7 +11,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 
@@ -94,6 +93,7 @@ def open_planner(arguments: list[str]) -> int:
     from tui import terminal
 
     terminal.require_interactive()
+    terminal.hasten()
     from tui import app
 
     return app.run(
@@ -105,7 +105,7 @@ def open_planner(arguments: list[str]) -> int:
             instances=options.globs(args.instances) or (),
             deadline_seconds=args.deadline,
             budget_usd=args.budget,
-            max_nodes=args.max_nodes,
+            max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
             confidence=args.confidence,
             spot=args.spot,
         )
@@ -116,6 +116,8 @@ def reject_mistyped_command(sources: Sequence[str]) -> None:
     """A first word that is no file and close to a command is a slip, not a source."""
     if not sources or Path(sources[0]).exists():
         return
+    from difflib import get_close_matches
+
     close = get_close_matches(sources[0], COMMANDS, n=1, cutoff=0.75)
     if close:
         raise engine.BadInput(

@@ -39,12 +39,12 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def odds(confidence: float) -> str:
-    """ "9 in 10" for 0.9, "19 in 20" for 0.95, "95 in 100"-like otherwise."""
+    """ "9 in 10" for 0.9, "19 in 20" for 0.95, "97.5 in 100" otherwise."""
     for out_of in (10, 20, 100):
         hits = confidence * out_of
         if abs(hits - round(hits)) < 1e-6:
             return f"{round(hits)} in {out_of}"
-    return f"{confidence * 100:.1f} in 100"
+    return f"{confidence * 100:.8g} in 100"
 
 
 def composition(types: dict[str, int]) -> str:

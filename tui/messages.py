@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from tui.session import Built
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Progress(Message):
     """How far a plan is; a later one stands for all queued ones."""
 
@@ -24,7 +24,7 @@ class Progress(Message):
         return isinstance(message, Progress)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PlanReady(Message):
     """A plan was built for the state with this key."""
 
@@ -32,7 +32,7 @@ class PlanReady(Message):
     built: Built
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class PlanFailed(Message):
     """No plan for the state with this key; `text` says what, where and what to do."""
 

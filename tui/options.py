@@ -13,6 +13,13 @@ from typing import Any
 import engine
 
 DEFAULT_CATALOG = "aws"
+DEFAULT_MAX_NODES = 64
+
+MOST_SECONDS = 10 * 365.25 * 86400.0
+"""No deadline is later: ten years."""
+
+MOST_TIMES = 1e6
+"""Times the largest run beyond which a prediction would be a number without a meaning."""
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -47,6 +54,14 @@ def quantity(parse: Callable[[str], float]) -> Callable[[str], float]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     return convert
+
+
+def duration(text: str) -> float:
+    """An argument type: a time that someone can wait for."""
+    seconds = quantity(engine.parse_seconds)(text)
+    if seconds > MOST_SECONDS:
+        raise argparse.ArgumentTypeError(f"must be at most ten years, not {text!r}")
+    return seconds
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:
@@ -110,9 +125,9 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
 
 
 def add_goal(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--deadline", type=quantity(engine.parse_seconds), metavar="D")
+    parser.add_argument("--deadline", type=duration, metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
-    parser.add_argument("--max-nodes", type=whole(), default=64, metavar="N")
+    parser.add_argument("--max-nodes", type=whole(), metavar="N", help="default 64")
     parser.add_argument("--spot", action="store_true", help="spot prices, where they are known")
     parser.add_argument(
         "--instances", metavar="GLOB,...", help="candidate types; '*' lifts the default filter"
@@ -121,6 +136,8 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
 
 def read_profile(args: argparse.Namespace) -> engine.Profile:
     """The profile that the SOURCE arguments give."""
+    if "" in args.sources:
+        raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     return engine.read(*args.sources, ran_on=ran_on(args.ran_on))
 
 
@@ -150,6 +167,7 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
     """The profile's reference workload at the size that `text` names."""
     times = engine.parse_times(text)
     if times is not None:
+        check_times(times, text)
         return profile.workload_at(times)
     reference = profile.reference_workload
     if profile.input_unit != "bytes" and engine.has_size_unit(text):
@@ -165,7 +183,19 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
             where="--input-size",
             remedy="give a factor such as 2x (times the largest run)",
         )
+    if reference.input_bytes:
+        check_times(size / reference.input_bytes, text)
     return engine.Workload(size, reference.iterations, reference.parameters)
+
+
+def check_times(times: float, text: str) -> None:
+    """Refuses a size so far from every run that nothing is known about it."""
+    if times > MOST_TIMES:
+        raise engine.BadInput(
+            f"{text!r} is more than {MOST_TIMES:,.0f} times the largest run",
+            where="--input-size",
+            remedy="check the unit",
+        )
 
 
 def iterations(text: str) -> float:
@@ -211,6 +241,10 @@ def cluster_of(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
     largest = profile.largest_run
+    if nodes is None and args.instance is None and args.catalog is not None:
+        raise engine.BadInput(
+            "no type is looked up", where="--catalog", remedy="add --nodes N --instance TYPE"
+        )
     if nodes is None and args.instance is None and largest is not None:
         return largest.cluster
     if nodes is None:
@@ -284,5 +318,5 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     return list(range(low, high + 1))
 
 
-MOST_NODES = 100_000
+MOST_NODES = 10_000
 """No cluster is larger; a slip of the keyboard should not fill the memory."""

@@ -10,7 +10,7 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tui.state import View
-from tui.views import bars, compositions, curves, evidence, inputs, stages, words
+from tui.views import bars, compositions, curves, inputs, words
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.prose import Line, Prose
@@ -126,22 +126,26 @@ class Panels:
         if container.children:
             return
         table, prose = partial(self._new, Table), partial(self._new, Prose)
-        widgets: dict[View, list[Widget]] = {
-            "compositions": [
-                self._panel(table(compositions.COLUMNS, id="full")),
-                prose(id="chosen"),
-            ],
-            "stages": [
+        widgets: list[Widget] = []
+        if view == "compositions":
+            full = table(compositions.COLUMNS, id="full")
+            widgets = [self._panel(full), prose(id="chosen")]
+        elif view == "stages":
+            from tui.views import stages
+
+            widgets = [
                 prose(id="stages-about"),
                 self._panel(table(stages.PHASE_COLUMNS, id="phases")),
                 self._panel(table(stages.STAGE_COLUMNS, id="stage-list")),
-            ],
-            "evidence": [
+            ]
+        elif view == "evidence":
+            from tui.views import evidence
+
+            widgets = [
                 self._panel(prose(focusable=True, id="evidence-about")),
                 self._panel(table(evidence.RUN_COLUMNS, id="runs")),
-            ],
-        }
-        container.mount(*widgets[view])
+            ]
+        container.mount(*widgets)
 
     # Showing
 
@@ -276,6 +280,8 @@ class Panels:
             table.show(rows)
 
     def _show_stages(self, answer: Answer) -> None:
+        from tui.views import stages
+
         explained = answer.explained
         self._prose("stages-about").show(stages.about(answer))
         phases = stages.phase_rows(explained, bar=self._bar_character) if explained else []
@@ -285,6 +291,8 @@ class Panels:
         self._table("stage-list").show(listed, message="this model predicts no single stages")
 
     def _show_evidence(self, answer: Answer) -> None:
+        from tui.views import evidence
+
         app = self._app
         self._prose("evidence-about").show(evidence.about(app.state, answer, app.marks))
         self._table("runs").show(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 View = Literal["curves", "compositions", "stages", "evidence"]
 ChartKind = Literal["time", "cost"]
@@ -62,129 +62,111 @@ class PlanState:
     selected: str | None = None
 
 
-@dataclass(frozen=True)
-class OpenSources:
+class OpenSources(NamedTuple):
     """Read other sources; with `add`, beside those that are open."""
 
     sources: tuple[str, ...]
     add: bool = False
 
 
-@dataclass(frozen=True)
-class EvidenceRead:
+class EvidenceRead(NamedTuple):
     """The sources were read: how long the largest run took, and a deadline that they name."""
 
     measured_seconds: float | None
     deadline_seconds: float | None = None
 
 
-@dataclass(frozen=True)
-class DeadlineRelaxed:
+class DeadlineRelaxed(NamedTuple):
     """Nothing meets the deadline that nobody chose; the nearest miss promises `seconds`."""
 
     seconds: float
 
 
-@dataclass(frozen=True)
-class PlanRefused:
+class PlanRefused(NamedTuple):
     """What was asked for cannot be planned: back to the inputs of the last good plan."""
 
     good: PlanState
 
 
-@dataclass(frozen=True)
-class SetDeadline:
+class SetDeadline(NamedTuple):
     """The user moved the deadline; None switches it off."""
 
     seconds: float | None
 
 
-@dataclass(frozen=True)
-class SetBudget:
+class SetBudget(NamedTuple):
     """The user moved the budget; None switches it off."""
 
     usd: float | None
 
 
-@dataclass(frozen=True)
-class SetScale:
+class SetScale(NamedTuple):
     """Another size of the input."""
 
     scale: float
 
 
-@dataclass(frozen=True)
-class SetMaxNodes:
+class SetMaxNodes(NamedTuple):
     """Another limit of workers."""
 
     nodes: int
 
 
-@dataclass(frozen=True)
-class SetConfidence:
+class SetConfidence(NamedTuple):
     """How sure the deadline has to be met."""
 
     confidence: float
 
 
-@dataclass(frozen=True)
-class SetInstances:
+class SetInstances(NamedTuple):
     """Candidate types by glob; none for the default ones."""
 
     globs: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class SetRanOn:
+class SetRanOn(NamedTuple):
     """Where the job was measured; None leaves it to the log."""
 
     instance: str | None
 
 
-@dataclass(frozen=True)
-class SetCategory:
+class SetCategory(NamedTuple):
     """What kind of job this is; None leaves it to the log."""
 
     category: str | None
 
 
-@dataclass(frozen=True)
-class SetCatalog:
+class SetCatalog(NamedTuple):
     """Another price catalog, by name or file."""
 
     catalog: str
 
 
-@dataclass(frozen=True)
-class SetModel:
+class SetModel(NamedTuple):
     """Another model."""
 
     model: str
 
 
-@dataclass(frozen=True)
-class SetSpot:
+class SetSpot(NamedTuple):
     """Whether workers are rented at spot prices."""
 
     spot: bool
 
 
-@dataclass(frozen=True)
-class ShowView:
+class ShowView(NamedTuple):
     """Another question is looked at."""
 
     view: View
 
 
-@dataclass(frozen=True)
-class ShowChart:
+class ShowChart(NamedTuple):
     """Which of the two charts a small terminal shows."""
 
     chart: ChartKind
 
 
-@dataclass(frozen=True)
-class Select:
+class Select(NamedTuple):
     """The cursor of the compositions went to a type."""
 
     instance: str | None

@@ -197,6 +197,15 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"curve {LOG} --over nodes --nodes 9:3", "1:64"),
         (f"curve {LOG} --over time", "input-size"),
         (f"export {LOG} --deadline 1h --to yarn", "spark-submit"),
+        (f"curve {LOG} --over nodes --nodes 1:100000", "1:64"),
+        (f"curve {LOG} --over iterations --iterations 1:1000000000", "1,000"),
+        (f"predict {LOG} --input-size 1e30GB", "check the unit"),
+        (f"predict {LOG} --input-size 1e30x", "check the unit"),
+        (f"predict {LOG} --deadline 1e300h", "ten years"),
+        (f"predict {LOG} --catalog papers", "--instance"),
+        (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --spot", "--spot"),
+        (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --mix 2", "own"),
+        ("predict ''", "empty"),
         ("catalog show nowhere", "nowhere"),
         ("recomend x", "did you mean sparkplan recommend?"),
         ("profile", "SOURCE"),
@@ -249,3 +258,20 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
             main(shlex.split(line))
         assert stopped.value.code == 0
     assert "sparkplan 0.1.0" in capsys.readouterr().out
+
+
+def test_a_miss_by_a_hair_is_told_from_the_confidence_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = f"recommend {LOG} --deadline 1h --confidence 99.9999%"
+    out, _ = run(capsys, f"{line} --instances m5.xlarge --max-nodes 1", status=1)
+    assert "% of runs, not 99.9999 %" in out
+    assert "nearly every" not in out
+
+
+def test_clusters_one_owns_are_named_by_their_executors(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    out, _ = run(capsys, f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2")
+    assert out.startswith("1 executor ")
+    assert "2 executors " in out

@@ -14,6 +14,9 @@ from tui.headless import output
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
 
+MOST_ITERATIONS = 1000
+"""Points of a curve over iterations; a slip of the keyboard should not run for hours."""
+
 
 @dataclass(frozen=True)
 class Point:
@@ -125,6 +128,12 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
             f"{spoken!r} is not a range of iterations",
             where="--iterations",
             remedy="write it like 1:20",
+        )
+    if high - low >= MOST_ITERATIONS:
+        raise engine.BadInput(
+            f"{spoken!r} is too long a range of iterations",
+            where="--iterations",
+            remedy=f"give at most {MOST_ITERATIONS:,} of them",
         )
     base = options.workload_of(_without(args, "iterations"), profile)
     counts = range(int(low), int(high) + 1)

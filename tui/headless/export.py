@@ -33,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
             workload=question.workload,
         )
     )
-    output.print_notices(found.recommended.warnings)
+    output.print_notices(dict.fromkeys([*found.warnings, *found.recommended.warnings]))
     return 0

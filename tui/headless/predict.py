@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_workload(parser)
     parser.add_argument(
         "--deadline",
-        type=options.quantity(engine.parse_seconds),
+        type=options.duration,
         metavar="D",
         help="say whether it will be met, and how surely",
     )
@@ -96,7 +96,7 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
     if cluster.composition:
         return text.composition(dict(cluster.composition))
     if cluster.nodes is not None and cluster.executors is None:
-        return f"{cluster.nodes} nodes like those measured"
+        return f"{cluster.nodes:,} nodes like those measured"
     executors, cores = cluster.executors, cluster.executor_cores
     return (
         f"{executors} executor{'' if executors == 1 else 's'} "

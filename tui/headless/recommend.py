@@ -91,7 +91,7 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
         deadline_seconds=args.deadline,
         budget_usd=args.budget,
         instances=options.globs(args.instances),
-        max_nodes=args.max_nodes,
+        max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
         mix=args.mix,
         confidence=args.confidence,
         spot=args.spot,
@@ -106,6 +106,12 @@ def check_goal(args: argparse.Namespace) -> None:
                 "a cluster one owns has no prices",
                 where="--max-executors",
                 remedy="leave out --catalog, --budget and --instances",
+            )
+        if args.spot or args.max_nodes is not None or args.mix != 1:
+            raise engine.BadInput(
+                "a cluster one owns is counted in executors, without prices",
+                where="--max-executors",
+                remedy="leave out --spot, --max-nodes and --mix",
             )
         if args.executor_cores is None:
             raise engine.BadInput("--max-executors needs --executor-cores", remedy="add it")
@@ -144,7 +150,7 @@ def as_text(found: engine.Recommendation) -> str:
 def describe(choice: engine.Choice) -> str:
     """One composition in a line."""
     parts = [
-        text.composition(dict(choice.composition)) or choice.note or "",
+        composition(choice),
         f"{text.seconds(choice.seconds)} ({text.interval(choice.low, choice.high)})",
     ]
     if choice.cost_usd is not None:
@@ -154,10 +160,17 @@ def describe(choice: engine.Choice) -> str:
     return "  ".join(parts)
 
 
+def composition(choice: engine.Choice) -> str:
+    """What is rented, or of a cluster one owns: how many executors."""
+    if choice.composition or choice.executors is None:
+        return text.composition(dict(choice.composition))
+    return f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
+
+
 def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
     return [
         (
-            text.composition(dict(choice.composition)),
+            composition(choice),
             text.seconds(choice.seconds),
             text.interval(choice.low, choice.high),
             text.usd(choice.cost_usd),

@@ -49,6 +49,7 @@ class ExportScreen(ModalScreen[str | None]):
         Column(title="for", width=16),
         Column(title="what it is", shrink=True, least=10),
     )
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False),
         Binding("ctrl+s", "save", "Save", show=False, priority=True),

@@ -87,6 +87,7 @@ def _pair(key: str, what: str, *, width: int = 9) -> Line:
 class HelpScreen(ModalScreen[None]):
     """Keys and words; any of esc, ? and q leaves."""
 
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q", "leave", "Leave", show=False)
     ]

@@ -56,6 +56,7 @@ class Picker(ModalScreen[str | None]):
         Column(title="", shrink=True, least=30),
         Column(title="", shrink=True, least=10, priority=1),
     )
+    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False),
         Binding("up", "move(-1)", "Up", show=False),

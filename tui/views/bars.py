@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -30,8 +30,7 @@ VIEWS: tuple[tuple[View, str], ...] = (
 _TONES = ("base", "strong", "muted", "good", "bad", "warn", "accent")
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """A span of a bar.
 
     Args:
@@ -69,7 +68,7 @@ class Bar(FrameWidget):
     }
     """
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Pressed(Message):
         """A span with an action was clicked."""
 

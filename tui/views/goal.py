@@ -150,7 +150,7 @@ class GoalPanel(Container):
         "confidence": "Confidence",
     }
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Moved(Message):
         """A slider moved; a later message of the same slider stands for all queued ones."""
 
@@ -161,7 +161,7 @@ class GoalPanel(Container):
             """Fifty queued steps cause one computation."""
             return isinstance(message, GoalPanel.Moved) and message.name == self.name
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Refused(Message):
         """Typed text was not understood."""
 

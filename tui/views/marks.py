@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from tui.widgets.glyphs import Glyphs
 
 
-@dataclass(frozen=True)
-class Marks:
+class Marks(NamedTuple):
     """Best composition, missed goal, warning: told apart by shape, never by colour alone."""
 
     best: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.geometry import Region
@@ -19,10 +19,12 @@ from tui.widgets.chart_data import (
     Series,
     Threshold,
 )
-from tui.widgets.chart_layout import Layout
-from tui.widgets.chart_paint import paint
+from tui.widgets.chart_message import paint_message
 from tui.widgets.frame import Frame, FrameWidget, component_classes
 from tui.widgets.glyphs import Glyphs, choose_glyphs
+
+if TYPE_CHECKING:
+    from tui.widgets.chart_layout import Layout
 
 __all__ = ["Axis", "Chart", "ChartData", "Point", "Series", "Threshold"]
 
@@ -77,7 +79,7 @@ class Chart(FrameWidget):
     }
     """
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Picked(Message):
         """The plot was clicked at the value `x` of the horizontal axis."""
 
@@ -120,7 +122,14 @@ class Chart(FrameWidget):
         self.redraw()
 
     def draw(self, frame: Frame) -> None:
-        """Paint the data."""
+        """Paint the data, or the message in place of them."""
+        if self._data.message is not None:
+            self._layout = None
+            paint_message(frame, self._data.message, self._glyphs)
+            return
+        # Imported here as the first frame of an app has no curves yet.
+        from tui.widgets.chart_paint import paint
+
         self._layout = paint(frame, self._data, self._glyphs)
 
     def on_click(self, event: events.Click) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from rich.cells import cell_len
 
@@ -20,16 +20,14 @@ _REACH = 2.5
 _BAND_REACH = 1.5
 
 
-@dataclass(frozen=True)
-class Tick:
+class Tick(NamedTuple):
     """A labelled place on an axis: a column of the plot, or a row."""
 
     cell: int
     label: str
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """Cells: the plot starts at column `left`, row 0, and is `width` x `height`."""
 
     x: Scale

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from tui.widgets.canvas import Canvas
 from tui.widgets.chart_data import ChartData, Point, Series, Threshold
 from tui.widgets.chart_layout import Layout, end_label_width, label_start, lay_out, row_of, spread
+from tui.widgets.chart_message import paint_message
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -66,7 +67,8 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
     data = _printable(data, glyphs)
     layout = None if data.message is not None else lay_out(data, frame.width, frame.height)
     if layout is None:
-        _paint_message(frame, data, glyphs)
+        reason = "no data" if not data.series else "too small to draw"
+        paint_message(frame, data.message if data.message is not None else reason, glyphs)
         return None
     plot = _Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
     for x, y, character, style in plot.canvas.cells():
@@ -97,24 +99,7 @@ def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
         points=tuple(replace(point, label=safe(point.label)) for point in data.points),
         x=replace(data.x, title=safe(data.x.title)),
         feasible_label=safe(data.feasible_label),
-        message=None if data.message is None else safe(data.message),
     )
-
-
-def _paint_message(frame: Frame, data: ChartData, glyphs: Glyphs) -> None:
-    """The message, wrapped and centred."""
-    reason = "no data" if not data.series else "too small to draw"
-    words = (data.message if data.message is not None else reason).split()
-    lines: list[str] = []
-    for word in words:
-        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= frame.width - 2:
-            lines[-1] += f" {word}"
-        else:
-            lines.append(word)
-    top = max(0, (frame.height - len(lines)) // 2)
-    for y, line in enumerate(lines[: frame.height]):
-        text = fit(line, frame.width, align="center", ellipsis=glyphs.ellipsis)
-        frame.put(0, top + y, text, "message")
 
 
 def _rasterised(data: ChartData, layout: Layout, glyphs: Glyphs) -> Canvas:

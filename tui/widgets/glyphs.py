@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Dots = Literal["braille", "half", "ascii"]
 Choice = Literal["auto", "unicode", "blocks", "ascii"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """One coherent set of characters; every one is a single cell wide."""
 
     name: str

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class LineEdit:
+class LineEdit(NamedTuple):
     """`text` with a cursor before character `cursor`; while `selected`, typing replaces it all."""
 
     text: str = ""

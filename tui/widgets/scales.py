@@ -10,7 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tui.widgets.numbers import Kind
 
@@ -256,8 +256,7 @@ def nice_bounds(
     return math.floor(low / step + 1e-6) * step, math.ceil(high / step - 1e-6) * step
 
 
-@dataclass(frozen=True)
-class Stops:
+class Stops(NamedTuple):
     """Where a slider may land: `fine` with every step, `coarse` with every big one (ascending)."""
 
     fine: tuple[float, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -20,8 +20,7 @@ _MIN_TRACK = 4
 _STYLES = ["base", "label", "track", "filled", "knob", "value", "off", "edit", "caret", "error"]
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(NamedTuple):
     """First cell and width of the parts of the line."""
 
     label: int
@@ -78,7 +77,7 @@ class Slider(FrameWidget, can_focus=True):
         Binding("delete,backspace", "switch_off", "Off", show=False),
     ]
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Changed(Message):
         """The user chose `value` (None: off); a later message stands for all queued ones."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -23,8 +23,7 @@ _GAP = 2
 _MARK = 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class Column:
+class Column(NamedTuple):
     """One column.
 
     Attributes:
@@ -112,7 +111,7 @@ class Table(FrameWidget, can_focus=True):
         Binding("enter", "choose", "Choose", show=False),
     ]
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Moved(Message):
         """The cursor went to row `index`; a later message stands for all queued ones."""
 
@@ -128,7 +127,7 @@ class Table(FrameWidget, can_focus=True):
             """Only where the cursor rests matters."""
             return isinstance(message, Table.Moved) and message.table is self.table
 
-    @dataclass
+    @dataclass(eq=False, repr=False)
     class Chosen(Message):
         """Row `index` was chosen by Enter or a double click."""
 

@@ -78,7 +78,7 @@ def test_an_explicit_choice_wins():
 
 @pytest.mark.parametrize("glyphs", [UNICODE, BLOCKS, ASCII])
 def test_glyphs_are_one_cell_wide(glyphs):
-    shown = {key: value for key, value in vars(glyphs).items() if key not in ("name", "dots")}
+    shown = {key: value for key, value in glyphs._asdict().items() if key not in ("name", "dots")}
     texts = [value for value in shown.values() if isinstance(value, str)]
     assert all(cell_len(text) == 1 for text in texts)
     assert glyphs.ascii_only == all(text.isascii() for text in texts)
