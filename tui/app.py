@@ -11,6 +11,7 @@ import os
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import ClassVar
 
 from textual.app import App, ComposeResult
@@ -19,6 +20,8 @@ from textual.driver import Driver
 
 import engine
 from tui import terminal
+from tui.actions import DialogActions
+from tui.history import History, difference
 from tui.messages import PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.session import Answer, Built, EngineSession, Session
@@ -29,6 +32,7 @@ from tui.state import (
     EvidenceRead,
     PlanRefused,
     PlanState,
+    Restore,
     Select,
     SetSpot,
     ShowChart,
@@ -41,7 +45,7 @@ from tui.state import (
 )
 from tui.views import inputs
 from tui.views.bars import Bar
-from tui.views.goal import GoalPanel
+from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
 from tui.views.prose import Tone
 from tui.widgets.glyphs import Choice as GlyphChoice
@@ -103,7 +107,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(App[None]):
+class PlannerApp(DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
@@ -128,6 +132,9 @@ class PlannerApp(App[None]):
         Binding("y", "copy", "Copy", show=False),
         Binding("question_mark,f1", "help", "Help", show=False),
         Binding("ctrl+p", "palette", "Actions", show=False),
+        Binding("u,ctrl+z", "undo", "Undo", show=False),
+        Binding("ctrl+y", "redo", "Redo", show=False),
+        Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
     ]
@@ -149,6 +156,7 @@ class PlannerApp(App[None]):
         self._session = session or EngineSession()
         self._latest = Latest("planner")
         self._good: PlanState | None = None
+        self._history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
 
@@ -180,11 +188,18 @@ class PlannerApp(App[None]):
             return {"edge": "ansi_bright_black"}
         return {"edge": "#4c5560" if self.current_theme.dark else "#a8adb3"}
 
+    @property
+    def ranges(self) -> Ranges:
+        """What the sliders reach."""
+        return self._panels.ranges
+
     # State
 
     def dispatch(self, action: Action) -> None:
         """Take an action: the next state, what it needs computed, and what it shows."""
         before, self.state = self.state, reduce(self.state, action)
+        if not isinstance(action, Restore):
+            self._history = self._history.recorded(before, self.state, now_seconds=monotonic())
         if plan_key(self.state) != plan_key(before):
             self._rebuild()
         elif goal_key(self.state) != goal_key(before):
@@ -323,59 +338,20 @@ class PlannerApp(App[None]):
         """Switch between spot and on-demand prices."""
         self.dispatch(SetSpot(not self.state.spot))
 
-    def action_help(self) -> None:
-        """Keys and words."""
-        from tui.screens.help import HelpScreen
+    def action_undo(self) -> None:
+        """Take back the last change of an input."""
+        self._travel(self._history.undone(self.state), "undone", "nothing to undo")
 
-        self.push_screen(HelpScreen(glyphs=self.glyphs))
+    def action_redo(self) -> None:
+        """Do again what was taken back."""
+        self._travel(self._history.redone(self.state), "done again", "nothing to redo")
 
-    def action_palette(self) -> None:
-        """Every action by name."""
-        self._dialog("palette")
-
-    def action_theme(self) -> None:
-        """Choose a theme."""
-        self._dialog("themes")
-
-    def action_open(self) -> None:
-        """Open other evidence."""
-        self._dialog("open_sources")
-
-    def action_ran_on(self) -> None:
-        """Name the type that was measured."""
-        self._dialog("ran_on")
-
-    def action_category(self) -> None:
-        """Name the kind of job."""
-        self._dialog("category")
-
-    def action_catalog(self) -> None:
-        """Choose the price catalog."""
-        self._dialog("catalog")
-
-    def action_instances(self) -> None:
-        """Choose candidate types."""
-        self._dialog("instances")
-
-    def action_model(self) -> None:
-        """Choose the model."""
-        self._dialog("model")
-
-    def action_export(self) -> None:
-        """Text to paste."""
-        self._dialog("export")
-
-    def action_copy(self) -> None:
-        """Copy the answer."""
-        self._dialog("copy")
-
-    def _dialog(self, name: str) -> None:
-        """Ask by a dialog; imported on use, as the first paint needs none."""
-        if len(self.screen_stack) > 1:
+    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
+        """Go to another state of the history and say what changed."""
+        if step is None:
+            self.show_notice(none, "warn")
             return
-        from tui import dialogs
-
-        try:
-            getattr(dialogs, name)(self)
-        except engine.EngineError as error:
-            self.show_notice(str(error), "bad")
+        before = self.state
+        self._history, target = step
+        self.dispatch(Restore(target))
+        self.show_notice(f"{done}: {difference(before, self.state)}", "base")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui.commands import Names, offered
 from tui.screens.picker import Option, Picker, containing
 from tui.state import (
     OpenSources,
@@ -42,6 +43,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("theme", "Choose the theme", ""),
+    ("undo", "Undo the last change of an input", "u"),
+    ("redo", "Redo what was undone", "^y"),
+    ("command", "Type a command", ":"),
     ("help", "Explain keys and words", "?"),
     ("quit", "Quit", "^q"),
 )
@@ -57,6 +61,45 @@ def palette(app: PlannerApp) -> None:
             await app.run_action(action)
 
     app.push_screen(Picker("Actions", containing(options), glyphs=app.glyphs), run)
+
+
+def command_line(app: PlannerApp) -> None:
+    """A typed command; what it may become is offered while typing."""
+    from tui.screens.command import CommandLine
+
+    known = names(app)
+
+    def matches(typed: str) -> list[Option]:
+        return [Option(line, line.strip(), what) for line, what in offered(typed, known)]
+
+    async def run(line: str | None) -> None:
+        if line is not None and line.strip():
+            await app.run_line(line)
+
+    app.push_screen(
+        CommandLine(
+            "Command",
+            matches,
+            glyphs=app.glyphs,
+            placeholder="deadline 45m, nodes 1:200, model ernest",
+            returns_typed=True,
+            empty="no command begins so",
+        ),
+        run,
+    )
+
+
+def names(app: PlannerApp) -> Names:
+    """What the arguments of typed commands may be."""
+    return Names(
+        models=tuple(model.name for model in engine.MODELS),
+        catalogs=tuple(catalog_names()),
+        categories=tuple(engine.CATEGORIES),
+        instances=tuple(app.built.catalog.offers) if app.built else (),
+        sources=tuple(sample.name for sample in engine.list_samples()),
+        themes=tuple(sorted(app.available_themes)),
+        ranges=app.ranges,
+    )
 
 
 def themes(app: PlannerApp) -> None:

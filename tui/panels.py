@@ -71,7 +71,7 @@ class Panels:
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
         self._types: dict[str, list[str | None]] = {"short": [], "full": []}
-        self._ranges = Ranges()
+        self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
 
     # Making
@@ -160,7 +160,7 @@ class Panels:
             screen.update_classes(wanted)
         self.show_header()
         self.show_keys()
-        self._goal.show(app.state, self._ranges)
+        self._goal.show(app.state, self.ranges)
         self._bar("types").show(
             [
                 bars.Item("  Types      ", "base", "instances"),
@@ -216,7 +216,7 @@ class Panels:
         """Let the sliders reach what new evidence makes sensible."""
         run = built.profile.largest_run
         best = answer.best if answer else None
-        self._ranges = Ranges(
+        self.ranges = Ranges(
             seconds=run.seconds if run else (best.seconds if best else Ranges.seconds),
             usd=best.cost_usd if best and best.cost_usd else Ranges.usd,
             input_size=run.workload.input_bytes if run else None,

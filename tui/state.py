@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
 View = Literal["curves", "compositions", "stages", "evidence"]
@@ -86,6 +86,12 @@ class PlanRefused(NamedTuple):
     """What was asked for cannot be planned: back to the inputs of the last good plan."""
 
     good: PlanState
+
+
+class Restore(NamedTuple):
+    """Undo, redo, a scenario from a file: every input as it was there; the view stays."""
+
+    inputs: PlanState
 
 
 class SetDeadline(NamedTuple):
@@ -177,6 +183,7 @@ Action = (
     | EvidenceRead
     | DeadlineRelaxed
     | PlanRefused
+    | Restore
     | SetDeadline
     | SetBudget
     | SetScale
@@ -205,6 +212,8 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _relaxed(state, seconds)
         case PlanRefused(good):
             return _refused(state, good)
+        case Restore(inputs):
+            return with_inputs(state, inputs)
         case SetDeadline(seconds):
             return replace(state, deadline_seconds=seconds, deadline_chosen=True)
         case SetBudget(usd):
@@ -297,6 +306,18 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         instances=good.instances,
         scale=good.scale,
     )
+
+
+_LOOKS = frozenset({"view", "chart", "selected"})
+"""What is looked at is not an input: undo does not turn pages."""
+
+INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)
+"""Everything that the user sets, in the order in which it reads well."""
+
+
+def with_inputs(state: PlanState, inputs: PlanState) -> PlanState:
+    """`state` with the inputs of another one; what is looked at stays."""
+    return replace(state, **{name: getattr(inputs, name) for name in INPUTS})
 
 
 def nice_seconds(seconds: float) -> float:

@@ -41,6 +41,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("g", "kind of job"),
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation"),
+            ("u", "undo the last change of an input (also ctrl+z); ctrl+y does it again"),
+            (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
             ("esc", "close a notice"),
             ("ctrl+p", "every action by name"),
             ("ctrl+q", "quit"),

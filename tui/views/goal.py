@@ -109,6 +109,23 @@ def action_of(name: str, value: float | None) -> Action:
     return SetConfidence(value)
 
 
+def parse_nodes(typed: str) -> int:
+    """A typed number of nodes.
+
+    Raises:
+        BadInput: for anything that no plan holds.
+    """
+    try:
+        nodes = int(typed)
+    except ValueError:
+        nodes = 0
+    if not 1 <= nodes <= MAX_NODES:
+        raise engine.BadInput(
+            f"{typed!r} is not a number of nodes", remedy=f"type 1 to {MAX_NODES}"
+        )
+    return nodes
+
+
 def value_of(state: PlanState, name: Name) -> float | None:
     """Where a slider stands in a state."""
     values: dict[Name, float | None] = {
@@ -248,15 +265,7 @@ class GoalPanel(Container):
             return self._ranges.parse_size(typed)
         if name == "confidence":
             return engine.parse_fraction(typed.replace(" ", ""))
-        try:
-            nodes = int(typed)
-        except ValueError:
-            nodes = 0
-        if not 1 <= nodes <= MAX_NODES:
-            raise engine.BadInput(
-                f"{typed!r} is not a number of nodes", remedy=f"type 1 to {MAX_NODES}"
-            )
-        return float(nodes)
+        return float(parse_nodes(typed))
 
     def _reach(self, name: Name, value: float) -> None:
         """Widen a track to a typed value outside it: the user knows better than a default."""

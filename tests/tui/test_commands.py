@@ -1,0 +1,134 @@
+"""Typed commands: what each becomes, what is offered, what a wrong one says."""
+
+from __future__ import annotations
+
+import pytest
+from screen import settled, text_of, typed
+
+import engine
+from tui.commands import VERBS, Names, offered, outcome_of
+from tui.state import (
+    OpenSources,
+    SetBudget,
+    SetCatalog,
+    SetCategory,
+    SetConfidence,
+    SetDeadline,
+    SetInstances,
+    SetMaxNodes,
+    SetModel,
+    SetRanOn,
+    SetScale,
+    SetSpot,
+    ShowChart,
+)
+from tui.views.goal import Ranges
+
+NAMES = Names(
+    models=("sparkplan", "ernest", "ernest-extended"),
+    catalogs=("aws", "papers"),
+    categories=("sql", "mllib"),
+    instances=("m5.xlarge", "m5.2xlarge", "r5.xlarge"),
+    sources=("sales-report-small",),
+    themes=("nord",),
+    ranges=Ranges(input_size=1e12),
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "outcome"),
+    [
+        ("deadline 45m", SetDeadline(2700.0)),
+        (":deadline 45m", SetDeadline(2700.0)),
+        ("dead off", SetDeadline(None)),
+        ("budget $12.50", SetBudget(12.5)),
+        ("budget none", SetBudget(None)),
+        ("size 2TB", SetScale(2.0)),
+        ("size 3x", SetScale(3.0)),
+        ("nodes 200", SetMaxNodes(200)),
+        ("nodes 1:200", SetMaxNodes(200)),
+        ("confidence 95 %", SetConfidence(0.95)),
+        ("model ernest", SetModel("ernest")),
+        ("catalog papers", SetCatalog("papers")),
+        ("instances m5.*, r5.xlarge", SetInstances(("m5.*", "r5.xlarge"))),
+        ("instances off", SetInstances(())),
+        ("ran-on m5.xlarge", SetRanOn("m5.xlarge")),
+        ("category sql", SetCategory("sql")),
+        ("category off", SetCategory(None)),
+        ("spot on", SetSpot(True)),
+        ("spot", "spot"),
+        ("open a.zstd", OpenSources(("a.zstd",))),
+        ("add my folder/b.zstd", OpenSources(("my folder/b.zstd",), add=True)),
+        ("view st", "view('stages')"),
+        ("chart cost", ShowChart("cost")),
+        ("undo", "undo"),
+        ("theme nord", "set_theme('nord')"),
+    ],
+)
+def test_what_a_command_becomes(line, outcome):
+    assert outcome_of(line, NAMES) == outcome
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("deadlin", "deadline needs TIME"),
+        ("deadline soon", "soon"),
+        ("dedline 45m", "did you mean deadline"),
+        ("xyzzy", "press : alone"),
+        ("co", "confidence"),
+        ("nodes 5:200", "begin at one node"),
+        ("nodes 0", "not a number of nodes"),
+        ("model ernst", "did you mean ernest"),
+        ("spot maybe", "on"),
+        ("undo twice", "takes nothing"),
+        ("view x", "unknown view"),
+        ("size big", "big"),
+        ("", "no command"),
+    ],
+)
+def test_a_wrong_command_says_what_to_type(line, says):
+    with pytest.raises(engine.BadInput) as refused:
+        outcome_of(line, NAMES)
+    assert says in str(refused.value)
+
+
+def test_every_command_is_offered_and_completes_to_itself():
+    assert [line.strip() for line, _ in offered("", NAMES)] == [verb.name for verb in VERBS]
+    assert [line for line, _ in offered("mod", NAMES)] == ["model "]
+    assert [line for line, _ in offered("model e", NAMES)] == [
+        "model ernest",
+        "model ernest-extended",
+    ]
+    assert [line for line, _ in offered("instances r5.xlarge,m5.2", NAMES)] == [
+        "instances r5.xlarge,m5.2xlarge"
+    ]
+    assert offered("nonsense x", NAMES) == []
+
+
+async def test_a_command_typed_in_the_planner(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("colon")
+        await pilot.pause()
+        assert "finish within this time" in text_of(app)
+        await typed(pilot, "dead")
+        await pilot.press("tab")
+        await typed(pilot, "90m")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 5400.0
+        await pilot.press("colon")
+        await typed(pilot, "deadline never")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 5400.0
+        assert "never" in text_of(app)
+
+
+async def test_a_command_with_markup_is_only_text(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("model [bold red]x[/]")
+        await pilot.pause()
+        assert "[bold red]x[/]" in text_of(app)

@@ -1,0 +1,124 @@
+"""Undo and redo: what a step takes back, what belongs together, what is forgotten."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+from screen import settled, text_of
+
+from tui.history import MOST_STEPS, ONE_GESTURE_SECONDS, History, difference
+from tui.state import INPUTS, PlanState
+from tui.widgets.slider import Slider
+
+START = PlanState(sources=("a.zstd",))
+
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(["deadline_seconds", "budget_usd", "scale", "max_nodes"]),
+        st.integers(1, 9),
+        st.floats(0.0, 3.0),
+    ),
+    max_size=30,
+)
+
+
+def walked(steps):
+    """The history, every state on the way and the last one."""
+    history, state, now, states = History(), START, 0.0, [START]
+    for name, value, pause in steps:
+        now += pause
+        after = replace(state, **{name: value})
+        history = history.recorded(state, after, now_seconds=now)
+        state = after
+        states.append(state)
+    return history, state, states
+
+
+@given(changes)
+def test_undoing_everything_ends_where_it_began_and_redoing_where_it_ended(steps):
+    history, end, states = walked(steps)
+    state = end
+    while (step := history.undone(state)) is not None:
+        history, state = step
+        assert state in states
+    assert state == START
+    while (step := history.redone(state)) is not None:
+        history, state = step
+    assert state == end
+
+
+def test_steps_of_one_input_in_quick_succession_are_one():
+    close = ONE_GESTURE_SECONDS / 2
+    history, _, _ = walked([("scale", n, close) for n in range(2, 9)])
+    assert len(history.past) == 1
+    history, _, _ = walked([("scale", n, 2 * ONE_GESTURE_SECONDS) for n in range(2, 9)])
+    assert len(history.past) == 7
+    history, _, _ = walked([("scale", 2, close), ("max_nodes", 5, close), ("scale", 3, close)])
+    assert len(history.past) == 3
+
+
+def test_a_change_after_an_undo_forgets_what_was_undone():
+    history, state, _ = walked([("scale", 2, 9.0), ("scale", 3, 9.0)])
+    history, state = history.undone(state)
+    assert history.future
+    history = history.recorded(state, replace(state, max_nodes=9), now_seconds=99.0)
+    assert history.redone(state) is None
+
+
+def test_looking_around_is_not_a_step():
+    looked = replace(START, view="stages", chart="cost", selected="m5.xlarge")
+    assert History().recorded(START, looked, now_seconds=1.0) == History()
+    history, state, _ = walked([("scale", 2, 9.0)])
+    _, back = history.undone(replace(state, view="stages"))
+    assert (back.scale, back.view) == (1.0, "stages")
+
+
+def test_old_steps_are_forgotten():
+    history, _, _ = walked([("max_nodes", n, 9.0) for n in range(65, 65 + MOST_STEPS + 50)])
+    assert len(history.past) == MOST_STEPS
+
+
+def test_every_input_has_a_word():
+    other = PlanState(
+        sources=("b",), ran_on="x", category="sql", catalog="papers", instances=("m5.*",),
+        model="ernest", deadline_seconds=1.0, deadline_chosen=True, budget_usd=1.0, scale=2.0,
+        max_nodes=2, confidence=0.5, spot=True,
+    )  # fmt: skip
+    said = difference(START, other)
+    assert len(said.split(", ")) == len(INPUTS) - 1  # the deadline and whether it was chosen
+    assert "_" not in said
+
+
+async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        first, answered = app.state.deadline_seconds, app.answer.best
+        await pilot.press("home")
+        await pilot.pause()
+        shortest = app.state.deadline_seconds
+        await pilot.press("u")
+        await pilot.pause()
+        assert app.state.deadline_seconds == first
+        assert app.query_one("#deadline", Slider).value == first
+        assert app.answer.best.composition == answered.composition
+        assert "undone: deadline" in text_of(app)
+        await pilot.press("ctrl+y")
+        await pilot.pause()
+        assert app.state.deadline_seconds == shortest
+        await pilot.press("u", "u")
+        await pilot.pause()
+        assert "nothing to undo" in text_of(app)
+
+
+async def test_undoing_a_refused_model_keeps_the_good_plan(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("s")
+        await pilot.pause()
+        assert app.state.spot
+        await pilot.press("ctrl+z")
+        await pilot.pause()
+        assert not app.state.spot
+        assert app.answer is not None

@@ -1,0 +1,96 @@
+"""The actions that open a dialog over the planner; each is imported on its first use, as the first
+paint needs none."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import engine
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+
+
+class DialogActions:
+    """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
+
+    def action_help(self) -> None:
+        """Keys and words."""
+        from tui.screens.help import HelpScreen
+
+        app = cast("PlannerApp", self)
+        app.push_screen(HelpScreen(glyphs=app.glyphs))
+
+    def action_palette(self) -> None:
+        """Every action by name."""
+        self._dialog("palette")
+
+    def action_command(self) -> None:
+        """A typed command."""
+        self._dialog("command_line")
+
+    def action_theme(self) -> None:
+        """Choose a theme."""
+        self._dialog("themes")
+
+    def action_set_theme(self, name: str) -> None:
+        """Use a theme."""
+        cast("PlannerApp", self).theme = name
+
+    def action_open(self) -> None:
+        """Open other evidence."""
+        self._dialog("open_sources")
+
+    def action_ran_on(self) -> None:
+        """Name the type that was measured."""
+        self._dialog("ran_on")
+
+    def action_category(self) -> None:
+        """Name the kind of job."""
+        self._dialog("category")
+
+    def action_catalog(self) -> None:
+        """Choose the price catalog."""
+        self._dialog("catalog")
+
+    def action_instances(self) -> None:
+        """Choose candidate types."""
+        self._dialog("instances")
+
+    def action_model(self) -> None:
+        """Choose the model."""
+        self._dialog("model")
+
+    def action_export(self) -> None:
+        """Text to paste."""
+        self._dialog("export")
+
+    def action_copy(self) -> None:
+        """Copy the answer."""
+        self._dialog("copy")
+
+    async def run_line(self, line: str) -> None:
+        """Do what a typed command asks for, or say what is wrong with it."""
+        from tui import commands, dialogs
+
+        app = cast("PlannerApp", self)
+        try:
+            outcome = commands.outcome_of(line, dialogs.names(app))
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")
+            return
+        if isinstance(outcome, str):
+            await app.run_action(outcome)
+        else:
+            app.dispatch(outcome)
+
+    def _dialog(self, name: str) -> Any:
+        app = cast("PlannerApp", self)
+        if len(app.screen_stack) > 1:
+            return
+        from tui import dialogs
+
+        try:
+            getattr(dialogs, name)(app)
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")

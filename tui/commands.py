@@ -1,0 +1,233 @@
+"""Typed commands (":"): "deadline 45m", "nodes 1:200", "model ernest".
+
+A command is one entry of `VERBS`. It becomes an action on the state, or the name of an action of
+the app. Numbers are read by the same parsers as those typed into a slider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+import engine
+from tui.state import (
+    Action,
+    OpenSources,
+    SetBudget,
+    SetCatalog,
+    SetCategory,
+    SetConfidence,
+    SetDeadline,
+    SetInstances,
+    SetMaxNodes,
+    SetModel,
+    SetRanOn,
+    SetScale,
+    SetSpot,
+    ShowChart,
+)
+from tui.views import bars
+from tui.views.goal import Ranges, parse_nodes
+
+OFF = frozenset({"off", "none", "-"})
+
+
+@dataclass(frozen=True)
+class Names:
+    """What arguments may be: filled by the app from what is loaded.
+
+    Args:
+        instances: types of the catalog; sources: bundled samples.
+    """
+
+    models: tuple[str, ...] = ()
+    catalogs: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    ranges: Ranges = field(default_factory=Ranges)
+
+
+Outcome = Action | str
+"""An action on the state, or an action of the app as Textual writes it ("view('stages')")."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command: its name, what it takes ("" for nothing), what it does.
+
+    Args:
+        act: from the typed argument to the outcome; raises BadInput for one without meaning.
+        values: arguments that can be offered.
+    """
+
+    name: str
+    takes: str
+    what: str
+    act: Callable[[str, Names], Outcome]
+    values: Callable[[Names], Sequence[str]] = lambda names: ()
+
+
+def outcome_of(line: str, names: Names) -> Outcome:
+    """What a typed line asks for.
+
+    Raises:
+        BadInput: for an unknown command (close ones are named), or an argument that is missing,
+            not wanted or without meaning.
+    """
+    verb_name, _, rest = line.strip().removeprefix(":").partition(" ")
+    verb, argument = _verb(verb_name), rest.strip()
+    if argument and not verb.takes:
+        raise engine.BadInput(f"{verb.name} takes nothing, not {argument!r}")
+    if not argument and verb.takes and not verb.takes.startswith("["):
+        raise engine.BadInput(f"{verb.name} needs {verb.takes}", remedy=f"type {_example(verb)}")
+    return verb.act(argument, names)
+
+
+def _example(verb: Verb) -> str:
+    return f":{verb.name} {_EXAMPLES.get(verb.name, verb.takes)}"
+
+
+def _verb(name: str) -> Verb:
+    """The command of that name, or the only one that begins so."""
+    by_name = {verb.name: verb for verb in VERBS}
+    if name in by_name:
+        return by_name[name]
+    begun = [verb for verb in VERBS if name and verb.name.startswith(name)]
+    if len(begun) == 1:
+        return begun[0]
+    close = [verb.name for verb in begun] or get_close_matches(name, by_name, n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else "press : alone to see all of them"
+    raise engine.BadInput(f"there is no command {name!r}", remedy=hint)
+
+
+def offered(typed: str, names: Names) -> list[tuple[str, str]]:
+    """(line, what it does) of the commands that typed text may become, best first."""
+    verb_name, space, rest = typed.lstrip().removeprefix(":").partition(" ")
+    if not space:
+        return [
+            (f"{verb.name} " if verb.takes else verb.name, f"{verb.takes}  {verb.what}".strip())
+            for verb in VERBS
+            if verb.name.startswith(verb_name)
+        ]
+    verb = next((verb for verb in VERBS if verb.name == verb_name), None)
+    if verb is None:
+        return []
+    begun = rest.strip().rpartition(",")[2].strip()
+    head = rest[: len(rest) - len(begun)] if begun else rest
+    found = [value for value in verb.values(names) if value.startswith(begun)]
+    return [(f"{verb.name} {head.lstrip()}{value}", verb.what) for value in found]
+
+
+def _deadline(typed: str, names: Names) -> Action:
+    return SetDeadline(None if typed in OFF else engine.parse_seconds(typed))
+
+
+def _budget(typed: str, names: Names) -> Action:
+    return SetBudget(None if typed in OFF else engine.parse_usd(typed))
+
+
+def _size(typed: str, names: Names) -> Action:
+    return SetScale(names.ranges.parse_size(typed))
+
+
+def _nodes(typed: str, names: Names) -> Action:
+    """ "200" or "1:200": plans always begin at one node."""
+    low, colon, high = typed.rpartition(":")
+    if colon and low.strip() != "1":
+        raise engine.BadInput(f"{typed!r} does not begin at one node", remedy="type nodes 1:200")
+    return SetMaxNodes(parse_nodes(high))
+
+
+def _confidence(typed: str, names: Names) -> Action:
+    return SetConfidence(engine.parse_fraction(typed.replace(" ", "")))
+
+
+def _one_of(known: Callable[[Names], Sequence[str]], what: str, typed: str, names: Names) -> str:
+    if typed not in known(names):
+        raise engine.UnknownName(what, typed, known(names))
+    return typed
+
+
+def _model(typed: str, names: Names) -> Action:
+    return SetModel(_one_of(lambda n: n.models, "model", typed, names))
+
+
+def _category(typed: str, names: Names) -> Action:
+    if typed in OFF:
+        return SetCategory(None)
+    return SetCategory(_one_of(lambda n: n.categories, "kind of job", typed, names))
+
+
+def _ran_on(typed: str, names: Names) -> Action:
+    return SetRanOn(None if typed in OFF else typed)
+
+
+def _instances(typed: str, names: Names) -> Action:
+    globs = () if typed in OFF else typed.replace(",", " ").split()
+    return SetInstances(tuple(globs))
+
+
+def _spot(typed: str, names: Names) -> Outcome:
+    if not typed:
+        return "spot"
+    return SetSpot(_one_of(lambda n: _SWITCH, "state of spot prices", typed, names) == "on")
+
+
+def _view(typed: str, names: Names) -> Outcome:
+    known = tuple(view for view, _ in bars.VIEWS)
+    found = [view for view in known if view.startswith(typed)]
+    if len(found) != 1:
+        raise engine.UnknownName("view", typed, known)
+    return f"view({found[0]!r})"
+
+
+def _chart(typed: str, names: Names) -> Action:
+    return ShowChart(
+        "cost" if _one_of(lambda n: _CHARTS, "chart", typed, names) == "cost" else "time"
+    )
+
+
+def _theme(typed: str, names: Names) -> str:
+    return f"set_theme({_one_of(lambda n: n.themes, 'theme', typed, names)!r})"
+
+
+def _app(action: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: action
+
+
+_SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
+_EXAMPLES = {"deadline": "45m", "budget": "$12.50", "size": "3x", "nodes": "1:200"}
+
+VERBS: tuple[Verb, ...] = (
+    Verb("deadline", "TIME|off", "finish within this time", _deadline),
+    Verb("budget", "USD|off", "pay at most this much", _budget),
+    Verb("size", "SIZE|Nx", "input of this size", _size),
+    Verb("nodes", "N", "at most this many nodes", _nodes),
+    Verb("confidence", "P", "meet the deadline this surely", _confidence),
+    Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
+    Verb("catalog", "NAME|FILE", "prices", lambda typed, _: SetCatalog(typed),
+         lambda names: names.catalogs),
+    Verb("instances", "GLOB,...|off", "candidate types", _instances,
+         lambda names: names.instances),
+    Verb("ran-on", "TYPE|off", "where the job was measured", _ran_on,
+         lambda names: names.instances),
+    Verb("category", "KIND|off", "kind of job", _category, lambda names: names.categories),
+    Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
+    Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
+         lambda names: names.sources),
+    Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),
+         lambda names: names.sources),
+    Verb("view", "NAME", "look at another question", _view,
+         lambda names: tuple(view for view, _ in bars.VIEWS)),
+    Verb("chart", "time|cost", "which chart a small terminal shows", _chart, lambda names: _CHARTS),
+    Verb("undo", "", "take back the last change", _app("undo")),
+    Verb("redo", "", "do it again", _app("redo")),
+    Verb("export", "", "text to paste", _app("export")),
+    Verb("copy", "", "the answer in a sentence", _app("copy")),
+    Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
+    Verb("help", "", "keys and words", _app("help")),
+    Verb("quit", "", "leave", _app("quit")),
+)  # fmt: skip
