@@ -129,11 +129,13 @@ class Plan:
             cluster=cluster, workload=self.surface.workload, confidence=confidence
         )
 
-    def export(self, found: Recommendation, *, to: str, choice: Choice | None = None) -> str:
+    def export(
+        self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
+    ) -> str:
         """A choice of the recommendation (default: the recommended one) as text to paste."""
         return export(
             found, to=to, choice=choice, profile=self.request.profile,
-            catalog=self.request.catalog, workload=self.surface.workload,
+            catalog=self.request.catalog, workload=self.surface.workload, spot=spot,
         )  # fmt: skip
 
 
@@ -173,8 +175,13 @@ def export(
     catalog: Catalog | None,
     workload: Workload | None = None,
     choice: Choice | None = None,
+    spot: bool = False,
 ) -> str:
     """A recommendation as text to paste into `to` (see `EXPORTS`).
+
+    Args:
+        choice: what to export in place of the recommended choice.
+        spot: whether it was priced with spot workers.
 
     Raises:
         BadInput: when nothing is recommended, or the target cannot express it.
@@ -183,7 +190,7 @@ def export(
     chosen = choice or found.recommended
     if chosen is None:
         raise BadInput("there is no recommendation to export", remedy="loosen the goal")
-    handover = handover_of(chosen, found, profile, catalog, workload)
+    handover = handover_of(chosen, found, profile, catalog, workload, spot=spot)
     return exports.render(handover, to=to)
 
 
@@ -232,6 +239,8 @@ def handover_of(
     profile: Profile,
     catalog: Catalog | None,
     workload: Workload | None,
+    *,
+    spot: bool = False,
 ) -> Handover:
     """What the exports need to know of a choice."""
     layout = choice.layout
@@ -257,6 +266,7 @@ def handover_of(
         master=catalog.billing.master if catalog else None,
         node_memory_gib=memory,
         shuffle_partitions=workload.shuffle_partitions if workload else None,
+        spot=spot,
     )
 
 

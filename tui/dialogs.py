@@ -217,10 +217,11 @@ def export(app: PlannerApp) -> None:
         app.show_notice("there is no recommendation to export; loosen the goal", "warn")
         return
     found, plan = answer.report.recommendation, answer.built.plan
+    spot = answer.report.billing.spot
     app.push_screen(
         ExportScreen(
             [Option(target.name, target.name, target.summary) for target in engine.EXPORTS],
-            lambda target: plan.export(found, to=target, choice=choice),
+            lambda target: plan.export(found, to=target, choice=choice, spot=spot),
             application=answer.built.profile.name,
             glyphs=app.glyphs,
         )

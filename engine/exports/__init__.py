@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from engine.errors import UnknownName
 from engine.exports.base import Export, Handover
+from engine.exports.databricks import Databricks
+from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
+from engine.exports.kubernetes import Kubernetes
 from engine.exports.spark_defaults import SparkDefaults
 from engine.exports.spark_submit import SparkSubmit
+from engine.exports.terraform import Terraform
 
-EXPORTS: tuple[Export, ...] = (SparkSubmit(), SparkDefaults(), Emr())
+EXPORTS: tuple[Export, ...] = (
+    SparkSubmit(),
+    SparkDefaults(),
+    Emr(),
+    Dataproc(),
+    Databricks(),
+    Kubernetes(),
+    Terraform(),
+)
 
 
 def render(handover: Handover, *, to: str) -> str:

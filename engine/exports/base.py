@@ -18,7 +18,8 @@ class Handover:
 
     `statement` says in plain lines what was predicted and assumed; every export carries it as
     comments where its format has any. `composition` is empty, and provider and region are None,
-    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node.
+    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node. With `spot`
+    the workers are rented at spot prices; the master never is.
     """
 
     application: str
@@ -31,6 +32,7 @@ class Handover:
     master: str | None = None
     node_memory_gib: float | None = None
     shuffle_partitions: int | None = None
+    spot: bool = False
 
     @property
     def nodes(self) -> int:
@@ -83,8 +85,39 @@ def spark_properties(handover: Handover) -> dict[str, str]:
 
 def comments(handover: Handover, mark: str = "#") -> str:
     """The statement as comment lines; line breaks and control characters cannot leave them."""
-    lines = ["".join(c if c.isprintable() else "?" for c in line) for line in handover.statement]
-    return "\n".join(f"{mark} {line}" for line in lines)
+    return "\n".join(f"{mark} {printable(line)}" for line in handover.statement)
+
+
+def printable(text: str) -> str:
+    """Text from a log without anything that could end a line or steer a terminal."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def resource_name(application: str) -> str:
+    """A name as Google Cloud and Kubernetes demand it: lower case letters, digits and hyphens,
+    a letter first, at most 50 characters."""
+    kept = "".join(
+        char if char.isalnum() else "-" for char in application.lower() if ord(char) < 128
+    )
+    words = "-".join(word for word in kept.split("-") if word)
+    if not words[:1].isalpha():
+        words = f"job-{words}"
+    return words[:50].strip("-")
+
+
+def require_provider(handover: Handover, provider: str, why: str) -> str:
+    """The region of a recommendation for that provider.
+
+    Raises:
+        BadInput: for another provider, and for a cluster one owns.
+    """
+    if handover.provider != provider or handover.region is None:
+        raise BadInput(
+            f"{why}, this recommendation is for {handover.provider or 'no provider'}",
+            where="--to",
+            remedy="choose spark-submit or spark-defaults",
+        )
+    return handover.region
 
 
 def only_type(handover: Handover, target: str) -> str:
@@ -94,7 +127,15 @@ def only_type(handover: Handover, target: str) -> str:
         BadInput: for a mix, which `target` cannot express, and for a cluster without types.
     """
     if not handover.composition:
-        raise BadInput(f"{target} need an instance type, and a cluster one owns has none")
+        raise BadInput(
+            f"{target} need an instance type, and a cluster one owns has none",
+            where="--to",
+            remedy="choose spark-submit or spark-defaults",
+        )
     if len(handover.composition) != 1:
-        raise BadInput(f"{target} cannot express a cluster of unlike nodes", where="--to")
+        raise BadInput(
+            f"{target} cannot express a cluster of unlike nodes",
+            where="--to",
+            remedy="choose emr or terraform, or ask for one type with --mix 1",
+        )
     return next(iter(handover.composition))

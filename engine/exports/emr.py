@@ -1,68 +1,128 @@
-"""`aws emr create-cluster` with instance groups: one type for the workers, one for the master."""
+"""`aws emr create-cluster`: instance groups for one worker type, instance fleets for a mix of two.
+
+A fleet holds a number of units, not of nodes of each type. So that a mix comes out as recommended
+and not as EMR finds capacity, every type has a fleet of its own: the core fleet holds the type with
+the most nodes, the task fleet the other one. EMR has one task fleet; three and more types are
+therefore instance groups again, of which there may be many.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import shlex
+from typing import Any
 
 from engine.errors import BadInput
-from engine.exports.base import Export, Handover, comments, only_type, spark_properties
+from engine.exports.base import Export, Handover, comments, printable, require_provider
+from engine.exports.base import spark_properties as spark_properties_of
 
 RELEASE = "emr-7.5.0"
 """Any release with Spark 3.5 reads this configuration; written so that it can be changed."""
 
+SPOT_TIMEOUT_MINUTES = 20
+MOST_TYPES = 49
+"""One core group and 48 task groups."""
+
 
 class Emr(Export):
     name = "emr"
-    summary = "aws emr create-cluster with instance groups"
+    summary = "aws emr create-cluster (instance groups, for a mix of two instance fleets)"
 
     def render(self, handover: Handover) -> str:
-        if handover.provider != "aws" or handover.region is None:
-            raise BadInput(
-                f"EMR runs on AWS, this recommendation is for {handover.provider or 'no provider'}",
-                where="--to",
-                remedy="choose spark-submit or spark-defaults",
-            )
-        worker = only_type(handover, "EMR's instance groups")
-        groups = [
-            ("MASTER", 1, handover.master or worker),
-            ("CORE", handover.nodes, worker),
-        ]
+        region = require_provider(handover, "aws", "EMR runs on AWS")
+        if len(handover.composition) == 2:
+            nodes = f"--instance-fleets {shlex.quote(json.dumps(fleets(handover)))}"
+        else:
+            nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
         words = [
             "aws emr create-cluster",
-            f"--name {shlex.quote(_name(handover.application))}",
-            f"--region {shlex.quote(handover.region)}",
+            f"--name {shlex.quote(cluster_name(handover.application))}",
+            f"--region {shlex.quote(region)}",
             f"--release-label {RELEASE}",
             "--applications Name=Spark",
             "--use-default-roles",
-            "--instance-groups "
-            + " ".join(
-                f"InstanceGroupType={kind},InstanceCount={count},InstanceType={shlex.quote(name)}"
-                for kind, count, name in groups
-            ),
+            nodes,
             f"--configurations {shlex.quote(json.dumps(configurations(handover)))}",
             "--auto-terminate",
         ]
         return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
 
 
+def by_count(handover: Handover) -> list[tuple[str, int]]:
+    """The worker types, the one with the most nodes first.
+
+    Raises:
+        BadInput: for a cluster without types, or with more than EMR has groups.
+    """
+    if not 1 <= len(handover.composition) <= MOST_TYPES:
+        raise BadInput(
+            f"EMR needs 1 to {MOST_TYPES} worker types, not {len(handover.composition)}",
+            where="--to",
+        )
+    return sorted(handover.composition.items(), key=lambda entry: (-entry[1], entry[0]))
+
+
+def groups(handover: Handover) -> list[dict[str, Any]]:
+    """One instance group per type: the first is the core group, the others are task groups."""
+    workers = by_count(handover)
+    found: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
+    for place, (name, count) in enumerate(workers):
+        group = _group("CORE" if place == 0 else "TASK", name, count)
+        if handover.spot:
+            # No bid of one's own: the on-demand price is the most that is paid.
+            group["Market"] = "SPOT"
+        found.append(group)
+    return found
+
+
+def _group(kind: str, name: str, count: int) -> dict[str, Any]:
+    return {"InstanceGroupType": kind, "InstanceCount": count, "InstanceType": name}
+
+
+def fleets(handover: Handover) -> list[dict[str, Any]]:
+    """A master fleet, and a fleet for each of two worker types."""
+    workers = by_count(handover)
+    found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=False)]
+    for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=True):
+        found.append(_fleet(kind, name, count, spot=handover.spot))
+    return found
+
+
+def _fleet(kind: str, name: str, count: int, *, spot: bool) -> dict[str, Any]:
+    """One unit of capacity is one node."""
+    fleet: dict[str, Any] = {
+        "Name": kind.lower(),
+        "InstanceFleetType": kind,
+        "TargetSpotCapacity" if spot else "TargetOnDemandCapacity": count,
+        "InstanceTypeConfigs": [{"InstanceType": name, "WeightedCapacity": 1}],
+    }
+    if spot:
+        fleet["LaunchSpecifications"] = {
+            "SpotSpecification": {
+                "AllocationStrategy": "capacity-optimized",
+                "TimeoutDurationMinutes": SPOT_TIMEOUT_MINUTES,
+                "TimeoutAction": "SWITCH_TO_ON_DEMAND",
+            }
+        }
+    return fleet
+
+
 def configurations(handover: Handover) -> list[dict[str, object]]:
     """EMR's configuration list: what YARN may hand out, and Spark's settings."""
     found: list[dict[str, object]] = []
-    if handover.node_memory_gib is not None:
+    if handover.node_memory_gib is not None and len(handover.composition) == 1:
         memory_mb = str(math.floor(handover.node_memory_gib * 1024.0))
         yarn = {
             "yarn.nodemanager.resource.memory-mb": memory_mb,
             "yarn.scheduler.maximum-allocation-mb": memory_mb,
         }
         found.append({"Classification": "yarn-site", "Properties": yarn})
-    spark = spark_properties(handover)
+    spark = spark_properties_of(handover)
     found.append({"Classification": "spark-defaults", "Properties": spark})
     return found
 
 
-def _name(application: str) -> str:
+def cluster_name(application: str) -> str:
     """A cluster name from an application's: printable, and no longer than EMR's 256 characters."""
-    clean = "".join(char if char.isprintable() else "?" for char in application)
-    return clean[:256] or "sparkplan"
+    return printable(application)[:256] or "sparkplan"

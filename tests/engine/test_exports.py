@@ -1,14 +1,20 @@
 import json
 import shlex
 
+import hcl2
 import pytest
+import yaml
 
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Layout
 from engine.errors import BadInput, UnknownName
 from engine.exports import EXPORTS, render
-from engine.exports.base import Handover, heap_mib, overhead_mib
+from engine.exports.base import Export, Handover, heap_mib, overhead_mib, resource_name
+from engine.exports.terraform import quoted
 from engine.memory import layout_of, usable_memory_gib
+
+PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
+"""Targets that are not for AWS."""
 
 
 def handover(**changes: object) -> Handover:
@@ -31,21 +37,30 @@ def words(text: str) -> list[str]:
     return shlex.split(text.replace("\\\n", " "), comments=True)
 
 
+def after(said: list[str], option: str) -> str:
+    return said[said.index(option) + 1]
+
+
 @pytest.mark.parametrize("target", EXPORTS, ids=lambda target: target.name)
-def test_every_export_says_what_was_predicted(target: object) -> None:
-    text = target.render(handover())  # type: ignore[attr-defined]
+def test_every_export_says_what_was_predicted(target: Export) -> None:
+    text = target.render(handover(provider=PROVIDERS.get(target.name, "aws")))
     assert "# 14 x r5.2xlarge" in text
     assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("target", EXPORTS, ids=lambda target: target.name)
-def test_text_from_a_log_cannot_leave_its_comment(target: object) -> None:
-    text = target.render(  # type: ignore[attr-defined]
-        handover(application="x'; rm -rf /\n", statement=("a\nrm -rf /", "b\x1b[31m"))
+def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
+    text = target.render(
+        handover(
+            application="x'; rm -rf /\n${file(1)}",
+            statement=("a\nrm -rf /", "b\x1b[31m"),
+            provider=PROVIDERS.get(target.name, "aws"),
+        )
     )
     assert "\x1b" not in text
     assert not any(line.startswith("rm") for line in text.splitlines())
-    assert "rm" not in words(text)
+    if target.name not in ("kubernetes", "terraform"):
+        assert "rm" not in words(text)
 
 
 def test_spark_submit_takes_the_layout_apart() -> None:
@@ -69,21 +84,167 @@ def test_spark_defaults_is_one_setting_per_line() -> None:
 def test_emr_groups_and_configurations_are_what_emr_reads() -> None:
     said = words(render(handover(), to="emr"))
     assert said[:3] == ["aws", "emr", "create-cluster"]
-    assert "InstanceGroupType=MASTER,InstanceCount=1,InstanceType=m5.xlarge" in said
-    assert "InstanceGroupType=CORE,InstanceCount=14,InstanceType=r5.2xlarge" in said
-    configured = json.loads(said[said.index("--configurations") + 1])
+    assert json.loads(after(said, "--instance-groups")) == [
+        {"InstanceGroupType": "MASTER", "InstanceCount": 1, "InstanceType": "m5.xlarge"},
+        {"InstanceGroupType": "CORE", "InstanceCount": 14, "InstanceType": "r5.2xlarge"},
+    ]
+    configured = json.loads(after(said, "--configurations"))
     by_name = {entry["Classification"]: entry["Properties"] for entry in configured}
     assert by_name["yarn-site"]["yarn.nodemanager.resource.memory-mb"] == str(56 * 1024)
     assert by_name["spark-defaults"]["spark.executor.memory"] == "23040m"
 
 
-def test_a_target_that_cannot_express_a_recommendation_says_so() -> None:
+def test_a_mix_of_two_is_two_fleets_with_the_recommended_counts() -> None:
+    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, spot=True)
+    fleets = json.loads(after(words(render(mix, to="emr")), "--instance-fleets"))
+    by_kind = {fleet["InstanceFleetType"]: fleet for fleet in fleets}
+    assert by_kind["MASTER"]["TargetOnDemandCapacity"] == 1
+    assert by_kind["CORE"]["TargetSpotCapacity"] == 14
+    assert by_kind["TASK"]["TargetSpotCapacity"] == 3
+    assert by_kind["CORE"]["InstanceTypeConfigs"][0]["InstanceType"] == "r5.2xlarge"
+    spot = by_kind["TASK"]["LaunchSpecifications"]["SpotSpecification"]
+    assert spot["TimeoutAction"] == "SWITCH_TO_ON_DEMAND"
+
+
+def test_a_mix_of_three_is_one_group_per_type() -> None:
+    mix = handover(composition={"a": 1, "b": 5, "c": 2})
+    groups = json.loads(after(words(render(mix, to="emr")), "--instance-groups"))
+    assert [(g["InstanceGroupType"], g["InstanceType"], g["InstanceCount"]) for g in groups] == [
+        ("MASTER", "m5.xlarge", 1),
+        ("CORE", "b", 5),
+        ("TASK", "c", 2),
+        ("TASK", "a", 1),
+    ]
+
+
+def test_dataproc_is_a_gcloud_command() -> None:
+    machine = {"n2-highmem-8": 14}
+    said = words(
+        render(handover(provider="gcp", region="us-central1", composition=machine), to="dataproc")
+    )
+    assert said[:5] == ["gcloud", "dataproc", "clusters", "create", "nightly"]
+    assert after(said, "--num-workers") == "14"
+    assert after(said, "--worker-machine-type") == "n2-highmem-8"
+    properties = dict(entry.split("=") for entry in after(said, "--properties").split(","))
+    assert properties["spark:spark.executor.memory"] == "23040m"
+    assert properties["spark:spark.executor.cores"] == "4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [({"composition": {"n2": 4}, "spot": True}, "spot"), ({"composition": {"n2": 1}}, "2 workers")],
+)
+@pytest.mark.parametrize("target", ["dataproc", "terraform"])
+def test_what_dataproc_would_refuse_is_said_before(changes, says, target) -> None:
+    with pytest.raises(BadInput, match=says):
+        render(handover(provider="gcp", **changes), to=target)
+
+
+@pytest.mark.parametrize(
+    ("provider", "attributes", "spot", "availability"),
+    [
+        ("aws", "aws_attributes", False, "ON_DEMAND"),
+        ("azure", "azure_attributes", True, "SPOT_AZURE"),
+        ("gcp", "gcp_attributes", True, "PREEMPTIBLE_GCP"),
+    ],
+)
+def test_databricks_is_the_json_of_its_api(provider, attributes, spot, availability) -> None:
+    said = words(render(handover(provider=provider, spot=spot), to="databricks"))
+    assert said[:4] == ["databricks", "clusters", "create", "--json"]
+    cluster = json.loads(said[4])
+    assert cluster["num_workers"] == 14
+    assert cluster["node_type_id"] == "r5.2xlarge"
+    assert cluster["driver_node_type_id"] == "m5.xlarge"
+    assert cluster[attributes] == {"availability": availability, "first_on_demand": 1}
+    assert cluster["spark_conf"]["spark.executor.memory"] == "23040m"
+    assert "spark.executor.instances" not in cluster["spark_conf"]
+
+
+def test_kubernetes_is_a_spark_application() -> None:
+    text = render(handover(application="Nightly: [x]", shuffle_partitions=400), to="kubernetes")
+    resource = yaml.safe_load(text)
+    assert resource["kind"] == "SparkApplication"
+    assert resource["metadata"]["name"] == "nightly-x"
+    executor = resource["spec"]["executor"]
+    assert (executor["instances"], executor["cores"]) == (28, 4)
+    assert (executor["memory"], executor["memoryOverhead"]) == ("23040m", "2304m")
+    assert executor["nodeSelector"] == {"node.kubernetes.io/instance-type": "r5.2xlarge"}
+    assert resource["spec"]["sparkConf"] == {"spark.sql.shuffle.partitions": "400"}
+    assert "14 nodes" in text
+
+
+def test_kubernetes_needs_no_cloud() -> None:
+    own = handover(composition={}, provider=None, region=None, master=None)
+    executor = yaml.safe_load(render(own, to="kubernetes"))["spec"]["executor"]
+    assert executor["instances"] == 28
+    assert "nodeSelector" not in executor
+
+
+def resources(text: str) -> dict[str, dict]:
+    """Resource type -> arguments of its only resource, as a parser of HCL reads them."""
+    found = hcl2.loads(text)["resource"]
+    plain = json.loads(json.dumps(found).replace('\\"', ""))
+    return {kind: next(iter(named.values())) for entry in plain for kind, named in entry.items()}
+
+
+def test_terraform_for_emr() -> None:
+    (cluster,) = resources(render(handover(), to="terraform")).values()
+    assert cluster["core_instance_group"][0]["instance_count"] == 14
+    assert cluster["core_instance_group"][0]["instance_type"] == "r5.2xlarge"
+    assert cluster["master_instance_group"][0]["instance_type"] == "m5.xlarge"
+
+
+def test_terraform_for_a_mix_on_emr_has_a_task_fleet() -> None:
+    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, spot=True)
+    found = resources(render(mix, to="terraform"))
+    core = found["aws_emr_cluster"]["core_instance_fleet"][0]
+    task = found["aws_emr_instance_fleet"]
+    assert (core["target_spot_capacity"], task["target_spot_capacity"]) == (14, 3)
+    assert "aws_emr_cluster.nightly.id" in task["cluster_id"]
+    assert task["instance_type_configs"][0]["instance_type"] == "m5.large"
     with pytest.raises(BadInput, match="unlike nodes"):
-        render(handover(composition={"a": 1, "b": 2}), to="emr")
+        render(handover(composition={"a": 1, "b": 1, "c": 1}), to="terraform")
+
+
+def test_terraform_for_the_other_clouds() -> None:
+    gcp = render(handover(provider="gcp", composition={"n2-standard-8": 5}), to="terraform")
+    config = resources(gcp)["google_dataproc_cluster"]["cluster_config"][0]
+    workers = config["worker_config"][0]
+    assert (workers["num_instances"], workers["machine_type"]) == (5, "n2-standard-8")
+    properties = config["software_config"][0]["override_properties"]
+    assert properties["spark:spark.executor.cores"] == "4"
+    azure = resources(render(handover(provider="azure"), to="terraform"))["databricks_cluster"]
+    assert azure["num_workers"] == 14
+
+
+def test_a_template_in_a_name_is_only_text() -> None:
+    assert quoted('${file("x")} %{if}') == '"$${file(\\"x\\")} %%{if}"'
+    (cluster,) = resources(render(handover(application="${file(1)}"), to="terraform")).values()
+    assert cluster["name"] == "$${file(1)}"
+
+
+@pytest.mark.parametrize(
+    ("application", "name"),
+    [("Nightly ETL", "nightly-etl"), ("1st", "job-1st"), ("", "job"), ("é_ß", "job"), ("-", "job")],
+)
+def test_names_that_clouds_take(application: str, name: str) -> None:
+    assert resource_name(application) == name
+    assert len(resource_name("x" * 99)) == 50
+
+
+def test_a_target_that_cannot_express_a_recommendation_says_so() -> None:
+    for target in ("databricks", "kubernetes"):
+        with pytest.raises(BadInput, match="unlike nodes"):
+            render(handover(composition={"a": 1, "b": 2}), to=target)
     with pytest.raises(BadInput, match="runs on AWS"):
         render(handover(provider="azure"), to="emr")
-    with pytest.raises(BadInput, match="no provider"):
-        render(handover(composition={}, provider=None, region=None), to="emr")
+    with pytest.raises(BadInput, match="runs on Google Cloud"):
+        render(handover(), to="dataproc")
+    for target in ("emr", "dataproc", "terraform"):
+        with pytest.raises(BadInput, match="no provider"):
+            render(handover(composition={}, provider=None, region=None), to=target)
+    with pytest.raises(BadInput, match="a cluster one owns"):
+        render(handover(composition={}, provider=None, region=None), to="databricks")
 
 
 def test_an_unknown_target_lists_the_known_ones() -> None:

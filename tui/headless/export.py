@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> int:
             profile=question.profile,
             catalog=question.catalog,
             workload=question.workload,
+            spot=bool(getattr(args, "spot", False)),
         )
     )
     output.print_notices(dict.fromkeys([*found.warnings, *found.recommended.warnings]))

@@ -1,0 +1,75 @@
+"""`databricks clusters create`: a cluster of one worker type, as the clusters API takes it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+from engine.errors import BadInput
+from engine.exports.base import (
+    Export,
+    Handover,
+    comments,
+    only_type,
+    printable,
+    spark_properties,
+)
+
+RUNTIME = "15.4.x-scala2.12"
+"""A runtime with Spark 3.5 and long support; written so that it can be changed."""
+
+IDLE_MINUTES = 10
+
+_AVAILABILITY = {
+    "aws": ("aws_attributes", "ON_DEMAND", "SPOT"),
+    "azure": ("azure_attributes", "ON_DEMAND_AZURE", "SPOT_AZURE"),
+    "gcp": ("gcp_attributes", "ON_DEMAND_GCP", "PREEMPTIBLE_GCP"),
+}
+"""Provider -> (the object that names it, the words for ordinary and for spot nodes)."""
+
+_UNSETTABLE = frozenset({"spark.executor.instances", "spark.dynamicAllocation.enabled"})
+"""Databricks decides these itself: the number of executors follows from the workers."""
+
+
+class Databricks(Export):
+    name = "databricks"
+    summary = "databricks clusters create, as JSON of the clusters API"
+
+    def render(self, handover: Handover) -> str:
+        cluster = json.dumps(cluster_of(handover), indent=2)
+        head = f"{comments(handover)}\n# the price of DBUs is in the cost only where it says so"
+        return f"{head}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
+
+
+def cluster_of(handover: Handover) -> dict[str, Any]:
+    """The cluster's specification.
+
+    Raises:
+        BadInput: for a mix, and for a provider that Databricks does not run on.
+    """
+    if handover.provider not in _AVAILABILITY:
+        raise BadInput(
+            f"Databricks does not run on {handover.provider or 'a cluster one owns'}",
+            where="--to",
+            remedy="choose spark-submit or spark-defaults",
+        )
+    worker = only_type(handover, "Databricks clusters")
+    attributes, ordinary, spot = _AVAILABILITY[handover.provider]
+    # The driver is the first node and is never rented at spot prices.
+    renting = {"availability": spot if handover.spot else ordinary, "first_on_demand": 1}
+    return {
+        "cluster_name": printable(handover.application)[:100] or "sparkplan",
+        "spark_version": RUNTIME,
+        "node_type_id": worker,
+        "driver_node_type_id": handover.master or worker,
+        "num_workers": handover.nodes,
+        "autotermination_minutes": IDLE_MINUTES,
+        "runtime_engine": "STANDARD",
+        "spark_conf": {
+            key: value
+            for key, value in spark_properties(handover).items()
+            if key not in _UNSETTABLE
+        },
+        attributes: renting,
+    }

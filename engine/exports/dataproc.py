@@ -1,0 +1,67 @@
+"""`gcloud dataproc clusters create`: one machine type for the workers, one for the master."""
+
+from __future__ import annotations
+
+import shlex
+
+from engine.errors import BadInput
+from engine.exports.base import (
+    Export,
+    Handover,
+    comments,
+    only_type,
+    require_provider,
+    resource_name,
+    spark_properties,
+)
+
+IMAGE = "2.2-debian12"
+"""Any image with Spark 3.5 reads these properties; written so that it can be changed."""
+
+LEAST_WORKERS = 2
+"""Dataproc starts a cluster with two primary workers or, as another kind of cluster, with none."""
+
+
+class Dataproc(Export):
+    name = "dataproc"
+    summary = "gcloud dataproc clusters create"
+
+    def render(self, handover: Handover) -> str:
+        region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
+        worker = only_type(handover, "Dataproc clusters")
+        check_workers(handover)
+        properties = ",".join(
+            f"spark:{key}={value}" for key, value in spark_properties(handover).items()
+        )
+        words = [
+            f"gcloud dataproc clusters create {resource_name(handover.application)}",
+            f"--region {shlex.quote(region)}",
+            f"--image-version {IMAGE}",
+            f"--master-machine-type {shlex.quote(handover.master or worker)}",
+            f"--num-workers {handover.nodes}",
+            f"--worker-machine-type {shlex.quote(worker)}",
+            f"--properties {shlex.quote(properties)}",
+            "--max-idle 10m",
+        ]
+        return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
+
+
+def check_workers(handover: Handover) -> None:
+    """What Dataproc itself would refuse.
+
+    Raises:
+        BadInput: for one worker, and for a cluster of spot nodes alone.
+    """
+    if handover.nodes < LEAST_WORKERS:
+        raise BadInput(
+            "Dataproc needs at least 2 workers, this recommendation has 1",
+            where="--to",
+            remedy="choose spark-submit or kubernetes, or smaller types with --instances",
+        )
+    if handover.spot:
+        raise BadInput(
+            "Dataproc rents only secondary workers at spot prices, beside 2 or more ordinary ones; "
+            "this recommendation has spot nodes alone",
+            where="--to",
+            remedy="leave out --spot",
+        )

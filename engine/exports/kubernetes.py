@@ -1,0 +1,81 @@
+"""A `SparkApplication` of the Kubernetes operator: the executors, on nodes of one type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.exports.base import (
+    Export,
+    Handover,
+    comments,
+    heap_mib,
+    only_type,
+    overhead_mib,
+    printable,
+    resource_name,
+)
+
+SPARK_VERSION = "3.5.3"
+IMAGE = "spark:3.5.3"
+
+_YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
+
+
+class Kubernetes(Export):
+    name = "kubernetes"
+    summary = "SparkApplication for the Kubernetes operator"
+
+    def render(self, handover: Handover) -> str:
+        import yaml
+
+        text = yaml.safe_dump(application_of(handover), sort_keys=False, default_flow_style=False)
+        return f"{comments(handover)}\n{_nodes(handover)}{text}"
+
+
+def _nodes(handover: Handover) -> str:
+    """The nodes are the cluster's own: an application cannot ask for their number."""
+    if not handover.composition:
+        return ""
+    count = f"{handover.nodes} node" + ("" if handover.nodes == 1 else "s")
+    return f"# needs a node pool of {count} of this type\n"
+
+
+def application_of(handover: Handover) -> dict[str, Any]:
+    """The resource, as plain data.
+
+    Raises:
+        BadInput: for a mix: an application has executors of one shape, on nodes of one type.
+    """
+    executor: dict[str, Any] = {
+        "instances": handover.executors,
+        "cores": handover.layout.executor_cores,
+    }
+    heap = heap_mib(handover.layout)
+    if heap is not None:
+        executor["memory"] = f"{heap}m"
+        executor["memoryOverhead"] = f"{overhead_mib(heap)}m"
+    if handover.composition:
+        worker = only_type(handover, "SparkApplications")
+        executor["nodeSelector"] = {"node.kubernetes.io/instance-type": worker}
+    spec: dict[str, Any] = {
+        "type": "Python",
+        "mode": "cluster",
+        "image": IMAGE,
+        "sparkVersion": SPARK_VERSION,
+        "mainApplicationFile": _YOURS,
+        "restartPolicy": {"type": "Never"},
+        "driver": {"cores": 1, "memory": "4g", "serviceAccount": "spark"},
+        "executor": executor,
+        "dynamicAllocation": {"enabled": False},
+    }
+    if handover.shuffle_partitions is not None:
+        spec["sparkConf"] = {"spark.sql.shuffle.partitions": str(handover.shuffle_partitions)}
+    return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2",
+        "kind": "SparkApplication",
+        "metadata": {
+            "name": resource_name(handover.application),
+            "annotations": {"sparkplan/application": printable(handover.application)},
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,178 @@
+"""A Terraform resource: `aws_emr_cluster`, `google_dataproc_cluster` or `databricks_cluster`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from engine.errors import BadInput
+from engine.exports import databricks, dataproc, emr
+from engine.exports.base import (
+    Export,
+    Handover,
+    comments,
+    only_type,
+    require_provider,
+    resource_name,
+    spark_properties,
+)
+
+Block = Mapping[str, Any]
+"""Argument -> value: a text or number, a list, a `Map`, or a nested block (a dict)."""
+
+
+class Map(dict[str, str]):
+    """A map argument (`name = { ... }`), where a plain dict is a nested block."""
+
+
+class Reference(str):
+    """An expression, written without quotes."""
+
+
+class Resource(NamedTuple):
+    """A resource: its type, its label, its arguments."""
+
+    kind: str
+    label: str
+    arguments: Block
+
+
+class Terraform(Export):
+    name = "terraform"
+    summary = "a Terraform resource for EMR, Dataproc or Databricks on Azure"
+
+    def render(self, handover: Handover) -> str:
+        make = _RESOURCES.get(handover.provider or "")
+        if make is None:
+            raise BadInput(
+                "Terraform needs a provider's cluster, this recommendation is for "
+                f"{handover.provider or 'no provider'}",
+                where="--to",
+                remedy="choose spark-submit, spark-defaults or kubernetes",
+            )
+        texts = [
+            "\n".join([f'resource "{kind}" "{name}" {{', *written(arguments, 1), "}"])
+            for kind, name, arguments in make(handover)
+        ]
+        return f"{comments(handover)}\n" + "\n\n".join(texts) + "\n"
+
+
+def label(handover: Handover) -> str:
+    """The resource's name within the configuration."""
+    return resource_name(handover.application).replace("-", "_")
+
+
+def written(block: Block, depth: int) -> list[str]:
+    """The lines of a block's body, in HCL."""
+    indent, lines = "  " * depth, []
+    for name, value in block.items():
+        if isinstance(value, Map):
+            lines.append(f"{indent}{name} = {{")
+            lines += [f"{indent}  {quoted(key)} = {quoted(text)}" for key, text in value.items()]
+            lines.append(f"{indent}}}")
+        elif isinstance(value, dict):
+            lines += [f"{indent}{name} {{", *written(value, depth + 1), f"{indent}}}"]
+        elif isinstance(value, bool):
+            lines.append(f"{indent}{name} = {str(value).lower()}")
+        elif isinstance(value, int):
+            lines.append(f"{indent}{name} = {value}")
+        elif isinstance(value, list):
+            lines.append(f"{indent}{name} = [{', '.join(map(quoted, value))}]")
+        else:
+            written_value = value if isinstance(value, Reference) else quoted(value)
+            lines.append(f"{indent}{name} = {written_value}")
+    return lines
+
+
+def quoted(text: str) -> str:
+    """A text as HCL quotes it: as JSON does, and with templates switched off."""
+    return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
+
+
+def _emr(handover: Handover) -> list[Resource]:
+    """Instance groups for one type; for spot nodes and for a mix of two, instance fleets (see
+    `engine.exports.emr`). The task fleet is a resource of its own."""
+    require_provider(handover, "aws", "EMR runs on AWS")
+    workers = emr.by_count(handover)
+    if len(workers) > 2:
+        only_type(handover, "Terraform's EMR resources, more than two types apart,")
+    name = label(handover)
+    master = {"instance_type": handover.master or workers[0][0]}
+    cluster: dict[str, Any] = {
+        "name": emr.cluster_name(handover.application),
+        "release_label": emr.RELEASE,
+        "applications": ["Spark"],
+        "service_role": "EMR_DefaultRole",
+        "ec2_attributes": {"instance_profile": "EMR_EC2_DefaultRole"},
+        "configurations_json": json.dumps(emr.configurations(handover)),
+    }
+    found = [Resource("aws_emr_cluster", name, cluster)]
+    if len(workers) == 1 and not handover.spot:
+        (core, count) = workers[0]
+        cluster["master_instance_group"] = master
+        cluster["core_instance_group"] = {"instance_type": core, "instance_count": count}
+        return found
+    cluster["master_instance_fleet"] = {
+        "target_on_demand_capacity": 1,
+        "instance_type_configs": master,
+    }
+    cluster["core_instance_fleet"] = _fleet(*workers[0], spot=handover.spot)
+    for other, count in workers[1:]:
+        task = _fleet(other, count, spot=handover.spot)
+        cluster_id = Reference(f"aws_emr_cluster.{name}.id")
+        found.append(Resource("aws_emr_instance_fleet", name, {"cluster_id": cluster_id, **task}))
+    return found
+
+
+def _fleet(instance: str, count: int, *, spot: bool) -> dict[str, Any]:
+    """One unit of capacity is one node."""
+    capacity = "target_spot_capacity" if spot else "target_on_demand_capacity"
+    fleet: dict[str, Any] = {
+        capacity: count,
+        "instance_type_configs": {"instance_type": instance, "weighted_capacity": 1},
+    }
+    if spot:
+        fleet["launch_specifications"] = {
+            "spot_specification": {
+                "allocation_strategy": "capacity-optimized",
+                "timeout_action": "SWITCH_TO_ON_DEMAND",
+                "timeout_duration_minutes": emr.SPOT_TIMEOUT_MINUTES,
+            }
+        }
+    return fleet
+
+
+def _dataproc(handover: Handover) -> list[Resource]:
+    region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
+    dataproc.check_workers(handover)
+    worker = only_type(handover, "Dataproc clusters")
+    properties = Map({f"spark:{key}": value for key, value in spark_properties(handover).items()})
+    cluster = {
+        "name": resource_name(handover.application),
+        "region": region,
+        "cluster_config": {
+            "master_config": {"num_instances": 1, "machine_type": handover.master or worker},
+            "worker_config": {"num_instances": handover.nodes, "machine_type": worker},
+            "software_config": {
+                "image_version": dataproc.IMAGE,
+                "override_properties": properties,
+            },
+            "lifecycle_config": {"idle_delete_ttl": "600s"},
+        },
+    }
+    return [Resource("google_dataproc_cluster", label(handover), cluster)]
+
+
+def _databricks(handover: Handover) -> list[Resource]:
+    spec = databricks.cluster_of(handover)
+    cluster = {key: Map(value) if key == "spark_conf" else value for key, value in spec.items()}
+    return [Resource("databricks_cluster", label(handover), cluster)]
+
+
+_RESOURCES: dict[str, Callable[[Handover], list[Resource]]] = {
+    "aws": _emr,
+    "gcp": _dataproc,
+    "azure": _databricks,
+}
+"""Provider -> the resource of its managed Spark."""
