@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog, InstanceType, Price
 from engine.cost import cost_usd, itemised, master_price, price_of
+from engine.mixes import source_of
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
 from engine.surface import Surface
@@ -145,12 +146,7 @@ class Answers:
     @cached_property
     def _source(self) -> InstanceType | None:
         """The type that the times were measured on, None where nobody named it."""
-        profile, offers = self.surface.fitted.profile, self.catalog.offers
-        run = profile.largest_run
-        if run is not None and run.cluster.instance is not None:
-            return run.cluster.instance
-        named = [name for name in profile.instance_types if name in offers]
-        return offers[named[0]].instance if named else None
+        return source_of(self.surface)
 
     def _note(self, row: int) -> str:
         speed = self._speed(row)

@@ -1,0 +1,168 @@
+"""Clusters of unlike nodes: how long a job takes on n_t nodes of type t for several t at once.
+
+OptEx states its promise for a composition {n_t} but its T depends on the total n alone (IV-A), so
+this law is ours. It rests on what the fitted model says of every type by itself:
+
+- A node of type t has the capacity g_t = slots x speed (in cores of the measured machine). A
+  composition has C = sum_t n_t g_t, and x_t = C / g_t is how many nodes of type t alone would have
+  the same capacity.
+- Type t does the share w_t = n_t g_t / C of the work. The time is T = sum_t w_t T_t(x_t): the
+  model's own time at that capacity, overheads that grow with the cluster included, averaged by who
+  does the work.
+- Tasks are not divisible. The last tasks of a stage may sit on the slowest cores while the others
+  wait: T is stretched by 1 + c (v / v_slow - 1), where v = C / slots is the mean speed of a core
+  and c the share of a stage that its last wave is (the mean of min(1, slots / tasks) over the
+  stages, weighted by their work). Without stages in the evidence c is 0.
+- The spread of log T is that of the member with the widest (of equal ones, that of the fewest
+  degrees of freedom): doubts about unlike machines are not taken to cancel.
+
+With one type this is T_t(n_t) exactly, its spread included. All executors of an application have
+one shape, so only types whose layouts have the same cores per executor are mixed; the heap is that
+of the smallest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.catalog import InstanceType
+from engine.forecast import FloatArray, Forecast
+from engine.surface import Surface
+from engine.sweeps import IntArray
+from engine.transfer import speed_of
+
+ROUNDING = 1e-9
+"""A count this close to a whole one is whole: the difference is from dividing capacities."""
+
+
+def coarseness(slots: FloatArray, tasks: FloatArray, work: FloatArray) -> FloatArray:
+    """(n,) share of a stage that its last wave is: the mean of min(1, slots / tasks).
+
+    Args:
+        slots: (n,) tasks that run at once; tasks, work: (s,) of the stages; empty gives 0.
+    """
+    if not len(tasks) or work.sum() <= 0.0:
+        return np.zeros(len(slots))
+    share = np.minimum(1.0, slots[:, None] / tasks)
+    return np.asarray(share @ (work / work.sum()))
+
+
+def stretched(
+    seconds: FloatArray, *, coarse: FloatArray, mean: FloatArray, slowest: FloatArray
+) -> FloatArray:
+    """(n,) times of which the last waves wait for the slowest cores.
+
+    Args:
+        coarse: (n,) see `coarseness`; mean, slowest: (n,) speed of a core on average and at worst.
+    """
+    return np.asarray(seconds * (1.0 + coarse * (mean / slowest - 1.0)))
+
+
+def between(curves: FloatArray, rows: IntArray, counts: FloatArray) -> FloatArray:
+    """Values of (k, m) curves over 1 ... m nodes, at real counts: exact for a + b / n.
+
+    Args:
+        rows, counts: (...) which curve, and where; beyond m the last value stays.
+    """
+    m = curves.shape[1]
+    clipped = np.clip(counts, 1.0, m)
+    whole = np.round(clipped)
+    clipped = np.where(np.abs(clipped - whole) < ROUNDING * whole, whole, clipped)
+    low = np.minimum(clipped.astype(np.int64), max(m - 1, 1))
+    high = np.minimum(low + 1, m)
+    at_low = curves[rows, low - 1]
+    weight = np.where(high > low, high * (1.0 - low / clipped), 0.0)
+    at_high = np.where(weight > 0.0, curves[rows, high - 1], at_low)
+    # inf - inf: from a count without a prediction to another one.
+    same = at_low == at_high
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(same, at_low, at_low + weight * (at_high - at_low)))
+
+
+@dataclass(frozen=True, eq=False)
+class MixLaw:
+    """The law above over the k types of a surface.
+
+    Args:
+        seconds, log_scale, dof: (k, m) of one type alone, as on the surface.
+        slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
+        executor_cores: (k,) types are mixed with others that have the same.
+        tasks, work: (s,) tasks of the measured stages and their task seconds.
+    """
+
+    seconds: FloatArray
+    log_scale: FloatArray
+    dof: FloatArray
+    slots: FloatArray
+    speed: FloatArray
+    executor_cores: IntArray
+    tasks: FloatArray
+    work: FloatArray
+
+    @classmethod
+    def of(cls, surface: Surface) -> MixLaw:
+        """The law for what a surface predicts."""
+        candidates, run = surface.candidates, surface.fitted.profile.largest_run
+        source = source_of(surface)
+        speeds = [
+            speed_of(offer.instance, source, candidates.catalog).relative
+            for offer in candidates.offers
+        ]
+        layouts = candidates.layouts
+        times = [stage.task_seconds for stage in run.stages] if run else []
+        measured = [time for time in times if time is not None]
+        return cls(
+            seconds=surface.seconds,
+            log_scale=surface.forecast.log_scale.reshape(surface.shape),
+            dof=surface.forecast.dof.reshape(surface.shape),
+            slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
+            speed=np.asarray(speeds, dtype=float),
+            executor_cores=np.asarray([x.executor_cores for x in layouts]),
+            tasks=np.asarray([float(time.count) for time in measured]),
+            work=np.asarray([time.total for time in measured]),
+        )
+
+    @cached_property
+    def capacity(self) -> FloatArray:
+        """(k,) g_t: cores of the measured machine that a node is worth."""
+        return self.slots * self.speed
+
+    def forecast(self, rows: IntArray, counts: IntArray) -> Forecast:
+        """The times of n compositions.
+
+        Args:
+            rows, counts: (n, q) types and their nodes; a count of 0 is no member.
+        """
+        member = counts > 0
+        share = counts * self.capacity[rows]
+        total = share.sum(axis=1)
+        alike = total[:, None] / self.capacity[rows]
+        times = np.where(member, between(self.seconds, rows, alike), 0.0)
+        weight = share / total[:, None]
+        seconds = (weight * times).sum(axis=1)
+        slots = (counts * self.slots[rows]).sum(axis=1)
+        slowest = np.where(member, self.speed[rows], np.inf).min(axis=1)
+        seconds = stretched(
+            seconds,
+            coarse=coarseness(slots, self.tasks, self.work),
+            mean=total / slots,
+            slowest=slowest,
+        )
+        scale = np.where(member, between(self.log_scale, rows, alike), -np.inf)
+        widest = scale.max(axis=1)
+        decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
+        dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
+        return Forecast.of(seconds, widest, dof)
+
+
+def source_of(surface: Surface) -> InstanceType | None:
+    """The type that the times were measured on, None where nobody named it."""
+    profile, offers = surface.fitted.profile, surface.candidates.catalog.offers
+    run = profile.largest_run
+    if run is not None and run.cluster.instance is not None:
+        return run.cluster.instance
+    named = [name for name in profile.instance_types if name in offers]
+    return offers[named[0]].instance if named else None

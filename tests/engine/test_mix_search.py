@@ -1,0 +1,213 @@
+"""Mixed compositions against brute force on thousands of random small catalogs."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from engine.catalog import Billing
+from engine.mix_search import Bounds, Market, Search, lowest, values_of
+from engine.mixes import MixLaw, between
+from engine.recommendation import Goal
+
+CASES = 400
+"""Random catalogs per goal and number of types."""
+
+
+def random_law(rng: np.random.Generator, k: int, m: int) -> MixLaw:
+    """Types with a serial part, divisible work, and an overhead that grows with the nodes."""
+    slots = rng.choice([2, 4, 8, 16], k).astype(float)
+    speed = rng.choice([0.7, 1.0, 1.0, 1.4], k)
+    nodes = np.arange(1, m + 1)
+    serial = rng.uniform(0, 60, k)[:, None] / speed[:, None]
+    work = rng.uniform(500, 4000)
+    seconds = serial + work / (nodes * (slots * speed)[:, None]) + rng.uniform(0, 3) * nodes
+    seconds *= rng.uniform(0.97, 1.03, seconds.shape)
+    if rng.random() < 0.2:
+        seconds[rng.integers(k), m // 2 :] = np.inf
+    scale = np.repeat(rng.choice([0.02, 0.1, 0.3], k)[:, None], m, axis=1)
+    if rng.random() < 0.15:
+        scale = np.full((k, m), np.nan)
+    stages = rng.integers(0, 4)
+    return MixLaw(
+        seconds=seconds,
+        log_scale=scale,
+        dof=np.repeat(rng.choice([5.0, 30.0], k)[:, None], m, axis=1),
+        slots=slots,
+        speed=speed,
+        executor_cores=rng.choice([2, 4], k, p=[0.2, 0.8]),
+        tasks=rng.integers(1, 200, stages).astype(float),
+        work=rng.uniform(1, 100, stages),
+    )
+
+
+def random_market(rng: np.random.Generator, law: MixLaw, m: int) -> Market:
+    k = len(law.slots)
+    rates = law.slots * rng.uniform(0.02, 0.08, k)
+    if rng.random() < 0.2:
+        rates[rng.integers(k)] = np.inf
+    billing = Billing(
+        granularity_seconds=float(rng.choice([0, 1, 60, 600])),
+        minimum_seconds=float(rng.choice([0, 60])),
+        startup_seconds=float(rng.choice([0, 90])),
+    )
+    most = np.where(rng.random(k) < 0.3, rng.integers(0, m, k), m)
+    return Market(rates, float(rng.choice([0.0, 0.2])), billing, most)
+
+
+def every_mix(law: MixLaw, market: Market, m: int, q: int):
+    """All compositions of 2 ... q types of one executor shape: (n, q) rows and counts."""
+    k = len(law.slots)
+    rows, counts = [], []
+    for size in range(2, q + 1):
+        for types in combinations(range(k), size):
+            if len({law.executor_cores[t] for t in types}) > 1:
+                continue
+            ranges = [range(1, int(market.most[t]) + 1) for t in types]
+            for n in product(*ranges):
+                if sum(n) <= m:
+                    rows.append([*types, *[0] * (q - size)])
+                    counts.append([*n, *[0] * (q - size)])
+    return np.asarray(rows).reshape(-1, q), np.asarray(counts).reshape(-1, q)
+
+
+def single_best(law: MixLaw, market: Market, goal: Goal, m: int) -> float:
+    k = len(law.slots)
+    rows = np.repeat(np.arange(k), m)[:, None]
+    counts = np.tile(np.arange(1, m + 1), k)[:, None]
+    values = values_of(law, market, goal, rows, counts)
+    return float(np.where(counts[:, 0] <= market.most[rows[:, 0]], values, np.inf).min())
+
+
+def goal_for(kind: str, rng: np.random.Generator, law: MixLaw, m: int) -> Goal:
+    typical = float(np.nanmedian(np.where(np.isfinite(law.seconds), law.seconds, np.nan)))
+    deadline = typical * rng.uniform(0.4, 1.6)
+    budget = rng.uniform(0.005, 0.2)
+    confidence = float(rng.choice([0.2, 0.5, 0.9, 0.99]))
+    given = {
+        "deadline": {"deadline_seconds": deadline},
+        "budget": {"budget_usd": budget},
+        "both": {"deadline_seconds": deadline, "budget_usd": budget},
+        "none": {},
+    }[kind]
+    return Goal(**given, confidence=confidence, max_nodes=m)
+
+
+@pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none"])
+@pytest.mark.parametrize(("k", "m", "q"), [(4, 7, 2), (4, 5, 3)])
+def test_no_composition_is_better(kind: str, k: int, m: int, q: int) -> None:
+    rng = np.random.default_rng([ord(kind[0]), k, q])
+    mixes_won = 0
+    for case in range(CASES):
+        law = random_law(rng, k, m)
+        market = random_market(rng, law, m)
+        goal = goal_for(kind, rng, law, m)
+        start = single_best(law, market, goal, m)
+        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
+        rows, counts = every_mix(law, market, m, q)
+        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
+        best = min(float(values.min()), start)
+        assert found.optimal
+        assert found.value == pytest.approx(best, rel=1e-8), (case, start)
+        if found.rows is not None:
+            mixes_won += 1
+            again = values_of(
+                law, market, goal, np.asarray([found.rows]), np.asarray([found.counts])
+            )
+            assert float(again[0]) == found.value
+            assert all(market.most[list(found.rows)] >= found.counts)
+            assert sum(found.counts) <= m
+    assert mixes_won > CASES // 50
+
+
+def test_one_type_is_the_one_type_law_exactly() -> None:
+    rng = np.random.default_rng(3)
+    law = random_law(rng, 5, 30)
+    for row, n in product(range(5), range(1, 31)):
+        forecast = law.forecast(np.asarray([[row, (row + 1) % 5]]), np.asarray([[n, 0]]))
+        assert forecast.seconds[0] == pytest.approx(law.seconds[row, n - 1], rel=1e-12)
+        assert forecast.log_scale[0] == pytest.approx(law.log_scale[row, n - 1], nan_ok=True)
+        assert forecast.dof[0] == law.dof[row, n - 1]
+
+
+def test_unlike_sizes_of_equal_cores_are_one_pool() -> None:
+    """A serial part and divisible work: six small nodes and a large one are their cores' sum."""
+    nodes = np.arange(1, 65)
+    slots = np.asarray([2.0, 32.0])
+    law = MixLaw(
+        seconds=100.0 + 12_000.0 / (nodes * slots[:, None]),
+        log_scale=np.zeros((2, 64)),
+        dof=np.full((2, 64), np.inf),
+        slots=slots,
+        speed=np.ones(2),
+        executor_cores=np.asarray([2, 2]),
+        tasks=np.asarray([]),
+        work=np.asarray([]),
+    )
+    forecast = law.forecast(np.asarray([[0, 1]]), np.asarray([[10, 2]]))
+    assert forecast.seconds[0] == pytest.approx(100.0 + 12_000.0 / (10 * 2 + 2 * 32))
+
+
+def test_coarse_tasks_wait_for_the_slowest_cores() -> None:
+    base = random_law(np.random.default_rng(0), 2, 8)
+    one = np.ones((2, 8))
+    law = MixLaw(
+        seconds=100.0 * one,
+        log_scale=0.0 * one,
+        dof=30.0 * one,
+        slots=np.asarray([4.0, 4.0]),
+        speed=np.asarray([0.5, 1.5]),
+        executor_cores=base.executor_cores,
+        tasks=np.asarray([16.0]),
+        work=np.asarray([50.0]),
+    )
+    forecast = law.forecast(np.asarray([[0, 1]]), np.asarray([[1, 1]]))
+    # 8 slots for 16 tasks: half of the stage is its last wave; the mean core is twice as fast.
+    assert forecast.seconds[0] == pytest.approx(100.0 * (1.0 + 0.5 * (1.0 / 0.5 - 1.0)))
+
+
+def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
+    nodes = np.arange(1, 41)
+    curves = np.stack([7.0 + 90.0 / nodes, 3.0 + 5.0 / nodes])
+    counts = np.asarray([1.0, 1.3, 17.25, 39.9, 40.0, 55.0])
+    for row, (serial, work) in enumerate([(7.0, 90.0), (3.0, 5.0)]):
+        found = between(curves, np.full(6, row), counts)
+        assert found == pytest.approx(serial + work / np.minimum(counts, 40.0))
+
+
+def test_bounds_are_below_everything_in_their_cell() -> None:
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        curves = rng.uniform(1, 9, (3, 20))
+        low = rng.uniform(0.2, 22, (3, 6))
+        high = low * rng.uniform(1.0, 3.0, low.shape)
+        found = lowest(curves, low, high)
+        for row, cell in product(range(3), range(6)):
+            inside = np.linspace(low[row, cell], high[row, cell], 200)
+            values = between(curves, np.full(200, row), inside)
+            assert found[row, cell] <= values.min() + 1e-9
+            assert found[row, cell] in curves[row] or found[row, cell] == pytest.approx(
+                min(values[0], values[-1])
+            )
+
+
+def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
+    rng = np.random.default_rng(5)
+    law = random_law(rng, 6, 40)
+    market = Market(law.slots * rng.uniform(0.02, 0.08, 6), 0.0, Billing(), np.full(6, 40))
+    goal = Goal(deadline_seconds=float(np.median(law.seconds)), max_nodes=40)
+    unlimited = Search(law, market, goal, 3, value=np.inf, limit_seconds=60.0).run()
+    stopped = Search(law, market, goal, 3, value=np.inf, limit_seconds=0.0).run()
+    assert unlimited.optimal
+    assert not stopped.optimal
+    assert stopped.bound <= unlimited.value
+
+
+def test_cells_hold_only_what_they_can() -> None:
+    law = random_law(np.random.default_rng(2), 3, 10)
+    edges = np.geomspace(1.0, 200.0, 9)
+    bounds = Bounds.of(law, Goal(deadline_seconds=100.0), edges)
+    too_small = edges[None, 1:] < law.capacity[:, None]
+    assert np.isinf(bounds.seconds[too_small]).all()
