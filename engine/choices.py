@@ -161,9 +161,12 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
+        return replace(choice, warnings=self.notices_at(flat))
+
+    def notices_at(self, flat: int) -> tuple[Notice, ...]:
+        """What the model and the price list warn of at one point."""
         row = flat // self.surface.max_nodes
-        warnings = (*self.surface.notices(flat), *self._price_notices(row))
-        return replace(choice, warnings=warnings)
+        return (*self.surface.notices(flat), *self._price_notices(row))
 
     def _price_notices(self, row: int) -> tuple[Notice, ...]:
         offer = self.surface.candidates.offers[row]

@@ -10,6 +10,7 @@ so that its answer is never worse.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -95,10 +96,10 @@ def in_time(
     seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal
 ) -> NDArray[np.bool_]:
     """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval."""
-    deadline = goal.deadline_seconds
+    deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
     sure = np.log(seconds) + scale * student_quantile(goal.confidence, dof)
     unknown = np.isnan(sure)
-    return np.asarray(np.where(unknown, seconds < deadline, sure <= np.log(float(deadline or 0))))
+    return np.asarray(np.where(unknown, seconds < deadline, sure <= np.log(deadline)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,23 +239,23 @@ class Search:
         for cell in range(len(bounds.edges) - 1):
             kept = self._promising(types, cell, bounds)
             for size in range(2, min(self.most_types, len(kept)) + 1):
-                rows = kept[_subsets(len(kept), size)]
-                value = self._corner_bound(rows, cell, bounds)
-                good = np.flatnonzero(value < self._worth)
+                members = kept[_subsets(len(kept), size)]
+                bound = self._corner_bound(members, cell, bounds)
+                good = np.flatnonzero(bound < self._worth)
                 padded = np.full((len(good), self.most_types), -1, dtype=np.int64)
-                padded[:, :size] = rows[good]
+                padded[:, :size] = members[good]
                 sets.append(padded)
-                cells.append(np.full(len(good), cell))
-                values.append(value[good])
+                cells.append(np.full(len(good), cell, dtype=np.int64))
+                values.append(bound[good])
         if not sets:
             return np.inf
-        rows, cell, value = np.concatenate(sets), np.concatenate(cells), np.concatenate(values)
+        rows, places, value = np.concatenate(sets), np.concatenate(cells), np.concatenate(values)
         order = np.argsort(value, kind="stable")
-        return self._enumerate(rows[order], cell[order], value[order], bounds)
+        return self._enumerate(rows[order], places[order], value[order], bounds)
 
     def _promising(self, types: IntArray, cell: int, bounds: Bounds) -> IntArray:
         """Types of which one node, beside the cheapest capacity, may make a better composition."""
-        low, high = bounds.edges[cell], bounds.edges[cell + 1]
+        low, high = float(bounds.edges[cell]), float(bounds.edges[cell + 1])
         capacity, rates = self.law.capacity[types], self.market.rates[types]
         per_capacity = (rates / capacity).min()
         fits = np.isfinite(bounds.seconds[types, cell]) & (capacity < high)
@@ -263,11 +264,11 @@ class Search:
         shortest = mine[fits].min(initial=np.inf)
         share = np.minimum(capacity / high, 1.0)
         if not fits.any():
-            return types[fits]
+            return types[:0]
         own = np.minimum(mine, share * mine + (1.0 - share) * shortest)
         sure = own * bounds.widening[types, cell]
         value = self._bound(hourly, own, sure)
-        return types[fits & (value < self._worth)]
+        return np.asarray(types[fits & (value < self._worth)])
 
     def _corner_bound(self, rows: IntArray, cell: int, bounds: Bounds) -> FloatArray:
         """(n,) bound of the compositions of (n, q) types in a cell, at the corners of the shares

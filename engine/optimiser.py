@@ -23,6 +23,7 @@ from engine.choices import NO_INTERVAL, Answers, Lazy
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.mixed import with_mixes
 from engine.models.base import FittedModel, distinct
 from engine.owned import recommend_owned
 from engine.profile import Notice
@@ -42,6 +43,9 @@ __all__ = [
     "select_candidates",
     "settle",
 ]
+
+MOST_TYPES = 3
+"""Types in one cluster at most: more of them are not searched in a time that anybody waits."""
 
 _REFINEMENTS = 16
 """Rounds of exact re-evaluation at most; each settles the best points of the one before."""
@@ -69,7 +73,7 @@ def recommend(
     Args:
         workload: None for that of the profile's largest run.
         instances: names or globs of types; None for the default candidates.
-        mix: types per cluster; this version composes clusters of one type.
+        mix: the most types in one cluster (see `engine.mixes` for the law of unlike nodes).
         spot: rent workers at spot prices, where they are known.
         billing: None for the catalog's own rules.
         today: the date that prices are compared with; None for the current one.
@@ -78,14 +82,18 @@ def recommend(
         BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
         UnknownName: for an instance name or glob that matches nothing.
     """
-    if mix != 1:
-        raise BadInput(f"mix must be 1, not {mix}", remedy="a cluster has one type in this version")
+    if not 1 <= mix <= MOST_TYPES:
+        raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix}", where="--mix")
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
     candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
     surface = Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes)
-    return settle(surface, goal, billing, today=today or date.today())
+    today = today or date.today()
+    answer = settle(surface, goal, billing, today=today)
+    if mix == 1:
+        return answer
+    return with_mixes(answer, surface, billing, most_types=mix, today=today)
 
 
 def settle(

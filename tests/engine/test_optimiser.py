@@ -463,7 +463,7 @@ def test_a_billing_of_ones_own() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mix": 2}, "mix must be 1, not 2"),
+        ({"mix": 0}, "mix must lie between 1 and 3"),
         ({"deadline_seconds": 0.0}, "deadline_seconds must be more than zero"),
         ({"deadline_seconds": math.nan}, "deadline_seconds must be more than zero"),
         ({"budget_usd": -1.0}, "budget_usd must be more than zero"),

@@ -192,7 +192,7 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"recommend {LOG} --deadline 1h --instances 'zz9.*'", "zz9"),
         (f"recommend {LOG} --deadline 1h --budget free", "$12.50"),
         (f"recommend {LOG} --deadline 1h --max-executors 5", "--executor-cores"),
-        (f"recommend {LOG} --deadline 1h --mix 2", "mix"),
+        (f"recommend {LOG} --deadline 1h --mix 9", "mix"),
         (f"recommend {LOG} --deadline 1h --catalog nowhere", "nowhere"),
         (f"curve {LOG} --over nodes --nodes 9:3", "1:64"),
         (f"curve {LOG} --over time", "input-size"),

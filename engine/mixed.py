@@ -1,0 +1,209 @@
+"""From the best cluster of one type to the best composition of several: the optimiser's last step.
+
+The search (`engine.mix_search`) works on the surface. Where the model interpolates over it, the
+points behind a mix that wins are evaluated exactly before it is believed, and the search begins
+again if it does not stand.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.catalog import Billing
+from engine.choices import Answers, known, more_usd
+from engine.cluster import Layout
+from engine.cost import Cost, itemised
+from engine.forecast import Forecast
+from engine.mix_search import Found, Market, Search, values_of
+from engine.mixes import MixLaw
+from engine.models.base import distinct
+from engine.profile import Notice
+from engine.recommendation import Choice, Goal, Recommendation
+from engine.surface import Surface
+from engine.units import format_seconds
+
+_ROUNDS = 8
+"""Exact re-evaluations at most; a mix that has not stood by then is not recommended."""
+
+MIXED = Notice(
+    "mixed-cluster",
+    "the time of unlike nodes is averaged over what the model says of each type at the same "
+    "capacity; no run on unlike nodes was measured",
+    "ask for one type with --mix 1",
+)
+
+
+def with_mixes(
+    answer: Recommendation,
+    surface: Surface,
+    billing: Billing,
+    *,
+    most_types: int,
+    today: date | None = None,
+) -> Recommendation:
+    """The answer, or a mix of up to `most_types` types that is better."""
+    goal = answer.goal
+    rates, head = surface.rates(billing)
+    most = np.full(len(rates), goal.max_nodes, dtype=np.int64)
+    market = Market(rates, head, billing, most)
+    evaluated = answer.evaluated
+    for _ in range(_ROUNDS):
+        law = MixLaw.of(surface)
+        found = Search(law, market, goal, most_types, value=_value(answer)).run()
+        evaluated += found.evaluated
+        if found.rows is None:
+            break
+        refined = surface.refined(_behind(found, law, surface))
+        rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
+        value = float(values_of(MixLaw.of(refined), market, goal, rows, counts)[0])
+        surface = refined
+        if value < _value(answer):
+            mix = Mix(surface, market, goal, found, today)
+            return _won(answer, mix, evaluated, optimal=found.optimal)
+    optimal = answer.optimal and found.optimal
+    return replace(answer, evaluated=evaluated, optimal=optimal)
+
+
+def _value(answer: Recommendation) -> float:
+    """What the search has to beat."""
+    best = answer.recommended
+    if best is None:
+        return math.inf
+    value = best.seconds if answer.goal.by_time else best.cost_usd
+    return math.inf if value is None else value
+
+
+def _behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
+    """Points of the surface that a mix was computed from."""
+    rows = np.asarray(found.rows)
+    alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
+    points = []
+    for row, count in zip(rows.tolist(), alike.tolist(), strict=True):
+        for nodes in {math.floor(count + 1e-9), math.ceil(count - 1e-9)}:
+            column = min(max(nodes, 1), surface.max_nodes) - 1
+            points.append(row * surface.max_nodes + column)
+    return points
+
+
+@dataclass(frozen=True, eq=False)
+class Mix:
+    """A composition that was found, on the surface that it was confirmed on."""
+
+    surface: Surface
+    market: Market
+    goal: Goal
+    found: Found
+    today: date | None
+
+    @property
+    def members(self) -> list[tuple[int, int]]:
+        """(row, nodes) of each type, the one with the most nodes first."""
+        pairs = zip(self.found.rows or (), self.found.counts, strict=True)
+        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+
+    def forecast(self) -> Forecast:
+        """Its time."""
+        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        return MixLaw.of(self.surface).forecast(rows, counts)
+
+    def choice(self) -> Choice:
+        """The composition as the optimiser shows one."""
+        candidates, forecast = self.surface.candidates, self.forecast()
+        seconds = float(forecast.seconds[0])
+        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        offers = candidates.offers
+        layouts = [(candidates.layouts[row], nodes) for row, nodes in self.members]
+        executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
+        shape = _shape([layout for layout, _ in layouts])
+        deadline = self.goal.deadline_seconds
+        cost = self._cost(seconds)
+        return Choice(
+            composition={offers[row].instance.name: nodes for row, nodes in self.members},
+            instance=None,
+            nodes=sum(nodes for _, nodes in self.members),
+            seconds=seconds,
+            low=low,
+            high=high,
+            p_deadline=None if deadline is None else known(forecast.p_within(deadline)[0]),
+            cost_usd=cost.total_usd,
+            cost_low_usd=None if low is None else self._cost(low).total_usd,
+            cost_high_usd=None if high is None else self._cost(high).total_usd,
+            cost=cost,
+            layout=shape,
+            executors=executors,
+            vcore_seconds=executors * shape.executor_cores * seconds,
+            note="mix",
+            warnings=self._warnings(),
+        )
+
+    def _cost(self, seconds: float) -> Cost:
+        """Every part of the cost; the master is billed once."""
+        catalog, billing = self.surface.candidates.catalog, self.market.billing
+        parts = []
+        for place, (row, nodes) in enumerate(self.members):
+            rules = billing if place == 0 else replace(billing, master=None)
+            offer = self.surface.candidates.offers[row]
+            parts.append(
+                itemised(nodes=nodes, seconds=seconds, offer=offer, billing=rules, catalog=catalog)
+            )
+        return added(parts)
+
+    def _warnings(self) -> tuple[Notice, ...]:
+        """What the model and the prices say of each member, at its capacity."""
+        answers = Answers(self.surface, self.goal, self.market.billing, self.today)
+        points = _behind(self.found, MixLaw.of(self.surface), self.surface)
+        notices = [notice for point in points for notice in answers.notices_at(point)]
+        return distinct([MIXED, *notices])
+
+
+def added(costs: Sequence[Cost]) -> Cost:
+    """The costs of the members of one cluster, added up part by part."""
+    first = costs[0]
+    totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
+    lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
+    return replace(first, **totals, assumptions=tuple(lines))
+
+
+def _shape(layouts: Sequence[Layout]) -> Layout:
+    """The shape of the executors: their cores are the same, the heap is the smallest."""
+    heaps = [x.executor_memory_gib for x in layouts if x.executor_memory_gib is not None]
+    return replace(layouts[0], executor_memory_gib=min(heaps, default=None))
+
+
+def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> Recommendation:
+    """The answer with a mix in the first place; the best of one type is the first runner-up."""
+    choice = mix.choice()
+    before = answer.recommended
+    choice = replace(choice, why=(_why(choice, before, answer),))
+    others = [*([before] if before else []), *answer.alternatives[: len(answer.alternatives)]]
+    return replace(
+        answer,
+        recommended=choice,
+        alternatives=others,
+        nearest=None,
+        optimal=answer.optimal and optimal,
+        evaluated=evaluated,
+    )
+
+
+def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
+    """What the best cluster of one type lacks."""
+    if before is None:
+        nearest = answer.nearest
+        if nearest is None:
+            return "no cluster of one type satisfies the goal"
+        return f"no cluster of one type satisfies the goal; {_name(nearest)} comes closest"
+    if answer.goal.by_time:
+        slower = format_seconds(before.seconds - choice.seconds)
+        return f"the fastest of one type, {_name(before)}, takes {slower} longer"
+    more = (before.cost_usd or 0.0) - (choice.cost_usd or 0.0)
+    return f"the cheapest of one type, {_name(before)}, costs {more_usd(more)}"
+
+
+def _name(choice: Choice) -> str:
+    return " + ".join(f"{count} × {name}" for name, count in choice.composition.items())

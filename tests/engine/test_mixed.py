@@ -1,0 +1,120 @@
+"""Mixes through the optimiser: what they cost, how they read, when they are believed."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+import engine
+from engine.cost import billed_seconds
+from engine.optimiser import recommend
+
+TODAY = date(2026, 7, 20)
+
+
+def offer(name: str, vcpus: int, usd: float) -> engine.Offer:
+    shape = engine.InstanceType(
+        name, vcpus, vcpus * 4.0, cpu_score=20_000.0 * vcpus, arch="x86_64", emr_supported=True
+    )
+    return engine.Offer(shape, engine.Price(usd, TODAY, "test"))
+
+
+CATALOG = engine.Catalog(
+    name="test",
+    provider="aws",
+    region="us-east-1",
+    currency="USD",
+    date=TODAY,
+    # The large type is a little cheaper per core, the small one fills what is left.
+    offers={o.instance.name: o for o in (offer("big", 32, 1.50), offer("small", 4, 0.20))},
+    billing=engine.Billing(surcharge_fraction=0.25, surcharge_assumed=True, master="small"),
+)
+
+
+def fitted(model: str = "ernest-extended") -> engine.FittedModel:
+    """Work that divides over cores, and a serial minute."""
+    runs = []
+    for nodes in (2, 3, 4, 6, 8, 12, 16, 24):
+        cluster = engine.Cluster.of_nodes(instance_type="small", nodes=nodes, catalog=CATALOG)
+        workload = engine.Workload(input_bytes=1e9)
+        runs.append(
+            engine.Run(seconds=60.0 + 40_000.0 / (nodes * 4), cluster=cluster, workload=workload)
+        )
+    return engine.fit(engine.Profile(name="job", runs=tuple(runs)), model=model)
+
+
+def best(deadline: float, mix: int, **more) -> engine.Recommendation:
+    return recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=deadline, max_nodes=40, mix=mix, today=TODAY,
+        confidence=0.5, **more,
+    )  # fmt: skip
+
+
+def test_a_mix_is_never_dearer_and_sometimes_cheaper() -> None:
+    cheaper = 0
+    for deadline in (260.0, 300.0, 340.0, 420.0, 500.0, 700.0):
+        single, mixed = best(deadline, 1).recommended, best(deadline, 2)
+        assert single is not None
+        assert mixed.recommended is not None
+        assert mixed.optimal
+        assert mixed.recommended.cost_usd <= single.cost_usd
+        assert mixed.recommended.seconds < deadline
+        cheaper += mixed.recommended.cost_usd < single.cost_usd * 0.999
+    assert cheaper >= 2
+
+
+def test_what_a_mix_says_of_itself() -> None:
+    answer = best(300.0, 2)
+    chosen = answer.recommended
+    assert chosen is not None
+    assert set(chosen.composition) == {"big", "small"}
+    assert chosen.instance is None
+    assert chosen.nodes == sum(chosen.composition.values())
+    assert chosen.note == "mix"
+    assert "mixed-cluster" in {notice.code for notice in chosen.warnings}
+    assert "of one type" in chosen.why[0]
+    assert answer.alternatives[0].composition == best(300.0, 1).recommended.composition
+    assert chosen.to_dict()["composition"] == dict(chosen.composition)
+
+
+def test_the_cost_is_that_of_every_node_and_one_master() -> None:
+    chosen = best(300.0, 2).recommended
+    hourly = chosen.composition["big"] * 1.50 + chosen.composition["small"] * 0.20 + 0.20
+    billed = float(billed_seconds(chosen.seconds, CATALOG.billing))
+    assert chosen.cost_usd == pytest.approx(hourly * 1.25 * billed / 3600.0)
+    assert chosen.cost.total_usd == pytest.approx(chosen.cost_usd)
+    assert chosen.cost.master_usd == pytest.approx(0.20 * chosen.seconds / 3600.0)
+
+
+def test_the_fastest_within_a_budget() -> None:
+    single = best(10_000.0, 1).recommended
+    budget = single.cost_usd * 1.3
+    answers = [
+        recommend(fitted(), catalog=CATALOG, budget_usd=budget, max_nodes=40, mix=n, today=TODAY)
+        for n in (1, 2)
+    ]
+    assert answers[1].recommended.seconds <= answers[0].recommended.seconds
+    assert answers[1].recommended.cost_usd <= budget
+
+
+def test_where_no_single_type_serves_a_mix_may() -> None:
+    """A budget between the costs of the best mix and of the best single type."""
+    budget = (best(300.0, 1).recommended.cost_usd + best(300.0, 2).recommended.cost_usd) / 2.0
+    assert best(300.0, 1, budget_usd=budget).recommended is None
+    answer = best(300.0, 2, budget_usd=budget)
+    assert answer.recommended is not None
+    assert answer.nearest is None
+    assert "no cluster of one type satisfies the goal" in answer.recommended.why[0]
+    assert answer.recommended.cost_usd <= budget
+    assert answer.recommended.seconds < 300.0
+
+
+def test_an_export_of_a_mix_has_both_types() -> None:
+    answer = best(300.0, 2)
+    text = engine.export(answer, to="emr", profile=fitted().profile, catalog=CATALOG)
+    assert "instance-fleets" in text
+    for name in ("big", "small"):
+        assert f'"InstanceType": "{name}"' in text
+    with pytest.raises(engine.BadInput, match="unlike nodes"):
+        engine.export(answer, to="databricks", profile=fitted().profile, catalog=CATALOG)
