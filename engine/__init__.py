@@ -49,6 +49,7 @@ _HOMES = {
         "Run",
         "StageRun",
     ),
+    "engine.limits": ("Limits",),
     "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
     "engine.sources": ("format_profile", "list_samples", "read", "write_profile"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),

@@ -18,6 +18,7 @@ from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
 from engine.exports import EXPORTS as EXPORTS
+from engine.limits import Limits as Limits
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import fit as fit

@@ -11,6 +11,7 @@ from engine.batch import complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, UnknownName
+from engine.limits import NO_LIMITS, Limits
 from engine.memory import layout_of
 from engine.profile import Profile
 from engine.recommendation import Rejected
@@ -45,13 +46,17 @@ class Candidates:
 
 
 def select_candidates(
-    catalog: Catalog, *, profile: Profile, instances: Sequence[str] | None = None
+    catalog: Catalog,
+    *,
+    profile: Profile,
+    instances: Sequence[str] | None = None,
+    limits: Limits = NO_LIMITS,
 ) -> Candidates:
     """The candidate types of a catalog.
 
     Naming types (globs such as "m5.*", or "*") lifts the default filter, which keeps types of the
     measured architecture with at least 8 GiB that the managed service supports; types that were
-    measured always stay.
+    measured, and those that are owned, always stay. What the limits exclude never does.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -62,7 +67,7 @@ def select_candidates(
     if instances is not None:
         kept = match_names(catalog, instances)
     else:
-        arch = _measured_arch(catalog, measured)
+        arch = limits.arch or _measured_arch(catalog, measured)
         kept = []
         for name, offer in catalog.offers.items():
             reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
@@ -70,7 +75,19 @@ def select_candidates(
                 kept.append(name)
             else:
                 hidden[reason] += 1
+    owned = [name for name, _ in limits.owned]
+    kept = [name for name in dict.fromkeys([*kept, *owned]) if _rentable(name, catalog, limits)]
+    if not kept:
+        raise BadInput(
+            "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
+        )
     return _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
+
+
+def _rentable(name: str, catalog: Catalog, limits: Limits) -> bool:
+    """Whether neither an exclusion nor the architecture keeps a type out."""
+    arch = catalog.offers[name].instance.arch
+    return not limits.excludes(name) and (limits.arch is None or arch in (None, limits.arch))
 
 
 def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:

@@ -91,7 +91,11 @@ class Answers:
         seconds = float(forecast.seconds[0])
         low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
         cost = itemised(
-            nodes=nodes, seconds=seconds, offer=offer, billing=self.billing, catalog=self.catalog
+            nodes=self._paid(row, nodes),
+            seconds=seconds,
+            offer=offer,
+            billing=self.billing,
+            catalog=self.catalog,
         )
         executors = layout.executors_per_node * nodes
         return Choice(
@@ -120,7 +124,7 @@ class Answers:
             return None
         return float(
             cost_usd(
-                nodes=nodes,
+                nodes=self._paid(row, nodes),
                 seconds=seconds,
                 price_usd_per_hour=price.usd_per_hour,
                 on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
@@ -128,6 +132,10 @@ class Answers:
                 billing=self.billing,
             )
         )
+
+    def _paid(self, row: int, nodes: int) -> int:
+        """How many of the nodes are paid for."""
+        return int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
 
     def p_deadline(self, flat: int) -> float | None:
         """P(T <= deadline); None without a deadline or without an interval."""
@@ -181,6 +189,8 @@ class Answers:
         name = self.surface.candidates.offers[row].instance.name
         seconds = float(self.surface.seconds.flat[flat])
         cost = float(self.surface.costs(self.billing).flat[flat])
+        if not self.surface.allowed[row].any():
+            return Rejected(name, None, "the limits allow none of it", "limits")
         if not np.isfinite(seconds):
             return Rejected(name, None, "the model has no prediction for it", "no-prediction")
         if not np.isfinite(cost):

@@ -14,7 +14,8 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cached_property
+from itertools import chain, combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from engine.catalog import Billing
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray, student_quantile
+from engine.limits import Constraints
 from engine.mixes import MixLaw, between
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
@@ -34,6 +36,9 @@ CELLS_AT_ONCE = 256
 ENUMERATED_AT_ONCE = 200_000
 TIME_LIMIT_SECONDS = 2.0
 
+MOST_SETS = 1_000_000
+"""Sets of types in one cell at most; a cell with more stays unseen, and is said to be."""
+
 
 @dataclass(frozen=True, eq=False)
 class Market:
@@ -43,17 +48,29 @@ class Market:
         rates: (k,) USD per billed hour of a node; inf where it cannot be rented.
         head: USD per billed hour of the master.
         most: (k,) the most nodes of each type.
+        constraints: what else binds the counts; None for nothing.
+        owned: (k,) nodes of each type that cost nothing; None for none.
     """
 
     rates: FloatArray
     head: float
     billing: Billing
     most: IntArray
+    constraints: Constraints | None = None
+    owned: IntArray | None = None
 
     def hourly(self, rows: IntArray, counts: IntArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
-        paid = counts * np.where(counts > 0, self.rates[rows], 0.0)
-        return np.asarray(paid.sum(axis=1) + self.head)
+        paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
+        priced = paid * np.where(counts > 0, self.rates[rows], 0.0)
+        return np.asarray(priced.sum(axis=1) + self.head)
+
+    @cached_property
+    def credit(self) -> FloatArray:
+        """(k,) the most that owned nodes take off the hourly price of a composition."""
+        if self.owned is None:
+            return np.zeros(len(self.rates))
+        return np.where(self.owned > 0, self.owned * self.rates, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +98,14 @@ def values_of(
         rows, counts: (n, q) types and their nodes; a count of 0 is no member.
     """
     forecast = law.forecast(rows, counts)
-    hourly = market.hourly(rows, counts)
-    costs = hourly * billed_seconds(forecast.seconds, market.billing) / SECONDS_PER_HOUR
-    met = np.isfinite(forecast.seconds) & np.isfinite(costs)
+    hourly, known = market.hourly(rows, counts), np.isfinite(forecast.seconds)
+    billed = billed_seconds(np.where(known, forecast.seconds, 0.0), market.billing)
+    with np.errstate(invalid="ignore"):  # a type without a price, billed for no time
+        costs = hourly * billed / SECONDS_PER_HOUR
+    met = known & np.isfinite(costs)
     met &= counts.sum(axis=1) <= goal.max_nodes
+    if market.constraints is not None:
+        met &= market.constraints.allowed(rows, counts)
     if goal.budget_usd is not None:
         met &= costs <= goal.most_usd
     if goal.deadline_seconds is not None:
@@ -219,12 +240,14 @@ class Search:
         per_capacity = (self.market.rates[types] / self.law.capacity[types]).min()
         shortest = bounds.seconds[types].min(axis=0)
         surest = shortest * bounds.widening[types].min(axis=0)
-        hourly = per_capacity * bounds.edges[:-1] + self.market.head
-        return self._bound(hourly, shortest, surest)
+        priced = per_capacity * bounds.edges[:-1] - self.market.credit[types].sum()
+        return self._bound(np.maximum(priced, 0.0) + self.market.head, shortest, surest)
 
     def _bound(self, hourly: FloatArray, seconds: FloatArray, sure: FloatArray) -> FloatArray:
         """Bound of the value from bounds of rate, time and the time that can be promised."""
-        cost = hourly * billed_seconds(seconds, self.market.billing) / SECONDS_PER_HOUR
+        known = np.isfinite(seconds)
+        billed = billed_seconds(np.where(known, seconds, 0.0), self.market.billing)
+        cost = np.where(known, hourly * billed / SECONDS_PER_HOUR, np.inf)
         value = seconds if self.goal.by_time else cost
         if self.goal.budget_usd is not None:
             value = np.where(cost <= self.goal.most_usd, value, np.inf)
@@ -235,10 +258,13 @@ class Search:
     def _cells(self, types: IntArray, bounds: Bounds) -> float:
         """Enumerates every cell that may hold a better composition, the most promising first;
         returns a bound of those that the time did not suffice for."""
-        sets, cells, values = [], [], []
+        sets, cells, values, unseen = [], [], [], np.inf
         for cell in range(len(bounds.edges) - 1):
             kept = self._promising(types, cell, bounds)
             for size in range(2, min(self.most_types, len(kept)) + 1):
+                if math.comb(len(kept), size) > MOST_SETS:
+                    unseen = min(unseen, float(self._ideal(types, bounds)[cell]))
+                    continue
                 members = kept[_subsets(len(kept), size)]
                 bound = self._corner_bound(members, cell, bounds)
                 good = np.flatnonzero(bound < self._worth)
@@ -248,10 +274,11 @@ class Search:
                 cells.append(np.full(len(good), cell, dtype=np.int64))
                 values.append(bound[good])
         if not sets:
-            return np.inf
+            return unseen
         rows, places, value = np.concatenate(sets), np.concatenate(cells), np.concatenate(values)
         order = np.argsort(value, kind="stable")
-        return self._enumerate(rows[order], places[order], value[order], bounds)
+        rest = self._enumerate(rows[order], places[order], value[order], bounds)
+        return min(unseen, rest)
 
     def _promising(self, types: IntArray, cell: int, bounds: Bounds) -> IntArray:
         """Types of which one node, beside the cheapest capacity, may make a better composition."""
@@ -259,7 +286,8 @@ class Search:
         capacity, rates = self.law.capacity[types], self.market.rates[types]
         per_capacity = (rates / capacity).min()
         fits = np.isfinite(bounds.seconds[types, cell]) & (capacity < high)
-        hourly = rates + np.maximum(low - capacity, 0.0) * per_capacity + self.market.head
+        priced = rates + np.maximum(low - capacity, 0.0) * per_capacity
+        priced = np.maximum(priced - self.market.credit[types].sum(), 0.0)
         mine = np.where(fits, bounds.seconds[types, cell], 0.0)
         shortest = mine[fits].min(initial=np.inf)
         share = np.minimum(capacity / high, 1.0)
@@ -267,7 +295,7 @@ class Search:
             return types[:0]
         own = np.minimum(mine, share * mine + (1.0 - share) * shortest)
         sure = own * bounds.widening[types, cell]
-        value = self._bound(hourly, own, sure)
+        value = self._bound(priced + self.market.head, own, sure)
         return np.asarray(types[fits & (value < self._worth)])
 
     def _corner_bound(self, rows: IntArray, cell: int, bounds: Bounds) -> FloatArray:
@@ -282,7 +310,8 @@ class Search:
         base_price, base_time = (least * per_capacity).sum(axis=1), (least * seconds).sum(axis=1)
         price = base_price[:, None] + np.maximum(room, 0.0)[:, None] * per_capacity
         times = base_time[:, None] + np.maximum(room, 0.0)[:, None] * seconds
-        hourly = low * price + self.market.head
+        credit = self.market.credit[rows].sum(axis=1)[:, None]
+        hourly = np.maximum(low * price - credit, 0.0) + self.market.head
         startup = self.market.billing.startup_seconds
         cost = hourly * (times + startup) / SECONDS_PER_HOUR
         met = np.ones((n, q), dtype=bool)
@@ -385,5 +414,5 @@ def _subsets(n: int, size: int) -> IntArray:
     """(N, size) all subsets of 0 ... n - 1."""
     if size == 2:
         return np.stack(np.triu_indices(n, 1), axis=1)
-    found = np.asarray(list(combinations(range(n), size)), dtype=np.int64)
-    return found.reshape(-1, size)
+    flat = np.fromiter(chain.from_iterable(combinations(range(n), size)), dtype=np.int64)
+    return flat.reshape(-1, size)

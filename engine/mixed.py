@@ -49,8 +49,9 @@ def with_mixes(
     """The answer, or a mix of up to `most_types` types that is better."""
     goal = answer.goal
     rates, head = surface.rates(billing)
-    most = np.full(len(rates), goal.max_nodes, dtype=np.int64)
-    market = Market(rates, head, billing, most)
+    constraints = surface.constraints
+    most = constraints.most(goal.max_nodes)
+    market = Market(rates, head, billing, most, constraints, surface.owned)
     evaluated = answer.evaluated
     for _ in range(_ROUNDS):
         law = MixLaw.of(surface)
@@ -148,8 +149,9 @@ class Mix:
         for place, (row, nodes) in enumerate(self.members):
             rules = billing if place == 0 else replace(billing, master=None)
             offer = self.surface.candidates.offers[row]
+            paid = int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
             parts.append(
-                itemised(nodes=nodes, seconds=seconds, offer=offer, billing=rules, catalog=catalog)
+                itemised(nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog)
             )
         return added(parts)
 

@@ -23,7 +23,7 @@ of the smallest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -115,7 +115,7 @@ class MixLaw:
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
         return cls(
-            seconds=surface.seconds,
+            seconds=surface.predicted,
             log_scale=surface.forecast.log_scale.reshape(surface.shape),
             dof=surface.forecast.dof.reshape(surface.shape),
             slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
@@ -124,6 +124,14 @@ class MixLaw:
             tasks=np.asarray([float(time.count) for time in measured]),
             work=np.asarray([time.total for time in measured]),
         )
+
+    def taken(self, rows: IntArray) -> MixLaw:
+        """The law over some types, repeated or reordered."""
+        changed = {
+            name: getattr(self, name)[rows]
+            for name in ("seconds", "log_scale", "dof", "slots", "speed", "executor_cores")
+        }
+        return replace(self, **changed)
 
     @cached_property
     def capacity(self) -> FloatArray:

@@ -23,6 +23,7 @@ from engine.choices import NO_INTERVAL, Answers, Lazy
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.limits import NO_LIMITS, Limits
 from engine.mixed import with_mixes
 from engine.models.base import FittedModel, distinct
 from engine.owned import recommend_owned
@@ -66,6 +67,7 @@ def recommend(
     confidence: float = 0.9,
     spot: bool = False,
     billing: Billing | None = None,
+    limits: Limits = NO_LIMITS,
     today: date | None = None,
 ) -> Recommendation:
     """The best cluster of a catalog for a goal.
@@ -76,6 +78,7 @@ def recommend(
         mix: the most types in one cluster (see `engine.mixes` for the law of unlike nodes).
         spot: rent workers at spot prices, where they are known.
         billing: None for the catalog's own rules.
+        limits: what may be rented, and what is owned.
         today: the date that prices are compared with; None for the current one.
 
     Raises:
@@ -87,8 +90,13 @@ def recommend(
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
-    candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
-    surface = Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes)
+    limits = limits.checked(catalog, max_nodes)
+    candidates = select_candidates(
+        catalog, profile=fitted.profile, instances=instances, limits=limits
+    )
+    surface = Surface.build(
+        fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
+    )
     today = today or date.today()
     answer = settle(surface, goal, billing, today=today)
     if mix == 1:

@@ -21,6 +21,7 @@ from engine.cluster import Cluster, Workload
 from engine.cost import billed_seconds, master_price, node_rate
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
+from engine.limits import NO_LIMITS, Constraints, Limits
 from engine.models.base import FittedModel
 from engine.profile import Notice
 from engine.sweeps import BLOCK, RUN, TIE, IntArray, StudentGrid, argsort, falling, row_blocks
@@ -42,6 +43,7 @@ class Surface:
     Args:
         forecast: (k * m,) times and their spread; NaN where the model has no answer.
         exact: points that were evaluated one by one (see `refined`).
+        limits: what may be rented; other points count as without an answer (see `seconds`).
     """
 
     fitted: FittedModel
@@ -50,6 +52,7 @@ class Surface:
     max_nodes: int
     forecast: Forecast
     exact: frozenset[int] = frozenset()
+    limits: Limits = NO_LIMITS
 
     @classmethod
     def build(
@@ -59,6 +62,7 @@ class Surface:
         *,
         workload: Workload | None = None,
         max_nodes: int = 64,
+        limits: Limits = NO_LIMITS,
     ) -> Surface:
         """Asks the model for all compositions at once.
 
@@ -78,7 +82,8 @@ class Surface:
             range(1, max_nodes + 1),
             candidates.catalog,
         )
-        surface = cls(fitted, workload, candidates, max_nodes, fitted.forecast(batch, workload))
+        forecast = fitted.forecast(batch, workload)
+        surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
         _ = surface._useful, surface._student
         return surface
 
@@ -104,11 +109,40 @@ class Surface:
         return np.arange(1, self.max_nodes + 1)
 
     @cached_property
-    def seconds(self) -> FloatArray:
+    def predicted(self) -> FloatArray:
         """(k, m) predicted times; inf where the model has no answer."""
         seconds = self.forecast.seconds
         known = np.isfinite(seconds) & (seconds > 0)
         return np.where(known, seconds, np.inf).reshape(self.shape)
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """(k, m) predicted times of what may be rented; inf elsewhere."""
+        if self.limits == NO_LIMITS:
+            return self.predicted
+        return np.where(self.allowed, self.predicted, np.inf)
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """(k, m) whether the limits allow so many nodes of a type by itself."""
+        most = self.constraints.most(self.max_nodes)
+        return (self.nodes >= self.limits.min_nodes) & (self.nodes <= most[:, None])
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The limits over the candidates."""
+        return self.limits.constraints([offer.instance for offer in self.candidates.offers])
+
+    @cached_property
+    def owned(self) -> IntArray:
+        """(k,) nodes of each type that cost nothing."""
+        return self.limits.owned_of([offer.instance for offer in self.candidates.offers])
+
+    def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
+        """How many of the nodes of some types are paid for; shapes broadcast."""
+        if not self.limits.owned:
+            return np.asarray(nodes, dtype=float)
+        return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
 
     @cached_property
     def has_interval(self) -> NDArray[np.bool_]:
@@ -176,11 +210,17 @@ class Surface:
         per_second, head = rates[:, None] / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
         costs = np.empty(self.shape)
         for rows in row_blocks(*self.shape):
-            np.multiply(per_second[rows], self.nodes, out=costs[rows])
+            np.multiply(per_second[rows], self._paid_nodes(rows), out=costs[rows])
             if head > 0.0:
                 costs[rows] += head
             costs[rows] *= billed_seconds(self.seconds[rows], billing)
         return costs
+
+    def _paid_nodes(self, rows: slice) -> FloatArray | IntArray:
+        """(m,) or (b, m) nodes that are paid for in some rows of the surface."""
+        if not self.limits.owned:
+            return self.nodes
+        return np.asarray(np.maximum(self.nodes - self.owned[rows, None], 0))
 
     def rates(self, billing: Billing) -> tuple[FloatArray, float]:
         """(k,) USD per billed hour of a worker, inf without a spot price, and of the master."""
@@ -212,7 +252,7 @@ class Surface:
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
-        found = falling(hours * (rates[rows] * (columns + 1) + master))
+        found = falling(hours * (rates[rows] * self.paid(rows, columns + 1) + master))
         times = seconds[found]
         last_of_its_time = np.append(times[1:] > times[:-1], True)[: len(found)]
         return np.asarray(order[found[last_of_its_time]])
@@ -247,7 +287,7 @@ class Surface:
             block = slice(start, min(start + BLOCK, rows.size))
             part = hourly[block]
             np.take(rates, rows[block], out=part, mode="clip")
-            part *= nodes[block]
+            part *= self.paid(rows[block], nodes[block])
             if max_nodes < self.max_nodes:
                 np.copyto(part, np.inf, where=nodes[block] > max_nodes)
         return np.asarray(flat[falling(hourly)])

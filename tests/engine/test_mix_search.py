@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine.catalog import Billing
+from engine.limits import Constraints
 from engine.mix_search import Bounds, Market, Search, lowest, values_of
 from engine.mixes import MixLaw, between
 from engine.recommendation import Goal
@@ -54,7 +55,15 @@ def random_market(rng: np.random.Generator, law: MixLaw, m: int) -> Market:
         startup_seconds=float(rng.choice([0, 90])),
     )
     most = np.where(rng.random(k) < 0.3, rng.integers(0, m, k), m)
-    return Market(rates, float(rng.choice([0.0, 0.2])), billing, most)
+    constraints = owned = None
+    if rng.random() < 0.4:
+        weights = np.stack([law.slots, rng.integers(0, 2, k).astype(float)])
+        caps = np.asarray([rng.uniform(0.3, 1.2) * m * law.slots.max(), rng.integers(0, m + 1)])
+        constraints = Constraints(weights, caps, int(rng.integers(1, 4)))
+    if rng.random() < 0.4:
+        owned = rng.integers(0, 4, k)
+    head = float(rng.choice([0.0, 0.2]))
+    return Market(rates, head, billing, most, constraints, owned)
 
 
 def every_mix(law: MixLaw, market: Market, m: int, q: int):

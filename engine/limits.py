@@ -1,0 +1,136 @@
+"""What binds a user beside the goal: nodes that are paid for already, quotas, families, at least.
+
+Every limit is a linear constraint on the node counts of a composition, so that one check serves
+clusters of one type and mixes alike. None is ever dropped to find an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from engine.catalog import Catalog, InstanceType
+from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray
+from engine.sweeps import IntArray
+
+ARCHITECTURES = ("x86_64", "arm64")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be rented.
+
+    Args:
+        owned: (type, nodes) that cost nothing, up to that many nodes; they may be used in part.
+        most: (glob, nodes): at most so many nodes of all matching types together.
+        max_vcpus: quota of vCPUs over all workers; None for none.
+        min_nodes: at least so many workers.
+        arch: "x86_64" or "arm64"; None for that of the measured types.
+        exclude: globs of types that are not rented.
+    """
+
+    owned: tuple[tuple[str, int], ...] = ()
+    most: tuple[tuple[str, int], ...] = ()
+    max_vcpus: float | None = None
+    min_nodes: int = 1
+    arch: str | None = None
+    exclude: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
+            for name, nodes in entries:
+                if isinstance(nodes, bool) or nodes != int(nodes) or nodes < least:
+                    raise BadInput(
+                        f"{what} {name}={nodes} is not a number of nodes",
+                        remedy=f"give a whole number of at least {least}",
+                    )
+            names = [name for name, _ in entries]
+            if len(set(names)) < len(names):
+                raise BadInput(f"{what}: a type is named twice", remedy="name each type once")
+        if self.max_vcpus is not None and not self.max_vcpus > 0:
+            raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus:g}")
+        if self.min_nodes < 1:
+            raise BadInput(f"min_nodes must be at least 1, not {self.min_nodes}")
+        if self.arch is not None and self.arch not in ARCHITECTURES:
+            raise UnknownName("architecture", self.arch, ARCHITECTURES)
+
+    def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
+        """These limits, all names of which the catalog holds.
+
+        Raises:
+            UnknownName: for an owned type, or a glob, that no type of the catalog matches.
+            BadInput: for limits that contradict each other.
+        """
+        where = f"catalog {catalog.name}"
+        for name, _ in self.owned:
+            if name not in catalog.offers:
+                raise UnknownName("owned instance type", name, catalog.offers, where=where)
+            excluded = [glob for glob in self.exclude if fnmatchcase(name, glob)]
+            if excluded:
+                raise BadInput(
+                    f"{name} is owned and excluded by {excluded[0]!r}",
+                    remedy="leave out one of the two",
+                )
+        for glob in (*(glob for glob, _ in self.most), *self.exclude):
+            if not any(fnmatchcase(name, glob) for name in catalog.offers):
+                raise UnknownName("instance type", glob, catalog.offers, where=where)
+        if self.min_nodes > max_nodes:
+            raise BadInput(
+                f"at least {self.min_nodes} nodes and at most {max_nodes} contradict each other",
+                remedy="raise --max-nodes or lower --min-nodes",
+            )
+        return self
+
+    def excludes(self, name: str) -> bool:
+        """Whether a type is not to be rented."""
+        return any(fnmatchcase(name, glob) for glob in self.exclude)
+
+    def owned_of(self, instances: Sequence[InstanceType]) -> IntArray:
+        """(k,) nodes of each type that are paid for already."""
+        owned: Mapping[str, int] = dict(self.owned)
+        return np.asarray([owned.get(shape.name, 0) for shape in instances], dtype=np.int64)
+
+    def constraints(self, instances: Sequence[InstanceType]) -> Constraints:
+        """The limits over k types as weights and caps."""
+        rows = [[float(fnmatchcase(x.name, glob)) for x in instances] for glob, _ in self.most]
+        caps = [float(nodes) for _, nodes in self.most]
+        if self.max_vcpus is not None:
+            rows.append([x.vcpus for x in instances])
+            caps.append(self.max_vcpus)
+        weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
+        return Constraints(weights, np.asarray(caps), self.min_nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """sum_t weights[c, t] n_t <= caps[c] for every constraint c, and at least `min_nodes` nodes."""
+
+    weights: FloatArray
+    caps: FloatArray
+    min_nodes: int
+
+    def allowed(self, rows: IntArray, counts: IntArray) -> np.ndarray:
+        """(n,) whether compositions of (n, q) types and counts keep all limits."""
+        met = np.asarray(counts.sum(axis=1) >= self.min_nodes)
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            met &= (counts * weights[rows]).sum(axis=1) <= cap * (1.0 + 1e-12)
+        return met
+
+    def most(self, max_nodes: int) -> IntArray:
+        """(k,) the most nodes of each type by itself, 0 for a type that may not be rented."""
+        most = np.full(self.weights.shape[1], float(max_nodes))
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            with np.errstate(divide="ignore"):
+                most = np.minimum(most, np.floor(cap * (1.0 + 1e-12) / weights))
+        return np.asarray(most, dtype=np.int64)
+
+    def taken(self, rows: IntArray) -> Constraints:
+        """The constraints over some types, repeated or reordered."""
+        return Constraints(self.weights[:, rows], self.caps, self.min_nodes)
+
+
+NO_LIMITS = Limits()
