@@ -98,15 +98,26 @@ def with_job_profiles(
     known = {job.instance_type for job in profile.optex}
     found = []
     for name, group in groups.items():
-        if name not in known:
-            job, told = job_profile(group, instance_type=name)
-            found.append(replace(job, category=category or profile.category))
-            notices += told
+        if name in known:
+            notices.append(_kept(name))
+            continue
+        job, told = job_profile(group, instance_type=name)
+        found.append(replace(job, category=category or profile.category))
+        notices += told
     return replace(
         profile,
         runs=runs,
         optex=(*profile.optex, *found),
         notices=tuple(dict.fromkeys((*profile.notices, *notices))),
+    )
+
+
+def _kept(name: str | None) -> Notice:
+    return Notice(
+        "job-profile-kept",
+        f"the sources hold a job profile of {name or 'nodes that nobody named'} already: it stays "
+        "as it is",
+        "give the logs alone to measure it anew",
     )
 
 

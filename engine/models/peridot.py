@@ -17,6 +17,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
+from engine.models.curves import SMALLEST_SECONDS
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
 from engine.models.workloads import completed
@@ -130,17 +131,22 @@ class Parameters:
 
         A faster core shortens the waves; the fixed part, mostly the driver's, it leaves.
         """
-        partitions, cores = self.partitions(size), np.floor(cores)
+        partitions, group = np.unique(self.partitions(size), return_inverse=True)
+        # Groups of as many partitions have as many waves: their wave times add up.
+        together = np.zeros(len(partitions))
+        np.add.at(together, group.reshape(-1), self.mean_wave_seconds)
+        cores = np.floor(cores)
         distinct_cores, place = np.unique(cores, return_inverse=True)
         busy = np.empty_like(distinct_cores)
         for start in range(0, len(busy), CHUNK):
             some = distinct_cores[start : start + CHUNK, None]
             busy[start : start + CHUNK] = execution_seconds(
                 group_waves=waves(partitions, some),
-                mean_wave_seconds=self.mean_wave_seconds,
+                mean_wave_seconds=together,
                 fixed_seconds=0.0,
             )
-        return busy[place.reshape(-1)] / speed + self.fixed_seconds
+        seconds = busy[place.reshape(-1)] / speed + self.fixed_seconds
+        return np.maximum(seconds, SMALLEST_SECONDS)
 
 
 ROUNDING = 1e-9
@@ -246,12 +252,15 @@ class PeridotFitted(FittedModel):
         Raises:
             BadInput: for iterations or parameters that the references did not have.
         """
-        wanted, reference = completed(workload, self.profile), self.references.workload
-        if wanted.iterations != reference.iterations:
+        reference = self.references.workload
+        iterations = workload.iterations
+        if iterations is not None and iterations != reference.iterations:
+            ran = "none" if reference.iterations is None else f"{reference.iterations:g}"
             raise BadInput(
-                f"peridot knows nothing of iterations: the references ran {reference.iterations:g}",
+                f"peridot knows nothing of iterations: the references ran {ran}",
                 remedy="leave them out, or use --model sparkplan",
             )
+        wanted = completed(workload, self.profile)
         for name, value in wanted.parameters.items():
             if value != reference.parameters.get(name):
                 raise BadInput(

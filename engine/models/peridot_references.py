@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,17 +65,17 @@ class References:
         """That of the largest reference; iterations and parameters are those of all."""
         return self.runs[-1].workload
 
-    @property
+    @cached_property
     def sizes(self) -> FloatArray:
         """(r,) input of each reference."""
         return np.asarray([run.workload.input_bytes for run in self.runs], dtype=float)
 
-    @property
+    @cached_property
     def seconds(self) -> FloatArray:
         """(r,) T: time of each reference from end to end."""
         return np.asarray([run.seconds for run in self.runs])
 
-    @property
+    @cached_property
     def variable(self) -> NDArray[np.bool_]:
         """(g,) which groups process other numbers of partitions for other inputs (IV-A)."""
         return np.asarray((self.partitions != self.partitions[0]).any(axis=0))
@@ -99,10 +100,9 @@ def find_references(profile: Profile) -> References:
     if _range(chosen) < SIZES_DIFFER:
         raise _no_pair(runs, clusters)
     chosen = sorted(chosen, key=_size)
-    others = tuple(run for run in runs if run not in chosen)
-    here = chosen[0].cluster.instance
-    comparable = tuple(run for run in others if run.cluster.instance == here)
-    return _side_by_side(tuple(chosen), comparable)
+    cores, here = chosen[0].cluster.slots, chosen[0].cluster.instance
+    elsewhere = [run for run in runs if run.cluster.slots != cores and run.cluster.instance == here]
+    return _side_by_side(tuple(chosen), tuple(elsewhere))
 
 
 def _usable(profile: Profile) -> list[Run]:

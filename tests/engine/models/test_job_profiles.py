@@ -361,8 +361,10 @@ def test_one_job_profile_for_each_type_and_given_ones_stay() -> None:
 
     given = OptexProfile("m1.large", 1.0, 2.0)
     runs = (RUNS[0], moved(RUNS[0], "m2.xlarge"), moved(RUNS[0], None))
-    found = with_job_profiles(Profile("als", runs, optex=(given,))).optex
+    profile = with_job_profiles(Profile("als", runs, optex=(given,)))
+    found = profile.optex
     assert found[0] is given
+    assert "job-profile-kept" in codes(profile.notices)
     assert [job.instance_type for job in found] == ["m1.large", "m2.xlarge", None]
 
 

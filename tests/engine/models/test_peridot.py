@@ -501,6 +501,19 @@ def test_other_iterations_and_parameters_are_refused_not_ignored() -> None:
         fitted.predict(cluster=executors(5), workload=Workload(2.0, 10, {"k": 4.0}))
 
 
+def test_runs_of_other_iterations_are_no_references() -> None:
+    def iterating(run: Run, count: float | None) -> Run:
+        return replace(run, workload=Workload(run.workload.input_bytes, count))
+
+    for own, other in ((10.0, 20.0), (None, 20.0)):
+        runs = [iterating(run, own) for run in references()]
+        fitted = fit(*runs, iterating(run_of(1.5), other))
+        assert len(fitted.references) == 2
+        assert fitted.predict(cluster=executors(5)).seconds == pytest.approx(truth(2.0, 5))
+        with pytest.raises(BadInput, match="nothing of iterations"):
+            fitted.predict(cluster=executors(5), workload=Workload(2.0, other))
+
+
 def test_other_models_still_answer() -> None:
     profile = Profile("job", (run_of(1.0),))
     with pytest.raises(ModelDoesNotFit):
