@@ -53,6 +53,7 @@ _HOMES = {
     "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
     "engine.sources": ("format_profile", "list_samples", "read", "write_profile"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
+    "engine.models.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": (
         "Choice",

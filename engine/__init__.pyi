@@ -26,6 +26,7 @@ from engine.models.base import FittedModel as FittedModel
 from engine.models.base import Model as Model
 from engine.models.base import Prediction as Prediction
 from engine.models.base import Predictions as Predictions
+from engine.models.job_profiles import with_job_profiles as with_job_profiles
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation

@@ -89,7 +89,8 @@ class StageRun:
     the shuffle). Times are seconds since the application started. `task_seconds` is the time a
     task held its slot (finish - launch); `overhead_seconds` the part of it outside
     `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
-    the run's `config`.
+    the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
+    for those whose result is read from the cache; left out where that is once each.
     """
 
     stage_id: int
@@ -119,8 +120,13 @@ class StageRun:
     task_cpus: int = 1
     resource_profile_id: int = 0
     operations: tuple[str, ...] = ()
+    operation_counts: tuple[int, ...] = ()
     cached_rdds: tuple[int, ...] = ()
     waste: Waste = field(default_factory=Waste)
+
+    def __post_init__(self) -> None:
+        if self.operation_counts and len(self.operation_counts) != len(self.operations):
+            raise BadInput("operation_counts needs one number for each of operations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +191,14 @@ class Operation:
 class OptexProfile:
     """The job profile of OptEx (Table II) for one application category on one instance type.
 
-    Measured on a single node. `s_baseline` is in the unit of `Workload.input_bytes`;
-    `exponent` is the power of n that divides the execution phase: 1 in Eq. 8 as printed, 2 in the
-    figures of the published Tables IV and VI.
+    Measured on a single node, of `slots_per_node` task slots where that is known.
+    `instance_type` is None for the nodes of logs that nobody named. `s_baseline` is in the unit of
+    `Workload.input_bytes`; `exponent` is the power of n that divides the execution phase: 1 in
+    Eq. 8 as printed, 2 in the figures of the published Tables IV and VI. `category` is free text:
+    how applications are divided is the user's choice (III-A).
     """
 
-    instance_type: str
+    instance_type: str | None
     t_init_seconds: float
     t_prep_seconds: float
     t_vs_baseline_seconds: float = 0.0
@@ -205,6 +213,7 @@ class OptexProfile:
     category: str | None = None
     application: str | None = None
     source: str | None = None
+    slots_per_node: float | None = None
 
 
 @dataclass(frozen=True)
@@ -242,7 +251,7 @@ class Profile:
     def instance_types(self) -> tuple[str, ...]:
         """Names of the types that this profile knows, in order of first appearance."""
         names = [name for run in self.runs for name in run.cluster.composition]
-        names += [job_profile.instance_type for job_profile in self.optex]
+        names += [job.instance_type for job in self.optex if job.instance_type is not None]
         return tuple(dict.fromkeys(names))
 
     @property

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -24,8 +25,14 @@ EXPECTED_MAXIMUM = math.exp(-0.5772156649015329)
 the Gumbel law that it tends to."""
 
 
-def waves(tasks: int, slots: int) -> int:
-    """PERIDOT IV-B Eq. 1: rounds in which `tasks` run on `slots`, the last one partial."""
+Count = TypeVar("Count", int, FloatArray)
+
+
+def waves(tasks: Count, slots: Count) -> Count:
+    """PERIDOT IV-B Eq. 1: rounds in which `tasks` run on `slots`, the last one partial.
+
+    Whole numbers, or arrays of them that broadcast.
+    """
     return -(-tasks // slots)
 
 

@@ -9,24 +9,32 @@ All of them broadcast over arrays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.batch import ClusterBatch
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
-from engine.models.base import FittedModel, Model
+from engine.models.base import FittedModel, Model, distinct
 from engine.models.curves import (
     Curve,
     CurvesModel,
     FittedCurve,
     validation_of,
 )
+from engine.models.job_profiles import with_job_profiles
 from engine.models.machines import MachineRuns
+from engine.models.representatives import (
+    of_category,
+    represented,
+    representing,
+    varying_choice,
+)
 from engine.models.workloads import completed
 from engine.profile import Notice, Operation, OptexProfile, Profile
 from engine.units import SECONDS_PER_HOUR
@@ -179,72 +187,102 @@ PHASE_EXECUTION = "execution"
 
 @dataclass(frozen=True, eq=False)
 class JobProfileCurve(Curve):
-    """The closed form of one job profile (Eqs. 1 to 6); it has no spread."""
+    """The closed form of a job profile (Eqs. 1 to 6), or the mean of those of several
+    representative jobs on one type; it has no spread."""
 
-    profile: OptexProfile
+    jobs: tuple[OptexProfile, ...]
     runs: MachineRuns
 
     @classmethod
-    def of(cls, profile: OptexProfile) -> JobProfileCurve:
-        """The curve of a job profile: it stands for its instance type, and has no runs."""
-        none = np.empty(0)
-        instance = InstanceType(profile.instance_type, vcpus=np.nan, memory_gib=np.nan)
-        members = (profile.instance_type,)
-        runs = MachineRuns(instance, "nodes", np.nan, none, none, none, none, members)
-        return cls(profile, runs)
+    def of(cls, *jobs: OptexProfile) -> JobProfileCurve:
+        """The curve of job profiles on one type: it stands for that type, and has no runs."""
+        none, name = np.empty(0), jobs[0].instance_type
+        instance = None if name is None else InstanceType(name, vcpus=np.nan, memory_gib=np.nan)
+        slots = [job.slots_per_node for job in jobs if job.slots_per_node]
+        return cls(
+            jobs,
+            MachineRuns(
+                instance, "nodes", slots[0] if slots else np.nan, none, none, none, none,
+                members=() if name is None else (name,),
+            ),
+        )  # fmt: skip
+
+    @classmethod
+    def of_each_type(cls, jobs: Sequence[OptexProfile]) -> tuple[JobProfileCurve, ...]:
+        """One curve for each type that the job profiles are of."""
+        types: dict[str | None, list[OptexProfile]] = {}
+        for job in jobs:
+            types.setdefault(job.instance_type, []).append(job)
+        return tuple(cls.of(*group) for group in types.values())
 
     def phases(
         self, machines: FloatArray, *, size: float | None, iterations: float | None
     ) -> Mapping[str, FloatArray]:
-        job = self.profile
-        times = 1.0 if iterations is None else iterations
-        amount = job.s_baseline if size is None else size
-        commn = communication_seconds(
-            cf_commn=job.cf_commn,
-            t_commn_baseline_seconds=job.t_commn_baseline_seconds,
-            size=amount,
-            s_baseline=job.s_baseline,
-        )
-        n_unit = unit_tasks(
-            n_unit_baseline=job.n_unit_baseline, size=amount, s_baseline=job.s_baseline
-        )
-        execution = execution_seconds(iterations=times, n_unit=n_unit, operations=job.operations)
-        sharing = variable_sharing_seconds(
-            coeff=job.coeff,
-            iterations=times,
-            nodes=machines,
-            t_vs_baseline_seconds=job.t_vs_baseline_seconds,
-        )
-        one = np.ones_like(machines)
-        return {
-            PHASE_INIT: job.t_init_seconds * one,
-            PHASE_PREP: job.t_prep_seconds * one,
-            PHASE_SHARING: sharing * one,
-            PHASE_COMMUNICATION: commn / machines,
-            PHASE_EXECUTION: execution / machines**job.exponent,
-        }
+        every = [job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs]
+        return {name: np.mean([own[name] for own in every], axis=0) for name in every[0]}
+
+    def each(
+        self, machines: FloatArray, *, size: float | None, iterations: float | None
+    ) -> FloatArray:
+        """(k, n) seconds by each of k representative jobs."""
+        every = [job_phases(j, machines, size=size, iterations=iterations) for j in self.jobs]
+        return np.asarray([np.sum([*own.values()], axis=0) for own in every])
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        job = self.profile
-        if job.iterative and workload.iterations is None:
-            return (
-                Notice(
-                    "iterations-assumed",
-                    "the job is iterative, and neither the question nor any run says how often: "
-                    "one iteration is assumed",
-                    "say the number of iterations",
-                ),
-            )
-        if not job.iterative and (workload.iterations or 1.0) != 1.0:
-            return (
-                Notice(
-                    "model-does-not-fit",
-                    "the job profile comes from a job without iterations; it represents only "
-                    "such jobs (OptEx III-B)",
-                    "use a profile of an iterative job, or leave out the iterations",
-                ),
-            )
-        return ()
+        return distinct([notice for job in self.jobs for notice in _iterations(job, workload)])
+
+
+def job_phases(
+    job: OptexProfile, machines: FloatArray, *, size: float | None, iterations: float | None
+) -> Mapping[str, FloatArray]:
+    """(n,) seconds of each phase of Eqs. 1 to 6 on n numbers of nodes."""
+    times = 1.0 if iterations is None else iterations
+    amount = job.s_baseline if size is None else size
+    commn = communication_seconds(
+        cf_commn=job.cf_commn,
+        t_commn_baseline_seconds=job.t_commn_baseline_seconds,
+        size=amount,
+        s_baseline=job.s_baseline,
+    )
+    n_unit = unit_tasks(n_unit_baseline=job.n_unit_baseline, size=amount, s_baseline=job.s_baseline)
+    execution = execution_seconds(iterations=times, n_unit=n_unit, operations=job.operations)
+    sharing = variable_sharing_seconds(
+        coeff=job.coeff,
+        iterations=times,
+        nodes=machines,
+        t_vs_baseline_seconds=job.t_vs_baseline_seconds,
+    )
+    one = np.ones_like(machines)
+    return {
+        PHASE_INIT: job.t_init_seconds * one,
+        PHASE_PREP: job.t_prep_seconds * one,
+        PHASE_SHARING: sharing * one,
+        PHASE_COMMUNICATION: commn / machines,
+        PHASE_EXECUTION: execution / machines**job.exponent,
+    }
+
+
+def _iterations(job: OptexProfile, workload: Workload) -> tuple[Notice, ...]:
+    """What to say where the job iterates and nobody knows how often, or does not and should."""
+    if job.iterative and workload.iterations is None:
+        return (
+            Notice(
+                "iterations-assumed",
+                "the job is iterative, and neither the question nor any run says how often: "
+                "one iteration is assumed",
+                "say the number of iterations",
+            ),
+        )
+    if not job.iterative and (workload.iterations or 1.0) != 1.0:
+        return (
+            Notice(
+                "model-does-not-fit",
+                "the job profile comes from a job without iterations; it represents only "
+                "such jobs (OptEx III-B)",
+                "use a profile of an iterative job, or leave out the iterations",
+            ),
+        )
+    return ()
 
 
 class Optex(Model):
@@ -254,13 +292,18 @@ class Optex(Model):
     summary = "closed-form phases from a job profile per application category (OptEx)"
 
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
-        """Needs a job profile, or runs in three configurations of nodes, iterations and size."""
-        given = tuple(JobProfileCurve.of(job) for job in profile.optex)
+        """Needs a job profile, event logs to measure one from, or runs in three configurations of
+        nodes, iterations and size."""
+        profile, unmeasured = _measured(profile)
+        jobs = of_category(profile)
+        represents = representing(jobs, profile)
+        profile = replace(profile, runs=represented(profile))
+        given = JobProfileCurve.of_each_type(jobs)
         empty = OptexFitted(self.name, profile, fit_eq8, given, iterations_in_model=True)
         try:
             curves = empty.curves(empty.completed(profile.reference_workload))
         except ModelDoesNotFit as error:
-            raise ModelDoesNotFit(
+            raise unmeasured or ModelDoesNotFit(
                 f"optex needs a job profile or several runs to refit Eq. 8: {error.what}",
                 remedy="add an optex section to the profile, add runs on other numbers of nodes, "
                 "or use --model sparkplan",
@@ -272,8 +315,19 @@ class Optex(Model):
             given,
             iterations_in_model=True,
             _fitted=empty._fitted,
+            fit_notices=represents,
             validation=validation_of(curves),
         )
+
+
+def _measured(profile: Profile) -> tuple[Profile, ModelDoesNotFit | None]:
+    """The profile with job profiles measured from its logs where it holds none; else why not."""
+    if profile.optex or not profile.has_stages:
+        return profile, None
+    try:
+        return with_job_profiles(profile), None
+    except ModelDoesNotFit as error:
+        return profile, error
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,11 +336,33 @@ class OptexFitted(CurvesModel):
 
     def completed(self, workload: Workload) -> Workload:
         if self.profile.runs:
-            return completed(workload, self.profile)
+            return self._completed_from_runs(workload)
         if workload.input_bytes is None and workload.scale is not None and self.profile.optex:
             size = workload.scale * max(job.s_baseline for job in self.profile.optex)
             return Workload(size, workload.iterations, workload.parameters)
         return workload
+
+    def _completed_from_runs(self, workload: Workload) -> Workload:
+        """As the runs say; iterations that no run tells are known to an iterative job profile."""
+        told = any(run.workload.iterations for run in self.profile.runs)
+        iterative = any(job.iterative for job in self.profile.optex)
+        if told or not iterative or workload.iterations is None:
+            return completed(workload, self.profile)
+        rest = completed(replace(workload, iterations=None), self.profile)
+        return replace(rest, iterations=workload.iterations)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        found = super().notices(batch, workload)
+        if len(batch) != 1:
+            return found
+        asked = self._asked(batch, workload)
+        curve = asked.curves[int(asked.at.family[0])]
+        if not isinstance(curve, JobProfileCurve) or len(curve.jobs) < 2:
+            return found
+        seconds = curve.each(
+            asked.at.machines[:1], size=asked.size, iterations=asked.workload.iterations
+        )
+        return (*found, varying_choice(seconds[:, 0]))
 
 
 def eq8_terms(machines: FloatArray, size: FloatArray, iterations: FloatArray) -> FloatArray:

@@ -71,6 +71,7 @@ class Stage:
     final_rdd: int | None = None
     cached_rdds: tuple[int, ...] = ()
     operations: tuple[str, ...] = ()
+    operation_counts: tuple[int, ...] = ()
     reads_cache: bool = False
     library: str | None = None
     tasks: StageTasks = field(default_factory=StageTasks)
@@ -284,6 +285,7 @@ class Application:
             stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
             stage.library = self.lineage.library_of(line)
             stage.operations = self.lineage.operations_of(info.rdds)
+            stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
             stage.cached_rdds = self.lineage.cached_in(info.rdds)
             stage.reads_cache = self.lineage.reads_cache(info.rdds)
         if info.attempt == 0 or stage.tasks.tasks is None:

@@ -33,6 +33,7 @@ _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 
 class _Scope(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
+    id: str = ""
 
 
 _decode_scope = msgspec.json.Decoder(_Scope).decode
@@ -75,6 +76,36 @@ class Lineage:
                 if name:
                     names[name] = None
         return tuple(names)
+
+    def operation_counts(
+        self, rdds: Sequence[RddInfo], operations: Sequence[str]
+    ) -> tuple[int, ...]:
+        """How often a task of the stage does each of its operations: RDD scopes of that name from
+        the stage's RDD up to persisted, computed ones, which are read instead; () for once each.
+        """
+        scopes: dict[str, set[str]] = {name: set() for name in operations}
+        for rdd in self._computed_in(rdds):
+            if rdd.scope:
+                try:
+                    scope = _decode_scope(rdd.scope)
+                except msgspec.MsgspecError:
+                    continue
+                scopes.get(without_paths(scope.name).strip(), set()).add(scope.id)
+        counts = tuple(len(ids) for ids in scopes.values())
+        return () if all(count == 1 for count in counts) else counts
+
+    def _computed_in(self, rdds: Sequence[RddInfo]) -> list[RddInfo]:
+        """The RDDs that the tasks of a stage compute; all where the log tells no RDD parents."""
+        if not any(rdd.parents for rdd in rdds):
+            return list(rdds)
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        pending, found = [rdds[0].rdd_id], dict[int, RddInfo]()
+        while pending:
+            rdd = by_id.get(pending.pop())
+            if rdd is not None and rdd.rdd_id not in found and rdd.rdd_id not in self._computed:
+                found[rdd.rdd_id] = rdd
+                pending.extend(rdd.parents)
+        return list(found.values())
 
     @staticmethod
     def cached_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:

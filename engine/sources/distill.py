@@ -250,6 +250,7 @@ class _Context:
             task_cpus=task_cpus(self._application, stage),
             resource_profile_id=stage.profile,
             operations=stage.operations,
+            operation_counts=stage.operation_counts,
             cached_rdds=stage.cached_rdds,
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]

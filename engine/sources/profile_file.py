@@ -33,6 +33,7 @@ def parse(text: str, name: str) -> Profile:
     """
     located = load(text, name, SCHEMA)
     _check_format(located)
+    _leave_unnamed(located)
     try:
         document = msgspec.convert(located.value, Document, strict=False)
     except msgspec.ValidationError as error:
@@ -65,6 +66,14 @@ def _check_format(located: Located) -> None:
             f"format {found!r} is not read", where=located.where("format"),
             remedy=f"this version reads {FORMAT}",
         )  # fmt: skip
+
+
+def _leave_unnamed(located: Located) -> None:
+    """A job profile without `instance_type` is of nodes that nobody named."""
+    jobs = located.value.get("optex")
+    for job in jobs if isinstance(jobs, list) else ():
+        if isinstance(job, dict):
+            job.setdefault("instance_type", None)
 
 
 _PATH = re.compile(r" - at `\$\.?(.*)`$")

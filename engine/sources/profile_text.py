@@ -34,9 +34,13 @@ def format_profile(profile: Profile) -> str:
     if types:
         lines.append("instance_types:")
         lines += [f"  {_scalar(name)}: {_flow_of(_shape(types[name]))}" for name in types]
-    _blocks(lines, "optex", [_entries(entry) for entry in profile.optex])
+    _blocks(lines, "optex", [_known(_entries(entry)) for entry in profile.optex])
     _blocks(lines, "runs", [_run_entries(run) for run in profile.runs])
     return "\n".join(lines) + "\n"
+
+
+def _known(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if value is not None}
 
 
 def _shape(instance: InstanceType) -> dict[str, Any]:

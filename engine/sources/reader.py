@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -89,7 +89,8 @@ class Reader:
         sample = sample_named(source)
         if sample is None:
             raise _not_there(source)
-        return [found for entry in sample_files(sample) for found in self.read(str(entry))]
+        read = [found for entry in sample_files(sample) for found in self.read(str(entry))]
+        return [_iterating(found, sample.iterations) for found in read]
 
     def _folder(self, folder: Path) -> list[Found]:
         logs = logs_in(folder)
@@ -185,6 +186,14 @@ class Reader:
             category=distilled.category,
             deadline_seconds=distilled.deadline_seconds,
         )
+
+
+def _iterating(found: Found, iterations: float | None) -> Found:
+    """The runs with the iterations that their job was told to do, where that is known."""
+    if iterations is None:
+        return found
+    runs = (replace(r, workload=replace(r.workload, iterations=iterations)) for r in found.runs)
+    return replace(found, runs=tuple(runs))
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:

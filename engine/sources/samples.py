@@ -17,7 +17,8 @@ class Sample:
     """One bundled sample: its name as a SOURCE, its files, and what it shows.
 
     `kind` is "event-log" (of real runs) or "profile" (published figures); `default` marks
-    the one that the planner opens by itself.
+    the one that the planner opens by itself; `iterations` is what the job was told to do, which a
+    log does not say.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Sample:
     kind: str
     shows: str
     default: bool = False
+    iterations: float | None = None
 
 
 @cache
@@ -46,6 +48,7 @@ def list_samples() -> tuple[Sample, ...]:
             kind=str(entry["kind"]),
             shows=str(entry["shows"]),
             default=bool(entry.get("default", False)),
+            iterations=entry.get("iterations"),
         )
         for entry in (entries["samples"] if isinstance(entries, dict) else entries)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -438,6 +439,32 @@ def test_categories(
     events = [*log.header(), log.job(0, [stage], 1.0, **properties), log.submitted(stage, 2.0),
               log.task(0, 0, 2.0, 3.0), log.completed(stage, 2.0, 3.0), log.end(4.0)]  # fmt: skip
     assert read(log.write(tmp_path / "app", events)).category == category
+
+
+def test_operations_are_counted_up_to_what_the_cache_holds(tmp_path: Path) -> None:
+    """Scopes of equal name count by their number; what a computed, persisted RDD stands for is
+    not done again."""
+
+    def scoped(number: int, parents: list[int], name: str, *, cached: bool = False) -> log.Event:
+        scope = json.dumps({"id": str(number), "name": name})
+        return log.rdd(number, parents, cached=cached) | {"Scope": scope}
+
+    rdds = [scoped(3, [2], "map"), scoped(2, [1], "map", cached=True), scoped(1, [], "textFile")]
+    first, second = log.info(0, 1, rdds=rdds), log.info(1, 1, rdds=rdds)
+    events = [
+        *log.header(),
+        log.job(0, [first, second], 2.0),
+        log.submitted(first, 2.0),
+        log.task(0, 0, 2.0, 4.0),
+        log.completed(first, 2.0, 4.0),
+        log.submitted(second, 4.0),
+        log.task(1, 1, 4.0, 6.0),
+        log.completed(second, 4.0, 6.0),
+        log.end(7.0),
+    ]
+    run = run_of(tmp_path, events)
+    assert [stage.operations for stage in run.stages] == [("map", "textFile")] * 2
+    assert [stage.operation_counts for stage in run.stages] == [(2, 1), (1, 0)]
 
 
 def test_names_without_folders_and_operations(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ profiles = st.builds(
     optex=st.lists(
         st.builds(
             OptexProfile,
-            instance_type=texts,
+            instance_type=st.none() | texts,
             t_init_seconds=numbers,
             t_prep_seconds=numbers,
             iterative=st.booleans(),

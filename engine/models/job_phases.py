@@ -1,0 +1,191 @@
+"""The phases of OptEx in a run that was logged, and what its unit RDD operations took.
+
+Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, II and III-C. The paper measured the phases of
+a representative job with a profiler of the JVM; an event log tells them by the rules below
+(docs/models/optex.md). They add up to the run's time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.profile import Measure, Run, StageRun
+
+REPEATED = 3
+"""A stage that a run does at least so many times makes it iterative."""
+
+ROUNDS = 1000
+"""Rounds in which the time of stages is shared among their operations."""
+
+EVEN = 0.002
+"""Weight of even shares in each round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phases:
+    """Seconds of a run in each phase of II; they add up to its time.
+
+    Args:
+        init: from the start of the application to its first executor.
+        prep: the rest of the time in which no stage ran: allocation, scheduling, planning.
+        sharing: of the time in which stages ran, the share of the tasks' slots outside the
+            executor's run time: shipping and unpacking closures and broadcast variables,
+            returning results and accumulators.
+        communication: the share that waited for shuffle blocks of other tasks.
+        execution: the rest.
+        busy_slots: task slots at work, on average over the time in which stages ran.
+    """
+
+    init: float
+    prep: float
+    sharing: float
+    communication: float
+    execution: float
+    busy_slots: float
+
+
+def phases_of(run: Run) -> Phases:
+    """The phases of a run with stages."""
+    stages_seconds = _covered(run.stages)
+    driver = run.seconds - stages_seconds if run.driver_seconds is None else run.driver_seconds
+    driver = min(max(0.0, driver), run.seconds)
+    began = min(stage.submitted_seconds for stage in run.stages)
+    init = min(run.cores[0][0] if run.cores else began, began, driver)
+    busy = run.seconds - driver
+    held = sum(stage.task_seconds.total for stage in run.stages)
+    sharing = busy * _share([stage.overhead_seconds for stage in run.stages], held)
+    waiting = busy * _share([stage.fetch_wait_seconds for stage in run.stages], held)
+    sharing, waiting = min(sharing, busy), min(waiting, busy - min(sharing, busy))
+    return Phases(
+        init=max(0.0, init),
+        prep=driver - max(0.0, init),
+        sharing=sharing,
+        communication=waiting,
+        execution=busy - sharing - waiting,
+        busy_slots=held / busy if busy > 0.0 else 1.0,
+    )
+
+
+def _share(measures: Sequence[Measure | None], held: float) -> float:
+    """Of the slot time; a measure that no task reported is no time: nothing was fetched."""
+    return sum(found.total for found in measures if found is not None) / held if held else 0.0
+
+
+def _covered(stages: Sequence[StageRun]) -> float:
+    """Time in which at least one stage ran."""
+    reached, covered = 0.0, 0.0
+    for stage in sorted(stages, key=lambda stage: stage.submitted_seconds):
+        covered += max(0.0, stage.completed_seconds - max(reached, stage.submitted_seconds))
+        reached = max(reached, stage.completed_seconds)
+    return covered
+
+
+_NUMBERED = re.compile(r"^(WholeStageCodegen) \(\d+\)$")
+_CALL_SITE = re.compile(r"^\s*(\S+) at ")
+_PLAN_DETAILS = frozenset({"AQEShuffleRead"})
+"""Operations that adaptive execution adds where the data is small: no work of their own."""
+
+
+def operations_of(stage: StageRun) -> Mapping[str, int]:
+    """How often a task of the stage does each unit RDD operation.
+
+    They are the RDD scopes, and the action that the stage's call site names (count, collect, first:
+    actions make no RDD) where that is no scope. A stage of an SQL query is named after the query's
+    action as a whole, so its scopes alone count, and a
+    closure ($anonfun$...) names none. Spark before 1.4 writes no scopes: then the call
+    site is all there is.
+    """
+    counts = stage.operation_counts or (1,) * len(stage.operations)
+    found: Counter[str] = Counter()
+    for name, count in zip(stage.operations, counts, strict=True):
+        if count and name not in _PLAN_DETAILS:
+            found[_NUMBERED.sub(r"\1", name.strip())] += count
+    site = _CALL_SITE.match(stage.name)
+    action = site and stage.sql_execution_id is None and not site[1].startswith("$")
+    if site and action and site[1] not in stage.operations:
+        found[site[1]] += 1
+    return found or {stage.name: 1}
+
+
+def is_iterative(run: Run) -> bool:
+    """Whether the job iterates: it was told to, or does the same stage several times."""
+    told = run.workload.iterations
+    return told > 1.0 if told is not None else repetitions(run) >= REPEATED
+
+
+def repetitions(run: Run) -> int:
+    """How often the run does its most repeated stage (same call site, same operations)."""
+    kinds = Counter(
+        (stage.name, frozenset(operations_of(stage)))
+        for stage in run.stages
+        if stage.sql_execution_id is None
+    )
+    return max(kinds.values(), default=0)
+
+
+@dataclass(frozen=True, eq=False)
+class UnitOperations:
+    """The unit RDD operations of some runs: k names with their mean time, and how often each run
+    did them.
+
+    Args:
+        mean_seconds: (k,) slot time of one operation in one task, without waiting for shuffles.
+        counts: (r, k) occurrences over all tasks of each run.
+    """
+
+    names: tuple[str, ...]
+    mean_seconds: FloatArray
+    counts: FloatArray
+
+
+def unit_operations(runs: Sequence[Run]) -> UnitOperations:
+    """Mean time and count of each unit RDD operation (III-C: M_a^k), the average over all its
+    occurrences.
+
+    Spark runs the operations of a stage as one pipeline and times only the task as a whole. Its
+    time is shared among them in proportion to what each takes in all stages together, from even
+    shares on, until that agrees with itself (expectation and maximisation for a sum of Poisson
+    times). `EVEN` keeps a little of the even shares: where stages always hold the same operations
+    together, nothing else tells them apart. The total stays that of the tasks.
+    """
+    mixes: dict[frozenset[tuple[str, int]], int] = {}
+    rows: list[tuple[int, int, StageRun]] = []
+    for place, run in enumerate(runs):
+        for stage in run.stages:
+            mix = frozenset(operations_of(stage).items())
+            rows.append((place, mixes.setdefault(mix, len(mixes)), stage))
+    names = tuple(sorted({name for mix in mixes for name, _ in mix}))
+    per_task = np.asarray([[dict(mix).get(name, 0) for name in names] for mix in mixes], float)
+    tasks, seconds = np.zeros((len(runs), len(mixes))), np.zeros(len(mixes))
+    for place, row, stage in rows:
+        tasks[place, row] += stage.task_seconds.count
+        seconds[row] += _computing(stage)
+    occurrences = tasks.sum(axis=0)[:, None] * per_task
+    often = np.maximum(occurrences.sum(axis=0), SMALLEST)
+    even = mean = _shared(occurrences, np.ones(len(names)), seconds) / often
+    for _ in range(ROUNDS):
+        mean = _shared(occurrences, (1.0 - EVEN) * mean + EVEN * even, seconds) / often
+    return UnitOperations(names, mean, tasks @ per_task)
+
+
+def _shared(occurrences: FloatArray, weights: FloatArray, seconds: FloatArray) -> FloatArray:
+    """(k,) time of each operation when the (m,) seconds of stages are shared among (m, k)
+    occurrences, each of weight (k,)."""
+    spent = occurrences * weights
+    shares = spent / np.maximum(spent.sum(axis=1, keepdims=True), SMALLEST)
+    return np.asarray((shares * seconds[:, None]).sum(axis=0))
+
+
+SMALLEST = 1e-300
+
+
+def _computing(stage: StageRun) -> float:
+    """Slot time of a stage's tasks without waiting for shuffles."""
+    waited = stage.fetch_wait_seconds.total if stage.fetch_wait_seconds else 0.0
+    return max(0.0, stage.task_seconds.total - waited)

@@ -1,0 +1,416 @@
+"""PERIDOT: two small runs of equal cores and different input -> any cores and any input.
+
+Shah, Amannejad, Krishnamurthy, Wang, "Quick Execution Time Predictions for Spark Applications",
+CNSM 2019. Equations 1 to 4 are one function each (Eq. 1 is `engine.waves.waves`); where the print
+contradicts itself the consistent reading is the default (docs/models/peridot.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.errors import BadInput
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
+from engine.models.curves import SMALLEST_SECONDS
+from engine.models.peridot_references import References, find_references
+from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
+from engine.models.workloads import completed
+from engine.profile import Notice, Profile
+from engine.transfer import notice_of, speed_of, speeds_of
+from engine.waves import waves
+
+ENOUGH_LEFT_OUT = 4
+"""Left-out references from which on an interval rests on them more than on the prior."""
+
+NEAR = 1.05
+"""Sizes within this factor are the same size."""
+
+FAR = 2.0
+"""Cores or input beyond this factor from the references are extrapolation."""
+
+NOT_CONSTANT = 1.25
+"""Fixed time that differs by more than this factor between references is not fixed."""
+
+SHOWN_PHASES = 20
+"""Groups that are phases of their own; smaller ones are one phase together."""
+
+PHASE_FIXED = "fixed groups and driver"
+PHASE_OTHERS = "other variable groups"
+
+
+def wave_seconds(*, group_seconds: FloatArray, group_waves: FloatArray) -> FloatArray:
+    """IV-B Eq. 2: W_i = S_i / N_i, the time of one wave of a stage group in seconds."""
+    return group_seconds / group_waves
+
+
+def reference_partitions(
+    partitions: FloatArray, *, sizes: FloatArray, printed: bool = False
+) -> FloatArray:
+    """IV-B: P-hat of each group from (r, g) partitions of r references, (g,).
+
+    The mean, which Eq. 3 scales. The print says "the sum of the corresponding P_i values in both
+    references divided by the mean of the input data sizes", which Eq. 3 divides by once more;
+    `printed` gives that form (with sizes around 1 the two look alike).
+    """
+    if printed:
+        return np.asarray(partitions.sum(axis=0) / sizes.mean())
+    return np.asarray(partitions.mean(axis=0))
+
+
+def scaled_partitions(*, size: float, mean_size: float, mean_partitions: FloatArray) -> FloatArray:
+    """IV-C Eq. 3: P_i^new = D^new / D-hat x P-hat_i; not rounded."""
+    return size / mean_size * mean_partitions
+
+
+def execution_seconds(
+    *, group_waves: FloatArray, mean_wave_seconds: FloatArray, fixed_seconds: float
+) -> FloatArray:
+    """IV-C Eq. 4: T^new = sum over the variable groups of N_i x W-hat_i, + F-hat, in seconds.
+
+    Args:
+        group_waves: (..., v) waves of v variable groups.
+        mean_wave_seconds: (v,) W-hat.
+    """
+    return np.asarray(group_waves @ mean_wave_seconds + fixed_seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What the references say of v variable groups and of the rest (IV-B).
+
+    Args:
+        mean_size: D-hat.
+        mean_partitions, mean_wave_seconds: (v,) P-hat and W-hat.
+        fixed_seconds: F-hat, the mean of what the variable groups leave of each reference's time.
+        parallel_fixed_seconds: of that, stage groups that ran in more than one wave.
+    """
+
+    mean_size: float
+    mean_partitions: FloatArray
+    mean_wave_seconds: FloatArray
+    fixed_seconds: float
+    parallel_fixed_seconds: float
+
+    @classmethod
+    def of(cls, references: References, chosen: FloatArray | None = None) -> Parameters:
+        """The means over the references, or over the `chosen` places among them."""
+        rows = np.arange(len(references)) if chosen is None else np.flatnonzero(chosen)
+        variable = references.variable
+        partitions, seconds = references.partitions[rows], references.group_seconds[rows]
+        group_waves = waves(partitions, np.asarray(float(references.cores)))
+        own = seconds[:, variable]
+        rest = references.seconds[rows] - own.sum(axis=1)
+        parallel = ~variable & (group_waves > 1.0).any(axis=0)
+        return cls(
+            mean_size=float(references.sizes[rows].mean()),
+            mean_partitions=reference_partitions(
+                partitions[:, variable], sizes=references.sizes[rows]
+            ),
+            mean_wave_seconds=wave_seconds(
+                group_seconds=own, group_waves=group_waves[:, variable]
+            ).mean(axis=0),
+            fixed_seconds=max(0.0, float(rest.mean())),
+            parallel_fixed_seconds=float(seconds[:, parallel].sum(axis=1).mean()),
+        )
+
+    def partitions(self, size: float) -> FloatArray:
+        """(v,) partitions for an input (Eq. 3), as the whole numbers that Spark makes of them."""
+        exact = scaled_partitions(
+            size=size, mean_size=self.mean_size, mean_partitions=self.mean_partitions
+        )
+        return np.maximum(1.0, np.ceil(exact * (1.0 - ROUNDING)))
+
+    def seconds(self, size: float, cores: FloatArray, speed: FloatArray) -> FloatArray:
+        """(n,) predicted time on n numbers of cores of relative speed (n,); NaN for unknown cores.
+
+        A faster core shortens the waves; the fixed part, mostly the driver's, it leaves.
+        """
+        partitions, group = np.unique(self.partitions(size), return_inverse=True)
+        # Groups of as many partitions have as many waves: their wave times add up.
+        together = np.zeros(len(partitions))
+        np.add.at(together, group.reshape(-1), self.mean_wave_seconds)
+        cores = np.floor(cores)
+        distinct_cores, place = np.unique(cores, return_inverse=True)
+        busy = np.empty_like(distinct_cores)
+        for start in range(0, len(busy), CHUNK):
+            some = distinct_cores[start : start + CHUNK, None]
+            busy[start : start + CHUNK] = execution_seconds(
+                group_waves=waves(partitions, some),
+                mean_wave_seconds=together,
+                fixed_seconds=0.0,
+            )
+        seconds = busy[place.reshape(-1)] / speed + self.fixed_seconds
+        return np.maximum(seconds, SMALLEST_SECONDS)
+
+
+ROUNDING = 1e-9
+"""Eq. 3 in floating point: 80.00000000001 partitions are 80."""
+
+CHUNK = 4096
+"""Numbers of cores at a time: bounds the memory for jobs of thousands of groups."""
+
+
+class Peridot(Model):
+    """Stage groups and their waves from two reference runs."""
+
+    name = "peridot"
+    summary = "stage groups and waves from two small runs at equal cores (PERIDOT)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """Needs logs of one application: two or more input sizes at equal cores."""
+        references = find_references(profile)
+        parameters = Parameters.of(references)
+        doubt = Doubt(near=_near(references, parameters))
+        predicted, actual, expected = PeridotFitted(
+            self.name, profile, references, parameters, doubt
+        ).left_out()
+        doubt = doubt.learnt(np.log(actual / predicted), expected)
+        return PeridotFitted(
+            self.name,
+            profile,
+            references,
+            parameters,
+            doubt,
+            fit_notices=_fit_notices(references, parameters, len(actual)),
+            validation=LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist())),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PeridotFitted(FittedModel):
+    """PERIDOT fitted to its references."""
+
+    references: References
+    parameters: Parameters
+    doubt: Doubt = field(default_factory=Doubt)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        size = self._size(workload)
+        speeds = speeds_of(batch.types, self.references.instance, batch.catalog)
+        relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
+        unsure = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+        seconds = self.parameters.seconds(size, batch.slots, relative)
+        own = self.doubt.factor * self._prior(size, batch.slots, seconds)
+        return Forecast.of(seconds, np.hypot(own, unsure), self.doubt.dof)
+
+    def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
+        """(n,) the prior's spread; cores that no group can use are no distance."""
+        useful = max(
+            float(self.parameters.partitions(size).max(initial=1.0)), self.references.cores
+        )
+        return prior_spread(
+            near=self.doubt.near,
+            doublings_cores=np.abs(np.log2(np.minimum(cores, useful) / self.references.cores)),
+            doublings_size=float(np.abs(np.log2(size / self.references.sizes)).min()),
+            parallel_share=np.minimum(1.0, self.parameters.parallel_fixed_seconds / seconds),
+        )
+
+    def left_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Predicted and recorded times of runs whose times the parameters had not seen, and what
+        error of log time the prior expects: each (k,).
+
+        Every reference by the others (which groups are fixed is taken from all of them: one
+        reference alone cannot tell), and every run of the application on other cores.
+        """
+        references = self.references
+        found: list[tuple[float, float, float]] = []
+        for place in range(len(references)):
+            others = np.arange(len(references)) != place
+            size, cores = references.sizes[place], np.asarray([float(references.cores)])
+            parameters = Parameters.of(references, others)
+            seconds = parameters.seconds(size, cores, np.ones(1))
+            away = float(np.abs(np.log2(size / references.sizes[others])).min())
+            share = np.minimum(1.0, parameters.parallel_fixed_seconds / seconds)
+            expected = prior_spread(
+                near=self.doubt.near,
+                doublings_cores=np.zeros(1),
+                doublings_size=away,
+                parallel_share=share,
+            )
+            found.append((float(seconds[0]), float(references.seconds[place]), float(expected[0])))
+        for run in references.elsewhere:
+            size, cores = (
+                run.workload.input_bytes or 0.0,
+                np.asarray([float(run.cluster.slots or 0)]),
+            )
+            seconds = self.parameters.seconds(size, cores, np.ones(1))
+            found.append(
+                (float(seconds[0]), run.seconds, float(self._prior(size, cores, seconds)[0]))
+            )
+        predicted, actual, expected_errors = np.asarray(found).T
+        return predicted, actual, expected_errors
+
+    def _size(self, workload: Workload) -> float:
+        """The input size that is asked for.
+
+        Raises:
+            BadInput: for iterations or parameters that the references did not have.
+        """
+        reference = self.references.workload
+        iterations = workload.iterations
+        if iterations is not None and iterations != reference.iterations:
+            ran = "none" if reference.iterations is None else f"{reference.iterations:g}"
+            raise BadInput(
+                f"peridot knows nothing of iterations: the references ran {ran}",
+                remedy="leave them out, or use --model sparkplan",
+            )
+        wanted = completed(workload, self.profile)
+        for name, value in wanted.parameters.items():
+            if value != reference.parameters.get(name):
+                raise BadInput(
+                    f"peridot knows nothing of job parameters: no reference has {name} = {value:g}",
+                    remedy="add logs of such runs, or use --model sparkplan",
+                )
+        return float(wanted.input_bytes or 0.0)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        if not batch.slots[0] >= 1.0:
+            return Explanation()
+        size, cores = self._size(workload), np.floor(batch.slots[:1])
+        speed = speed_of(batch.types[0], self.references.instance, batch.catalog).relative
+        partitions = self.parameters.partitions(size)
+        group_waves = waves(partitions, cores)
+        own = group_waves * self.parameters.mean_wave_seconds / speed
+        fixed = self.parameters.fixed_seconds
+        stages = self._stages(partitions, group_waves, own, float(cores[0]))
+        bottleneck = "waves" if own.sum() >= fixed else "fixed groups"
+        return Explanation(self._phases(own), stages, bottleneck)
+
+    def _phases(self, own: FloatArray) -> dict[str, float]:
+        """The variable groups in their order, the smallest of many together, and the rest."""
+        places = np.flatnonzero(self.references.variable)
+        shown = {int(place) for place in np.argsort(-own, kind="stable")[:SHOWN_PHASES]}
+        phases: dict[str, float] = {}
+        for rank, (place, seconds) in enumerate(zip(places, own, strict=True)):
+            name = self.references.groups[place].name
+            label = f"group {place + 1}: {name}" if rank in shown else PHASE_OTHERS
+            phases[label] = phases.get(label, 0.0) + float(seconds)
+        return phases | {PHASE_FIXED: self.parameters.fixed_seconds}
+
+    def _stages(
+        self, partitions: FloatArray, group_waves: FloatArray, own: FloatArray, cores: float
+    ) -> tuple[StageForecast, ...]:
+        """The groups one after the other, with the mean time before each as in the references."""
+        references, found = self.references, []
+        seconds = references.group_seconds.mean(axis=0)
+        tasks = references.partitions.mean(axis=0)
+        turns = np.ceil(tasks / references.cores)
+        variable = references.variable
+        seconds[variable], tasks[variable], turns[variable] = own, partitions, group_waves
+        before = references.gap_seconds.mean(axis=0)
+        ends = np.cumsum(before + seconds)
+        for place, group in enumerate(references.groups):
+            start, end = float(ends[place] - seconds[place]), float(ends[place])
+            forecast = StageForecast(
+                stage_id=group.stages[0].stage_id,
+                name=group.name,
+                tasks=round(tasks[place]),
+                start_seconds=start,
+                end_seconds=end,
+                waves=float(turns[place]),
+                bottleneck="waves" if variable[place] else "fixed",
+            )
+            found.append(forecast)
+        return tuple(found)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        references, size = self.references, self._size(workload)
+        found = [
+            notice_of(speed_of(target, references.instance, batch.catalog), target)
+            for target in batch.types
+        ]
+        known = batch.slots[batch.slots >= 1.0]
+        away = np.abs(np.log2(known / references.cores)).max(initial=0.0)
+        if away >= np.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-nodes",
+                    f"the references ran on {references.cores} slots, asked for {_span(known)}",
+                    "add a log from a cluster nearer to that size: it tests the prediction",
+                )
+            )
+        ratio = size / references.sizes[np.abs(np.log2(size / references.sizes)).argmin()]
+        if abs(np.log2(ratio)) >= np.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-size",
+                    f"the input is {ratio:.3g} times that of the nearest reference",
+                    "add a log of a run nearer to that size",
+                )
+            )
+        if not 1.0 / NEAR <= ratio <= NEAR:
+            found.append(_SAME_STRUCTURE)
+        if workload.shuffle_partitions is not None:
+            found.append(
+                Notice(
+                    "not-modelled",
+                    "peridot knows nothing of shuffle partitions: they change nothing here",
+                    "use --model sparkplan",
+                )
+            )
+        return distinct([notice for notice in found if notice is not None])
+
+
+def _near(references: References, parameters: Parameters) -> float:
+    """The spread where the references ran (see `Doubt`)."""
+    one, cores = np.ones(1), np.asarray([float(references.cores)])
+    again = [parameters.seconds(size, cores, one)[0] for size in references.sizes]
+    errors = np.log(references.seconds / np.asarray(again))
+    return float(np.hypot(PUBLISHED_SPREAD, np.sqrt(np.mean(errors**2))))
+
+
+_SAME_STRUCTURE = Notice(
+    "same-structure",
+    "the input is taken to have the structure of the references': the same columns, the same size "
+    "of partitions",
+    "take the references from samples of the real input",
+)
+
+
+def _fit_notices(
+    references: References, parameters: Parameters, left_out: int
+) -> tuple[Notice, ...]:
+    found = [notice for run in references.runs for notice in run.notices]
+    found += references.notices
+    if left_out < ENOUGH_LEFT_OUT:
+        found.append(
+            Notice(
+                "prior-interval",
+                f"the interval rests on the published errors of this method more than on the "
+                f"{left_out} runs that could be left out",
+                "add logs of other sizes, or of other cores: each one tests the prediction",
+            )
+        )
+    fixed = references.seconds - references.group_seconds[:, references.variable].sum(axis=1)
+    if not references.variable.any():
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                "no stage group gets more partitions with more input: to peridot the time is the "
+                "same on any cores and any input",
+                "use --model sparkplan",
+            )
+        )
+    elif fixed.max() > NOT_CONSTANT * fixed.min() and parameters.fixed_seconds > (
+        0.1 * references.seconds.mean()
+    ):
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"what peridot takes as constant took {fixed.min():.3g} s in one reference and "
+                f"{fixed.max():.3g} s in another",
+                "use --model sparkplan, or references nearer to the wanted input",
+            )
+        )
+    return distinct(found)
+
+
+def _span(values: FloatArray) -> str:
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"
