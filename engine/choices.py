@@ -94,7 +94,7 @@ class Answers:
             nodes=self._paid(row, nodes),
             seconds=seconds,
             offer=offer,
-            billing=self.billing,
+            billing=self._rules(row),
             catalog=self.catalog,
         )
         executors = layout.executors_per_node * nodes
@@ -119,7 +119,8 @@ class Answers:
 
     def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
         offer = self.surface.candidates.offers[row]
-        price, master = price_of(offer, self.billing), master_price(self.catalog, self.billing)
+        price = price_of(offer, self._rules(row))
+        master = master_price(self.catalog, self.billing)
         if seconds is None or price is None:
             return None
         return float(
@@ -132,6 +133,11 @@ class Answers:
                 billing=self.billing,
             )
         )
+
+    def _rules(self, row: int) -> Billing:
+        """The billing of a type: one without a spot price comes here only with nodes one owns."""
+        offer = self.surface.candidates.offers[row]
+        return self.billing if price_of(offer, self.billing) else replace(self.billing, spot=False)
 
     def _paid(self, row: int, nodes: int) -> int:
         """How many of the nodes are paid for."""

@@ -124,8 +124,9 @@ class Constraints:
         """(k,) the most nodes of each type by itself, 0 for a type that may not be rented."""
         most = np.full(self.weights.shape[1], float(max_nodes))
         for weights, cap in zip(self.weights, self.caps, strict=True):
-            with np.errstate(divide="ignore"):
-                most = np.minimum(most, np.floor(cap * (1.0 + 1e-12) / weights))
+            binds = weights > 0.0
+            fits = np.floor(cap * (1.0 + 1e-12) / np.where(binds, weights, 1.0))
+            most = np.where(binds, np.minimum(most, fits), most)
         return np.asarray(most, dtype=np.int64)
 
     def taken(self, rows: IntArray) -> Constraints:

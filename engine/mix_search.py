@@ -59,10 +59,27 @@ class Market:
     constraints: Constraints | None = None
     owned: IntArray | None = None
 
+    @classmethod
+    def of(
+        cls,
+        rates: FloatArray,
+        head: float,
+        billing: Billing,
+        most: IntArray,
+        constraints: Constraints | None = None,
+        owned: IntArray | None = None,
+    ) -> Market:
+        """A market in which a type without a price serves as far as it is owned."""
+        if owned is not None:
+            unpriced = ~np.isfinite(rates) & (owned > 0)
+            rates = np.where(unpriced, 0.0, rates)
+            most = np.where(unpriced, np.minimum(most, owned), most)
+        return cls(rates, head, billing, most, constraints, owned)
+
     def hourly(self, rows: IntArray, counts: IntArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
-        priced = paid * np.where(counts > 0, self.rates[rows], 0.0)
+        priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
         return np.asarray(priced.sum(axis=1) + self.head)
 
     @cached_property
@@ -70,7 +87,8 @@ class Market:
         """(k,) the most that owned nodes take off the hourly price of a composition."""
         if self.owned is None:
             return np.zeros(len(self.rates))
-        return np.where(self.owned > 0, self.owned * self.rates, 0.0)
+        priced = np.where(np.isfinite(self.rates), self.rates, 0.0)
+        return np.asarray(self.owned * priced)
 
 
 @dataclass(frozen=True, eq=False)

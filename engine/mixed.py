@@ -51,7 +51,7 @@ def with_mixes(
     rates, head = surface.rates(billing)
     constraints = surface.constraints
     most = constraints.most(goal.max_nodes)
-    market = Market(rates, head, billing, most, constraints, surface.owned)
+    market = Market.of(rates, head, billing, most, constraints, surface.owned)
     evaluated = answer.evaluated
     for _ in range(_ROUNDS):
         law = MixLaw.of(surface)

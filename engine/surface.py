@@ -210,10 +210,16 @@ class Surface:
         per_second, head = rates[:, None] / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
         costs = np.empty(self.shape)
         for rows in row_blocks(*self.shape):
-            np.multiply(per_second[rows], self._paid_nodes(rows), out=costs[rows])
+            with np.errstate(invalid="ignore"):
+                np.multiply(per_second[rows], self._paid_nodes(rows), out=costs[rows])
+            if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
+                np.nan_to_num(costs[rows], copy=False, nan=0.0, posinf=np.inf)
             if head > 0.0:
                 costs[rows] += head
-            costs[rows] *= billed_seconds(self.seconds[rows], billing)
+            with np.errstate(invalid="ignore"):
+                costs[rows] *= billed_seconds(self.seconds[rows], billing)
+        if self.limits.owned:
+            np.copyto(costs, np.inf, where=np.isinf(self.seconds))
         return costs
 
     def _paid_nodes(self, rows: slice) -> FloatArray | IntArray:
@@ -287,7 +293,8 @@ class Surface:
             block = slice(start, min(start + BLOCK, rows.size))
             part = hourly[block]
             np.take(rates, rows[block], out=part, mode="clip")
-            part *= self.paid(rows[block], nodes[block])
+            with np.errstate(invalid="ignore"):
+                part *= self.paid(rows[block], nodes[block])
             if max_nodes < self.max_nodes:
                 np.copyto(part, np.inf, where=nodes[block] > max_nodes)
         return np.asarray(flat[falling(hourly)])

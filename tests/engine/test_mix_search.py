@@ -63,7 +63,7 @@ def random_market(rng: np.random.Generator, law: MixLaw, m: int) -> Market:
     if rng.random() < 0.4:
         owned = rng.integers(0, 4, k)
     head = float(rng.choice([0.0, 0.2]))
-    return Market(rates, head, billing, most, constraints, owned)
+    return Market.of(rates, head, billing, most, constraints, owned)
 
 
 def every_mix(law: MixLaw, market: Market, m: int, q: int):

@@ -24,6 +24,7 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     """The options that `export` shares: what to plan, for what goal, from which prices."""
     options.add_sources(parser)
     options.add_goal(parser)
+    options.add_limits(parser)
     parser.add_argument(
         "--mix", type=options.whole(), default=1, metavar="N", help="types per cluster"
     )
@@ -95,6 +96,7 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
         mix=args.mix,
         confidence=args.confidence,
         spot=args.spot,
+        limits=options.limits_of(args),
     )
 
 
@@ -112,6 +114,12 @@ def check_goal(args: argparse.Namespace) -> None:
                 "a cluster one owns is counted in executors, without prices",
                 where="--max-executors",
                 remedy="leave out --spot, --max-nodes and --mix",
+            )
+        if options.limits_of(args) != engine.Limits():
+            raise engine.BadInput(
+                "limits are for types of a catalog",
+                where="--max-executors",
+                remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --arch and --exclude",
             )
         if args.executor_cores is None:
             raise engine.BadInput("--max-executors needs --executor-cores", remedy="add it")

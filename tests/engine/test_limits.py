@@ -1,0 +1,104 @@
+"""Limits on what may be rented: each binds, none is dropped, contradictions are refused."""
+
+from __future__ import annotations
+
+import pytest
+from test_mixed import CATALOG, TODAY, fitted, offer
+
+import engine
+from engine.limits import Limits
+from engine.optimiser import recommend
+
+
+def best(deadline: float = 300.0, *, mix: int = 1, max_nodes: int = 60, **limits):
+    return recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=deadline, max_nodes=max_nodes, mix=mix,
+        confidence=0.5, today=TODAY, limits=Limits(**limits),
+    )  # fmt: skip
+
+
+def test_no_limits_change_nothing() -> None:
+    free = recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=300.0, max_nodes=60, confidence=0.5, today=TODAY
+    )
+    assert best().recommended == free.recommended
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_owned_nodes_cost_nothing_up_to_their_number(mix: int) -> None:
+    answer = best(mix=mix, owned=(("small", 10),))
+    chosen, free = answer.recommended, best(mix=mix).recommended
+    assert chosen.composition.get("small", 0) >= 10
+    assert chosen.cost_usd < free.cost_usd
+    paid = max(chosen.composition.get("small", 0) - 10, 0)
+    hourly = paid * 0.20 + chosen.composition.get("big", 0) * 1.50 + 0.20
+    billed = chosen.cost.billed_seconds
+    assert chosen.cost_usd == pytest.approx(hourly * 1.25 * billed / 3600.0)
+
+
+def test_a_job_that_owned_nodes_can_do_costs_only_the_master() -> None:
+    chosen = best(5000.0, owned=(("small", 20),)).recommended
+    assert set(chosen.composition) == {"small"}
+    assert chosen.cost.workers_usd == 0.0
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_family_may_be_limited(mix: int) -> None:
+    chosen = best(mix=mix, most=(("b*", 1),)).recommended
+    assert chosen.composition.get("big", 0) <= 1
+    nothing = best(mix=mix, most=(("b*", 0), ("s*", 3)))
+    assert nothing.recommended is None
+    assert {r.instance: r.code for r in nothing.rejected}["big"] == "limits"
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_a_quota_of_vcpus_binds_the_whole_cluster(mix: int) -> None:
+    chosen = best(mix=mix, max_vcpus=176).recommended
+    vcpus = 4 * chosen.composition.get("small", 0) + 32 * chosen.composition.get("big", 0)
+    assert vcpus <= 176
+    assert best(mix=mix, max_vcpus=60).recommended is None
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_at_least_so_many_nodes(mix: int) -> None:
+    chosen = best(5000.0, mix=mix, min_nodes=7).recommended
+    assert sum(chosen.composition.values()) >= 7
+
+
+def test_excluded_types_are_not_rented() -> None:
+    assert set(best(exclude=("big",)).recommended.composition) == {"small"}
+
+
+def test_another_architecture() -> None:
+    with pytest.raises(engine.BadInput, match="leave no instance type"):
+        best(arch="arm64")
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"owned": (("smal", 3),)}, "did you mean small"),
+        ({"most": (("q*", 3),)}, "unknown instance type 'q\\*'"),
+        ({"owned": (("small", 3),), "exclude": ("s*",)}, "owned and excluded by 's\\*'"),
+        ({"min_nodes": 99}, "at least 99 nodes and at most 60"),
+        ({"owned": (("small", 0),)}, "at least 1"),
+        ({"owned": (("small", 1), ("small", 2))}, "named twice"),
+        ({"max_vcpus": 0}, "more than zero"),
+        ({"arch": "sparc"}, "unknown architecture"),
+        ({"exclude": ("*",)}, "leave no instance type"),
+    ],
+)
+def test_limits_without_meaning_are_refused_in_one_line(limits: dict, says: str) -> None:
+    with pytest.raises(engine.BadInput, match=says):
+        best(**limits)
+
+
+def test_what_is_owned_needs_no_spot_price() -> None:
+    """The types of this catalog have none."""
+    answer = recommend(
+        fitted(), catalog=CATALOG, deadline_seconds=5000.0, max_nodes=30, confidence=0.5,
+        today=TODAY, spot=True, limits=Limits(owned=(("small", 20),)),
+    )  # fmt: skip
+    assert set(answer.recommended.composition) == {"small"}
+    assert answer.recommended.composition["small"] <= 20
+    assert offer("small", 4, 0.2).spot is None
