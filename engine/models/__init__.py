@@ -6,10 +6,11 @@ from engine.errors import UnknownName
 from engine.models.base import FittedModel, Model
 from engine.models.ernest import Ernest, ErnestExtended
 from engine.models.optex import Optex
+from engine.models.simcost import Simcost
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile
 
-MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended())
+MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended(), Simcost())
 
 DEFAULT_MODEL = "sparkplan"
 
