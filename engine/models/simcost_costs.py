@@ -55,6 +55,11 @@ def job_seconds(*, overhead_seconds: Quantity, stage_seconds: FloatArray) -> Flo
     return np.asarray(overhead_seconds + np.sum(stage_seconds, axis=-1))
 
 
+def waves(*, partitions: Quantity, vcores: Quantity) -> Quantity:
+    """4.2.2: ceil(P / V), the waves of tasks of a stage."""
+    return np.ceil(partitions / vcores - ROUNDING)
+
+
 def stage_seconds(
     *,
     overhead_seconds: Quantity,
@@ -63,7 +68,7 @@ def stage_seconds(
     task_seconds: Quantity,
 ) -> Quantity:
     """4.2.2 Eq. 9: T_S = O_S + ceil(P / V) x T_T, in seconds."""
-    return overhead_seconds + np.ceil(partitions / vcores - ROUNDING) * task_seconds
+    return overhead_seconds + waves(partitions=partitions, vcores=vcores) * task_seconds
 
 
 def task_seconds(

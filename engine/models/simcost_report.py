@@ -49,7 +49,7 @@ def phases(
 
     zero = np.zeros_like(stages.partitions)
     still = replace(stages, compute_seconds_per_byte=zero)
-    bare = total(replace(still, straggler_seconds=zero), none)
+    bare = total(replace(still, straggler_seconds=zero, longest_seconds=zero), none)
     found = {OVERHEAD: bare, STRAGGLERS: total(still, none) - bare}
     found[COMPUTE] = total(stages, none) - total(still, none)
     for name, columns in ((READ, [0]), (WRITE, [1]), (SHUFFLE, [2, 3])):

@@ -38,7 +38,9 @@ class Stages:
 
     Args:
         partitions: tasks P. data_bytes: D, what they read, of all tasks together.
-        overhead_seconds: O_S. straggler_seconds: what the longest task takes above the mean.
+        observed_waves: waves that the stage ran in.
+        overhead_seconds: O_S. straggler_seconds: what of it was waiting for long tasks.
+        longest_seconds: what the longest task takes above the mean.
         task_overhead_seconds: O_T.
         compute_seconds_per_byte: C_compute.
         input_ratio, output_ratio, read_ratio, write_ratio: input read from outside, output written,
@@ -48,8 +50,10 @@ class Stages:
 
     partitions: FloatArray
     data_bytes: FloatArray
+    observed_waves: FloatArray
     overhead_seconds: FloatArray
     straggler_seconds: FloatArray
+    longest_seconds: FloatArray
     task_overhead_seconds: FloatArray
     compute_seconds_per_byte: FloatArray
     input_ratio: FloatArray
@@ -59,26 +63,44 @@ class Stages:
     times: FloatArray
 
     def merged(self) -> Stages:
-        """Stages of equally many partitions as one that costs the same: Eqs. 9 to 12 are linear in
-        everything but P."""
-        partitions, place = np.unique(self.partitions, return_inverse=True)
+        """Stages of equally many partitions (and observed waves) as one that costs the same: Eqs. 9
+        to 12 are linear in everything but P."""
+        rows = np.column_stack((self.partitions, self.observed_waves))
+        alike, place = np.unique(rows, axis=0, return_inverse=True)
 
         def added(values: FloatArray) -> FloatArray:
-            return np.bincount(place.reshape(-1), values * self.times, len(partitions)).astype(
-                float
-            )
+            weights = values * self.times
+            return np.bincount(place.reshape(-1), weights, len(alike)).astype(float)
 
         data = added(self.data_bytes)
         per_byte = {name: added(getattr(self, name) * self.data_bytes) / data for name in _PER_BYTE}
         return Stages(
-            partitions=partitions,
+            partitions=alike[:, 0],
+            observed_waves=alike[:, 1],
             data_bytes=data,
             overhead_seconds=added(self.overhead_seconds),
             straggler_seconds=added(self.straggler_seconds),
+            longest_seconds=added(self.longest_seconds),
             task_overhead_seconds=added(self.task_overhead_seconds),
-            times=np.ones(len(partitions)),
+            times=np.ones(len(alike)),
             **per_byte,
         )
+
+    def stragglers(
+        self, *, vcores: FloatArray, speed: FloatArray, task_seconds: FloatArray
+    ) -> FloatArray:
+        """(u, q) seconds that a stage waits for its longest tasks on (u, 1) vcores.
+
+        With as many waves as were observed (or more), as long as then; in a single wave, all of
+        what the longest task takes above the mean; linear in 1 / waves between. No stage ends
+        before its longest task.
+        """
+        waves = costs.waves(partitions=self.partitions, vcores=vcores)
+        observed = 1.0 / self.observed_waves
+        share = np.clip((1.0 / waves - observed) / np.maximum(1.0 - observed, 0.5), 0.0, 1.0)
+        usual = self.straggler_seconds + (self.longest_seconds - self.straggler_seconds) * share
+        least = self.longest_seconds / speed - (waves - 1.0) * task_seconds
+        return np.asarray(np.maximum(usual / speed, least))
 
 
 _PER_BYTE = (
@@ -140,8 +162,10 @@ def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) 
         computing_seconds=computing,
         shuffling_seconds=shuffling,
     )
+    of_task = np.asarray(of_task)
+    waiting = stages.stragglers(vcores=vcores, speed=speed, task_seconds=of_task)
     of_stage = costs.stage_seconds(
-        overhead_seconds=stages.overhead_seconds + stages.straggler_seconds / speed,
+        overhead_seconds=stages.overhead_seconds + waiting,
         partitions=stages.partitions,
         vcores=vcores,
         task_seconds=of_task,
@@ -227,11 +251,13 @@ class RunCosts:
             data.append(sum(data_of(stage) * times for stage, (_, times) in scaled))
         tasks, read = np.asarray(partitions, dtype=float), np.asarray(data)
         was = self.observed.data_bytes / self.observed.partitions
+        stretched = (read / tasks) / was
         return replace(
             self.observed,
             partitions=tasks,
             data_bytes=read,
-            straggler_seconds=self.observed.straggler_seconds * (read / tasks) / was,
+            straggler_seconds=self.observed.straggler_seconds * stretched,
+            longest_seconds=self.observed.longest_seconds * stretched,
         )
 
     def _times(self, iterations: float | None) -> tuple[FloatArray, float]:
@@ -343,7 +369,9 @@ class _Learner:
         moving = sharing * float(moved @ seconds_per_byte(self.rates)) / tasks
         fits = 1.0 if moving <= task - overhead else (task - overhead) / moving
         rest = max(0.0, seconds - waves * task)
-        stragglers = min(rest, max(0.0, longest - mean))
+        above = max(0.0, longest - task)
+        stragglers = min(rest, above)
+        above = min(above, stragglers + (waves - 1) * task)
         ratios = fits * moved / data
         compute = costs.compute_seconds_per_byte(
             task_seconds=task,
@@ -356,6 +384,8 @@ class _Learner:
             "data_bytes": data,
             "overhead_seconds": rest - stragglers,
             "straggler_seconds": stragglers,
+            "longest_seconds": above,
+            "observed_waves": float(waves),
             "task_overhead_seconds": overhead,
             "compute_seconds_per_byte": float(compute),
             "input_ratio": float(ratios[0]),
