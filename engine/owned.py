@@ -135,11 +135,13 @@ class _Question:
         """How the size of the executors came about."""
         if self.assured is None:
             return ()
+        grid = ", ".join(f"{gib:.3g}" for gib in self.assured.try_gib)
+        more = f"; sample runs with {grid} GiB in all would tell more" if grid else ""
         return (
             Notice(
                 "assured-memory",
                 f"executor memory: {self.assured.how}",
-                "set it with --executor-memory, or add runs with other memory sizes",
+                f"set it with --executor-memory{more}",
             ),
         )
 
@@ -147,7 +149,7 @@ class _Question:
 def _walk(rounds: Sequence[Round], domain: int, epsilon: int) -> str:
     """A range search in words: "range search: [0, 150] 30, [0, 60] 12, [0, 24] 15"."""
     steps = ", ".join(f"[{each.low}, {each.high}] {each.chosen}" for each in rounds)
-    bound = most_rounds(domain=domain, grading_degree=5, epsilon=epsilon) if domain > epsilon else 1
+    bound = most_rounds(domain=domain, epsilon=epsilon) if domain > epsilon else 1
     return f"range search: {steps}; at most {max(1, int(np.ceil(bound)))} rounds"
 
 

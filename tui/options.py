@@ -16,6 +16,9 @@ import engine
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
 
+USE_RESOURCES = ("simcost",)
+"""Models that make use of a resource profile."""
+
 MOST_SECONDS = 10 * 365.25 * 86400.0
 """No deadline is later: ten years."""
 
@@ -177,6 +180,12 @@ def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
         if stress is not None:
             raise engine.BadInput("--stress-log revises --resources", remedy="add --resources FILE")
         return None
+    if args.model not in USE_RESOURCES:
+        raise engine.BadInput(
+            f"--model {args.model} does not use a resource profile",
+            where="--resources",
+            remedy=f"add --model {' or '.join(USE_RESOURCES)}",
+        )
     resources = engine.read_resources(path)
     return resources if stress is None else engine.revise_resources(resources, engine.read(stress))
 

@@ -53,12 +53,15 @@ class AssuredMemory:
     Args:
         total_gib: of all executors together; None where each task slot needs `per_slot_gib`, beside
             `reserved_gib` of each executor.
+        try_gib: executor memory in all with which sample runs would tell more; empty where the
+            answer stands.
         how: where the number comes from, in words.
     """
 
     total_gib: float | None = None
     per_slot_gib: float = 0.0
     reserved_gib: float = 0.0
+    try_gib: tuple[float, ...] = ()
     how: str = ""
 
     def executor_gib(self, *, executors: int, executor_cores: int) -> float:

@@ -24,6 +24,7 @@ from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, d
 from engine.models.replay_corrections import NOISE, Corrections, Pairs, ratio_of, weights_of
 from engine.models.replay_model import PRIOR_DOF, representatives
 from engine.models.simcost_curve import fitted_curve
+from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_memory import assured_by_cache, assured_by_peak, assured_by_runs
 from engine.models.simcost_rates import resources_of_shape, seconds_per_byte
 from engine.models.simcost_sampling import (
@@ -33,10 +34,11 @@ from engine.models.simcost_sampling import (
     simulate,
     training_cost_ratio,
 )
+from engine.models.simcost_search import least_seconds_of_nodes, thriftiest_vcores
 from engine.models.simcost_stages import (
     Clusters,
-    RunCosts,
     predicted_seconds,
+    transformed,
 )
 from engine.models.workloads import completed
 from engine.profile import Notice, Profile
@@ -59,7 +61,7 @@ class Simcost(Model):
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a log with stages and executors, or runs in three configurations of machines and
         size."""
-        chosen = representatives(profile)
+        chosen = [run for run in representatives(profile) if any(s.tasks for s in run.stages)]
         if not chosen:
             return fitted_curve(self.name, profile)
         learnt = tuple(RunCosts.of(run, profile.resources) for run in chosen)
@@ -183,12 +185,30 @@ class SimcostModel(FittedModel):
         memory = self._memory_gib(batch, wanted)
         own = costs.resource_time(seconds=seconds, vcores=vcores, memory_gib=memory)
         found["resource_time_vcore_seconds"] = float(own)
+        found |= self._optima(run, batch, wanted, memory)
         samples = self._samples(batch, wanted)
         found["simulations"] = float(samples.count)
         found["mean_half_width_seconds"] = samples.half_width
         found["training_cost_ratio"] = training_cost_ratio(
             sample_resource_times=self._training_resource_times(), resource_time=float(own)
         )
+        return found
+
+    def _optima(
+        self, run: RunCosts, batch: ClusterBatch, wanted: Workload, memory_gib: float
+    ) -> dict[str, float]:
+        """What the transformed model of 4.3 says of any number of vcores: the time that none goes
+        below (Eq. 13) and, where the memory is known, the vcores of least resource time."""
+        stages, overhead = run.at(
+            ratio=ratio_of(wanted, run.run),
+            shuffle_partitions=wanted.shuffle_partitions,
+            iterations=wanted.iterations,
+        )
+        law = transformed(stages, clusters_of(run, batch), overhead_seconds=overhead)
+        found = {"fastest_possible_seconds": least_seconds_of_nodes(0.0, law)}
+        best = thriftiest_vcores(law, gamma_3=costs.THETA * memory_gib)
+        if 0.0 < best < math.inf:
+            found["thriftiest_vcores"] = max(1.0, round(best))
         return found
 
     def _memory_gib(self, batch: ClusterBatch, wanted: Workload) -> float:
@@ -237,10 +257,12 @@ class SimcostModel(FittedModel):
             return by_runs
         run = min(self.learnt, key=lambda run: abs(math.log2(ratio_of(wanted, run.run))))
         ratio = ratio_of(wanted, run.run)
+        in_bytes = self.profile.input_unit == "bytes"
+        sample = run.run.workload.input_bytes if in_bytes else None
         if run.run.cached_bytes:
-            return assured_by_cache(run.run.cached_bytes * ratio)
+            return assured_by_cache(run.run.cached_bytes * ratio, sample_bytes=sample)
         peak = run.peak_bytes(ratio, wanted.shuffle_partitions)
-        return assured_by_peak(peak) if peak else None
+        return assured_by_peak(peak, sample_bytes=sample) if peak else None
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)

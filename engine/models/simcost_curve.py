@@ -6,7 +6,8 @@ and the law of Lemmas 1 to 3 when the data is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,10 +18,15 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
-from engine.models.base import distinct
-from engine.models.curves import CurvesModel, FittedCurve, validation_of
+from engine.models.base import Explanation, distinct
+from engine.models.curves import CurvesModel, FittedCurve, Question, validation_of
 from engine.models.machines import MachineRuns
-from engine.models.simcost_search import Coefficients, fastest_vcores
+from engine.models.simcost_search import (
+    Coefficients,
+    fastest_vcores,
+    least_seconds,
+    most_throughput,
+)
 from engine.models.terms import Term, columns, parallel, per_machine, serial
 from engine.profile import Notice, Profile
 
@@ -35,6 +41,23 @@ TERMS = (
 class SimcostCurves(CurvesModel):
     """The transformed model, one curve per measured type."""
 
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        """Phases, and what Lemmas 1 and 3 say of any number of machines."""
+        asked = self._asked(batch, workload)
+        curve = asked.curves[int(asked.at.family[0])]
+        found = super().explain(batch, workload)
+        if not isinstance(curve, FittedCurve):
+            return found
+        law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
+        figures = {"fastest_possible_seconds": least_seconds(law)}
+        if (best := fastest_vcores(law)) < math.inf:
+            figures[f"fastest_{curve.runs.unit}"] = max(1.0, round(best))
+        if asked.size is not None and self.profile.input_unit == "bytes" and least_seconds(law):
+            figures["most_throughput_bytes_per_second"] = most_throughput(
+                law, data_bytes=asked.size
+            )
+        return replace(found, job_profile=figures)
+
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         asked = self._asked(batch, workload)
         found = list(super().notices(batch, workload))
@@ -42,13 +65,13 @@ class SimcostCurves(CurvesModel):
             curve = asked.curves[place]
             machines = asked.at.machines[asked.at.family == place]
             if isinstance(curve, FittedCurve):
-                found += _beyond_fastest(curve, machines, asked.size)
+                found += _beyond_fastest(curve, machines, asked)
         return distinct(found)
 
 
-def _beyond_fastest(curve: FittedCurve, machines: FloatArray, size: float | None) -> list[Notice]:
+def _beyond_fastest(curve: FittedCurve, machines: FloatArray, asked: Question) -> list[Notice]:
     """Lemma 1: beyond sqrt(gamma_0 k / gamma_1) more machines take longer."""
-    law = coefficients(curve, size=size)
+    law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
     best = fastest_vcores(law)
     if not machines.size or not machines.max() > best:
         return []
@@ -62,9 +85,11 @@ def _beyond_fastest(curve: FittedCurve, machines: FloatArray, size: float | None
     ]
 
 
-def coefficients(curve: FittedCurve, *, size: float | None) -> Coefficients:
-    """gamma_0 ... gamma_2 of a fitted curve for one size; a machine is the unit, so k = 1."""
-    gamma_2, per_scale, gamma_1 = (float(x) for x in curve.fit.coefficients)
+def coefficients(
+    curve: FittedCurve, *, size: float | None, iterations: float | None
+) -> Coefficients:
+    """gamma_0 ... gamma_2 of a fitted curve for one input; a machine is the unit, so k = 1."""
+    gamma_2, per_scale, gamma_1 = (float(x) * (iterations or 1.0) for x in curve.fit.coefficients)
     scale = (1.0 if size is None else size) / curve.runs.size.max()
     return Coefficients(per_scale * scale, gamma_1, gamma_2)
 
@@ -111,9 +136,15 @@ def fitted_curve(name: str, profile: Profile) -> SimcostCurves:
         fit_curve,
         _fitted=empty._fitted,
         validation=validation_of(curves),
-        fit_notices=(_NO_STAGES,),
+        fit_notices=(_NO_STAGES, *((_NO_RATES,) if profile.resources else ())),
     )
 
+
+_NO_RATES = Notice(
+    "resources-not-used",
+    "the resource profile changes nothing: without stages nothing is known of the data that moves",
+    "add an event log",
+)
 
 _NO_STAGES = Notice(
     "no-stages",

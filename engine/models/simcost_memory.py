@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.memory import HEAP_MINIMUM_GIB
 from engine.models.base import AssuredMemory
 from engine.models.simcost_costs import resource_time
 from engine.profile import Run
@@ -103,11 +104,6 @@ def executor_memory(cache_gib: float) -> float:
     return EXECUTOR_PER_CACHE * cache_gib
 
 
-def executor_size(*, vcores: int, memory_gib: float, executors: int) -> tuple[int, float]:
-    """Table 2: vcores and GiB of each of `executors` executors that share V and M."""
-    return vcores // executors, memory_gib / executors
-
-
 def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> AssuredMemory | None:
     """4.2.1 on runs: an elbow for each input that was run with three memory sizes or more on the
     same slots, regressed to the wanted input. None where no input was."""
@@ -123,34 +119,49 @@ def assured_by_runs(runs: Sequence[Run], *, input_bytes: float | None) -> Assure
         cache = cluster.executors * cache_of_executor(heap)
         tried.setdefault((size, cluster.slots), {}).setdefault(cache, []).append(float(cost))
     elbows: dict[float, float] = {}
+    starts: tuple[float, ...] = ()
     for (size, _), curve in tried.items():
         if len(curve) >= FEWEST_FOR_ELBOW:
             memory = sorted(curve)
             found = elbow(memory, [float(np.mean(curve[gib])) for gib in memory])
             elbows[size] = max(elbows.get(size, 0.0), found)
+            if found == memory[0]:
+                starts = refined_grid(memory)
     if not elbows:
         return None
     wanted = input_bytes or max(elbows)
     return AssuredMemory(
         executor_memory(cache_at(elbows, probability=wanted)),
+        try_gib=tuple(executor_memory(gib) for gib in starts),
         how=f"elbows of resource time over memory at {len(elbows)} input "
         f"{'size' if len(elbows) == 1 else 'sizes'}",
     )
 
 
-def assured_by_cache(cached_bytes: float) -> AssuredMemory:
+def executor_grid(sample_bytes: float | None) -> tuple[float, ...]:
+    """Executor memory in GiB over all executors for each cache memory of the grid, as far as an
+    executor starts with it; empty where the sample's size is not known."""
+    if sample_bytes is None:
+        return ()
+    grid = (executor_memory(gib) for gib in memory_grid(sample_gib=sample_bytes / GIB))
+    return tuple(gib for gib in grid if gib >= HEAP_MINIMUM_GIB)
+
+
+def assured_by_cache(cached_bytes: float, *, sample_bytes: float | None) -> AssuredMemory:
     """Twice what was seen in the cache, where no run tried other memory sizes."""
     return AssuredMemory(
         executor_memory(cached_bytes / GIB),
+        try_gib=executor_grid(sample_bytes),
         how="twice the cached data that the log shows, in proportion to the input",
     )
 
 
-def assured_by_peak(peak_bytes: float) -> AssuredMemory:
+def assured_by_peak(peak_bytes: float, *, sample_bytes: float | None) -> AssuredMemory:
     """What a job without cached data needs not to spill: the largest peak of a task, in each slot,
     within the share of the heap that Spark gives to execution and storage."""
     return AssuredMemory(
         per_slot_gib=peak_bytes / GIB / CACHE_FRACTION,
         reserved_gib=SAFE_GIB,
+        try_gib=executor_grid(sample_bytes),
         how="the largest peak of a task's execution memory in the log; nothing was cached",
     )

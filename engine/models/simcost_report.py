@@ -11,11 +11,11 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.base import distinct
 from engine.models.replay_model import FAR
+from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost_sampling import Estimate, is_enough, rounds_needed
 from engine.models.simcost_stages import (
     Clusters,
-    RunCosts,
     Stages,
     predicted_seconds,
 )

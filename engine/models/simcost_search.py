@@ -90,6 +90,10 @@ def most_throughput(law: Coefficients, *, data_bytes: float) -> float:
     return data_bytes / least_seconds(law)
 
 
+GRADING_DEGREE = 5
+"""5.3: steps that a range is cut into."""
+
+
 @dataclass(frozen=True, slots=True)
 class Round:
     """One round of a range search: the range, what was tried in it, and what was best."""
@@ -109,7 +113,11 @@ def subrange(candidates: tuple[int, ...], place: int, *, low: int) -> tuple[int,
 
 
 def range_search(
-    cost: Callable[[int], float], *, domain: int, grading_degree: int = 5, epsilon: int = 5
+    cost: Callable[[int], float],
+    *,
+    domain: int,
+    grading_degree: int = GRADING_DEGREE,
+    epsilon: int = 5,
 ) -> tuple[Round, ...]:
     """Algorithm 1 (`iterativeRS`): the rounds of a search for the vcores of least cost; the last
     one holds the answer.
@@ -144,7 +152,7 @@ def range_search(
         low, high = subrange(candidates, place, low=low)
 
 
-def most_rounds(*, domain: float, grading_degree: float, epsilon: float) -> float:
+def most_rounds(*, domain: float, grading_degree: float = GRADING_DEGREE, epsilon: float) -> float:
     """Theorem 1 through Eq. 19: n <= (ln e - ln(D + (ln D - ln e) / (ln d - ln 2))) /
     (ln 2 - ln d).
 

@@ -22,11 +22,11 @@ from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.simcost import Simcost, simulated
 from engine.models.simcost_costs import Rates
+from engine.models.simcost_learning import RunCosts, pooled
 from engine.models.simcost_rates import observed_rates, revised
 from engine.models.simcost_report import bottleneck
-from engine.models.simcost_stages import RunCosts, pooled
 from engine.models.task_times import SET_UP_SECONDS
-from engine.profile import Profile, ResourceProfile, Run
+from engine.profile import Measure, Profile, ResourceProfile, Run
 
 MIB = 1024.0**2
 BLOCK = 128 * MIB
@@ -382,6 +382,40 @@ def test_run_tables_get_the_transformed_model() -> None:
     many = model.predict(cluster=table(1.0, 30).cluster, workload=Workload(1.0))
     notice = next(notice for notice in many.warnings if notice.code == "beyond-fastest")
     assert "at about 17 nodes" in notice.text, "sqrt(900 / 3) = 17.3"
+    assert many.job_profile is not None
+    assert many.job_profile["fastest_nodes"] == 17.0
+    assert many.job_profile["fastest_possible_seconds"] == pytest.approx(
+        40.0 + 2 * math.sqrt(900.0 * 3.0)
+    )
+
+
+def test_a_resource_profile_needs_stages() -> None:
+    runs = [table(size, nodes) for size in (0.5, 1.0) for nodes in (2, 4, 8)]
+    model = fitted(*runs, resources=ResourceProfile(1e9, 1e9, 1e9))
+    assert "resources-not-used" in {notice.code for notice in model.fit_notices}
+
+
+def test_the_transformed_model_of_a_log() -> None:
+    """gamma_0 is the vcore-seconds of all tasks, gamma_2 what no vcore shortens; Lemma 2 then says
+    how many vcores take the least resource time."""
+    heap = 6.0
+    run = made()
+    run = replace(run, cluster=replace(run.cluster, executor_memory_gib=heap))
+    found = fitted(run).predict(cluster=run.cluster).job_profile
+    assert found is not None
+    assert found["fastest_possible_seconds"] == pytest.approx(5.0)
+    work = sum(stage.task_seconds.total for stage in run.stages)
+    memory = heap * 8 / 3
+    assert found["thriftiest_vcores"] == round(math.sqrt(work * memory / 5.0))
+
+
+def test_stages_without_tasks_are_left_out() -> None:
+    run = made()
+    empty = replace(run.stages[0], stage_id=99, tasks=0, task_seconds=Measure(0, 0.0, ()))
+    found = fitted(replace(run, stages=(*run.stages, empty))).predict(cluster=run.cluster)
+    assert found.seconds == pytest.approx(run.seconds, rel=1e-6)
+    with pytest.raises(ModelDoesNotFit):
+        fitted(replace(run, stages=(empty,)))
 
 
 def test_nothing_to_fit() -> None:

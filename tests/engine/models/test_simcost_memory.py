@@ -18,7 +18,6 @@ from engine.models.simcost_memory import (
     cache_of_executor,
     elbow,
     executor_memory,
-    executor_size,
     is_flat,
     memory_grid,
     refined_grid,
@@ -76,13 +75,14 @@ def test_the_cache_formula() -> None:
 
 
 def test_executor_sizes() -> None:
-    assert executor_size(vcores=20, memory_gib=24.0, executors=2) == (10, 12.0)
     total = AssuredMemory(total_gib=24.0)
     assert total.executor_gib(executors=2, executor_cores=10) == 12.0
     assert total.executor_gib(executors=5, executor_cores=4) == 5.0, "rounded up"
-    peak = assured_by_peak(0.6 * 1024**3)
+    peak = assured_by_peak(0.6 * 1024**3, sample_bytes=None)
     assert peak.executor_gib(executors=9, executor_cores=4) == 5.0, "4 x 1 GiB and the reserve"
-    assert assured_by_cache(9 * 1024**3).total_gib == pytest.approx(18.0)
+    cached = assured_by_cache(9 * 1024**3, sample_bytes=2 * 1024**3)
+    assert cached.total_gib == pytest.approx(18.0)
+    assert cached.try_gib == pytest.approx((2.0, 4.0, 6.0, 8.0, 10.0)), "0.5 to 2.5 times, doubled"
 
 
 def run(share: float, heap_gib: float, *, needs_cache_gib: float = 18.0) -> Run:
@@ -102,6 +102,15 @@ def test_from_runs_to_the_whole_input() -> None:
     assert found is not None
     assert found.total_gib == pytest.approx(36.0, rel=1e-9)
     assert "3 input sizes" in found.how
+
+
+def test_a_flat_curve_is_tried_again_at_its_beginning() -> None:
+    runs = [run(0.1, heap, needs_cache_gib=0.0) for heap in (2.0, 2.1, 2.2)]
+    found = assured_by_runs(runs, input_bytes=10e9)
+    assert found is not None
+    start = executor_memory(2 * cache_of_executor(2.0))
+    assert found.total_gib == pytest.approx(start)
+    assert found.try_gib == pytest.approx([start * step / 5 for step in range(1, 6)])
 
 
 def test_two_memory_sizes_tell_no_elbow() -> None:
