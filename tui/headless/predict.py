@@ -154,7 +154,7 @@ UNITS: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "_vcore_seconds": (" vcore-s", "{:,.0f}".format),
     "_seconds": ("", text.seconds),
     "_bytes": ("", engine.format_bytes),
-    "_ratio": ("", text.percent),
+    "_ratio": ("", "{:.0%}".format),
 }
 
 
