@@ -40,7 +40,7 @@ from engine.models.simcost_stages import (
     predicted_seconds,
     transformed,
 )
-from engine.models.workloads import completed
+from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -99,7 +99,7 @@ class SimcostModel(FittedModel):
     dof: float
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        wanted = completed(workload, self.profile)
+        wanted = self._completed(workload)
         logs, far, doubts = [], [], []
         for run in self.learnt:
             seconds, doubt = self._of_run(run, batch, wanted)
@@ -118,6 +118,16 @@ class SimcostModel(FittedModel):
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
         log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+
+    def _completed(self, workload: Workload) -> Workload:
+        """The workload with what it leaves open.
+
+        Raises:
+            ModelDoesNotFit: for job parameters that no log was run with.
+        """
+        wanted = completed(workload, self.profile)
+        sharing_parameters([run.run for run in self.learnt], wanted.parameters)
+        return wanted
 
     def _of_run(
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload
@@ -153,7 +163,7 @@ class SimcostModel(FittedModel):
         return min(self.learnt, key=distance)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        wanted = completed(workload, self.profile)
+        wanted = self._completed(workload)
         if not batch.slots[0] >= 1.0:
             return Explanation()
         run = self._nearest(batch, wanted)
@@ -251,8 +261,9 @@ class SimcostModel(FittedModel):
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """4.2.1: by elbows where runs tried several memory sizes, else by what the log cached, else
         by the peak of its tasks."""
-        wanted = completed(workload, self.profile)
-        by_runs = assured_by_runs(self.profile.runs, input_bytes=wanted.input_bytes)
+        wanted = self._completed(workload)
+        runs = sharing_parameters(self.profile.runs, wanted.parameters)
+        by_runs = assured_by_runs(runs, input_bytes=wanted.input_bytes)
         if by_runs is not None:
             return by_runs
         run = min(self.learnt, key=lambda run: abs(math.log2(ratio_of(wanted, run.run))))
@@ -265,7 +276,7 @@ class SimcostModel(FittedModel):
         return assured_by_peak(peak, sample_bytes=sample) if peak else None
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        wanted = completed(workload, self.profile)
+        wanted = self._completed(workload)
         found: list[Notice | None] = [self._speed_notice(batch, place) for place in
                                       range(len(batch.types))]  # fmt: skip
         ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])
@@ -321,11 +332,12 @@ def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
                 ratio=ratio, shuffle_partitions=None, iterations=target.run.workload.iterations
             )
             speed = speed_of(target.run.cluster.instance, source.run.cluster.instance, None)
+            from_shapes = source.rates_from_shape and target.rates_from_shape
             at = Clusters(
                 np.asarray([float(target.slots)]),
                 np.asarray([target.slots_per_node]),
                 np.asarray([speed.relative]),
-                seconds_per_byte(target.rates if target.rates.shared else source.rates)[None],
+                seconds_per_byte(target.rates if from_shapes else source.rates)[None],
                 source.rates.shared,
             )
             found = predicted_seconds(stages, at, overhead_seconds=overhead)
@@ -350,6 +362,8 @@ def _redrawn(run: RunCosts, rounds: int, seed: int) -> FloatArray:
         for shape in pool:
             stage = shape.stage
             values = np.asarray(stage.task_seconds.quantiles)
+            if not len(values):
+                continue
             size = min(stage.tasks, MOST_DRAWN)
             places = draw(
                 partitions=len(values), probability=min(1.0, size / len(values)),

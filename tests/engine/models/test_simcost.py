@@ -416,8 +416,20 @@ def test_stages_without_tasks_are_left_out() -> None:
     assert found.seconds == pytest.approx(run.seconds, rel=1e-6)
     with pytest.raises(ModelDoesNotFit):
         fitted(replace(run, stages=(empty,)))
+    unfinished = replace(empty, tasks=4)
+    found = fitted(replace(run, stages=(*run.stages, unfinished))).predict(cluster=run.cluster)
+    assert found.seconds == pytest.approx(run.seconds, rel=1e-6)
 
 
 def test_nothing_to_fit() -> None:
     with pytest.raises(ModelDoesNotFit, match="simcost needs an event log or runs"):
         fitted()
+
+
+def test_job_parameters_that_no_log_had_are_refused() -> None:
+    run = replace(made(), workload=Workload(7e9, parameters={"k": 10.0}))
+    model = fitted(run)
+    same = Workload(7e9, parameters={"k": 10.0})
+    assert model.predict(cluster=run.cluster, workload=same).seconds == pytest.approx(run.seconds)
+    with pytest.raises(ModelDoesNotFit, match="no run has k = 20"):
+        model.predict(cluster=run.cluster, workload=Workload(7e9, parameters={"k": 20.0}))
