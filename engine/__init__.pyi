@@ -47,11 +47,14 @@ from engine.profile import Measure as Measure
 from engine.profile import Notice as Notice
 from engine.profile import OptexProfile as OptexProfile
 from engine.profile import Profile as Profile
+from engine.profile import ResourceProfile as ResourceProfile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
 from engine.sources import format_profile as format_profile
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
+from engine.sources import read_resources as read_resources
+from engine.sources import revise_resources as revise_resources
 from engine.sources import write_profile as write_profile
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds

@@ -216,12 +216,26 @@ class OptexProfile:
     slots_per_node: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ResourceProfile:
+    """Throughputs of a node in bytes per second (SimCost 4.2.2); those of HDFS are None where it
+    was not measured. `origin` says in words where they come from."""
+
+    network_bytes_per_second: float
+    local_read_bytes_per_second: float
+    local_write_bytes_per_second: float
+    hdfs_read_bytes_per_second: float | None = None
+    hdfs_write_bytes_per_second: float | None = None
+    origin: str = "a resource profile"
+
+
 @dataclass(frozen=True)
 class Profile:
     """An application's runs and, where given, its OptEx job profiles (one per instance type).
 
     `input_unit` is "bytes" or the file's own word for its unit of size.
     `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
+    `resources` are the measured throughputs of the nodes, where someone gave them.
     """
 
     name: str
@@ -232,6 +246,7 @@ class Profile:
     deadline_seconds: float | None = None
     notices: tuple[Notice, ...] = ()
     sources: tuple[str, ...] = ()
+    resources: ResourceProfile | None = None
 
     @property
     def largest_run(self) -> Run | None:

@@ -70,7 +70,8 @@ class Choice:
     `low` and `high` are the central interval at the goal's confidence, `cost_low_usd` and
     `cost_high_usd` the costs at these times, `p_deadline` is P(T <= deadline); all None where the
     model gives no interval (or there is no deadline). Costs are None for clusters one owns.
-    `executors` and `vcore_seconds` (resource time: executors x cores x seconds) count all nodes.
+    `executors` and `vcore_seconds` (executors x cores x seconds) count all nodes. `resource_time`
+    adds the memory's share to these (SimCost Eq. 1), None where that is not known or not asked.
     """
 
     composition: Mapping[str, int]
@@ -87,6 +88,8 @@ class Choice:
     layout: Layout | None = None
     executors: int | None = None
     vcore_seconds: float | None = None
+    resource_time: float | None = None
+    throughput_bytes_per_second: float | None = None
     note: str = ""
     why: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
@@ -109,6 +112,8 @@ class Choice:
             "executors": self.executors,
             "layout": _layout_dict(self.layout),
             "vcore_seconds": self.vcore_seconds,
+            "resource_time": self.resource_time,
+            "throughput_bytes_per_second": self.throughput_bytes_per_second,
         }
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import engine
 
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
+
+USE_RESOURCES = ("simcost",)
+"""Models that make use of a resource profile."""
 
 MOST_SECONDS = 10 * 365.25 * 86400.0
 """No deadline is later: ten years."""
@@ -56,6 +60,17 @@ def quantity(parse: Callable[[str], float]) -> Callable[[str], float]:
     return convert
 
 
+def not_negative(text: str) -> float:
+    """A parser of a number of at least 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise engine.BadInput(f"{text!r} is not a number of at least 0")
+    return value
+
+
 def duration(text: str) -> float:
     """An argument type: a time that someone can wait for."""
     seconds = quantity(engine.parse_seconds)(text)
@@ -85,8 +100,23 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_resources(parser: argparse.ArgumentParser) -> None:
+    """What the nodes can do, for the models that ask."""
+    parser.add_argument(
+        "--resources",
+        metavar="FILE",
+        help="resource profile YAML: throughput of network and disks (simcost)",
+    )
+    parser.add_argument(
+        "--stress-log",
+        metavar="SOURCE",
+        help="log of a shuffle-heavy job on the same nodes, which revises --resources",
+    )
+
+
 def add_workload(parser: argparse.ArgumentParser) -> None:
     """What the job is given, and the model that predicts it."""
+    add_resources(parser)
     parser.add_argument(
         "--input-size",
         metavar="S",
@@ -179,7 +209,26 @@ def read_profile(args: argparse.Namespace) -> engine.Profile:
     """The profile that the SOURCE arguments give."""
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
-    return engine.read(*args.sources, ran_on=ran_on(args.ran_on))
+    resources = resources_of(args)
+    profile = engine.read(*args.sources, ran_on=ran_on(args.ran_on))
+    return profile if resources is None else replace(profile, resources=resources)
+
+
+def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
+    """The resource profile that the arguments name; commands without these options have none."""
+    path, stress = getattr(args, "resources", None), getattr(args, "stress_log", None)
+    if path is None:
+        if stress is not None:
+            raise engine.BadInput("--stress-log revises --resources", remedy="add --resources FILE")
+        return None
+    if args.model not in USE_RESOURCES:
+        raise engine.BadInput(
+            f"--model {args.model} does not use a resource profile",
+            where="--resources",
+            remedy=f"add --model {' or '.join(USE_RESOURCES)}",
+        )
+    resources = engine.read_resources(path)
+    return resources if stress is None else engine.revise_resources(resources, engine.read(stress))
 
 
 def ran_on(text: str | None) -> engine.InstanceType | None:

@@ -7,10 +7,18 @@ from engine.models.base import FittedModel, Model
 from engine.models.ernest import Ernest, ErnestExtended
 from engine.models.optex import Optex
 from engine.models.peridot import Peridot
+from engine.models.simcost import Simcost
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile
 
-MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended(), Peridot())
+MODELS: tuple[Model, ...] = (
+    Sparkplan(),
+    Optex(),
+    Ernest(),
+    ErnestExtended(),
+    Peridot(),
+    Simcost(),
+)
 
 DEFAULT_MODEL = "sparkplan"
 

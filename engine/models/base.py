@@ -7,6 +7,7 @@ its fitted form implements `forecast` (vectorised) and, where it can explain its
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,11 +37,42 @@ class StageForecast:
 @dataclass(frozen=True, slots=True)
 class Explanation:
     """Where the time goes: phases (name -> seconds, adding up to the prediction), the stages of a
-    replay, and what bounds the run (one word, such as cpu, driver, skew or waves)."""
+    replay, and what bounds the run (one word, such as cpu, driver, skew or waves). `job_profile`
+    holds further predicted figures of the run, each with its unit in its name."""
 
     phases: Mapping[str, float] | None = None
     stages: tuple[StageForecast, ...] = ()
     bottleneck: str | None = None
+    job_profile: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AssuredMemory:
+    """Heap that a job needs (SimCost 4.2.1).
+
+    Args:
+        total_gib: of all executors together; None where each task slot needs `per_slot_gib`, beside
+            `reserved_gib` of each executor.
+        try_gib: executor memory in all with which sample runs would tell more; empty where the
+            answer stands.
+        how: where the number comes from, in words.
+    """
+
+    total_gib: float | None = None
+    per_slot_gib: float = 0.0
+    reserved_gib: float = 0.0
+    try_gib: tuple[float, ...] = ()
+    how: str = ""
+
+    def executor_gib(self, *, executors: int, executor_cores: int) -> float:
+        """Heap of each executor in whole GiB, at least one."""
+        if self.total_gib is not None:
+            return float(max(1, math.ceil(self.total_gib / executors - ROUNDING)))
+        return float(max(1, math.ceil(self.reserved_gib + executor_cores * self.per_slot_gib)))
+
+
+ROUNDING = 1e-9
+"""GiB above a whole number that are only an error of arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +111,7 @@ class Prediction:
     bottleneck: str | None
     warnings: tuple[Notice, ...]
     forecast: Forecast
+    job_profile: Mapping[str, float] | None = None
 
     def p_within(self, deadline_seconds: float) -> float | None:
         """P(T <= deadline), None without an interval."""
@@ -122,6 +155,10 @@ class FittedModel(ABC):
         """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
         return ()
 
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        """The heap that the workload needs; None where the model does not say."""
+        return None
+
     def predict(
         self,
         *,
@@ -155,6 +192,7 @@ class FittedModel(ABC):
             bottleneck=explanation.bottleneck,
             warnings=distinct(notices),
             forecast=forecast,
+            job_profile=explanation.job_profile,
         )
 
     def predict_many(

@@ -19,12 +19,21 @@ from engine.sources.merge import together
 from engine.sources.profile_file import write_profile
 from engine.sources.profile_text import format_profile
 from engine.sources.reader import STDIN, Reader
+from engine.sources.resource_profile import read_resources, revise_resources
 from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
 
-__all__ = ["Sample", "format_profile", "list_samples", "read", "write_profile"]
+__all__ = [
+    "Sample",
+    "format_profile",
+    "list_samples",
+    "read",
+    "read_resources",
+    "revise_resources",
+    "write_profile",
+]
 
 
 def read(

@@ -150,11 +150,51 @@ def test_profile_gives_the_same_predictions_as_its_log(
         assert yaml["seconds"] == pytest.approx(log["seconds"], rel=0.02)
 
 
+def test_simcost_shows_what_it_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rates = tmp_path / "rates.yaml"
+    rates.write_text(
+        "network_bytes_per_second: 1GB\nlocal_read_bytes_per_second: 400MB\n"
+        "local_write_bytes_per_second: 300MB\n"
+    )
+    line = f"predict {LOG} --model simcost --executors 8 --executor-cores 2"
+    found = answer(capsys, line)
+    assert set(found["phases"]) == {
+        "overhead", "stragglers", "compute", "read", "write", "shuffle"
+    }  # fmt: skip
+    assert found["job_profile"]["shuffle_bytes"] > 0
+    assert "rates-from-log" in {warning["code"] for warning in found["warnings"]}
+    measured = answer(capsys, f"{line} --resources {rates}")
+    assert "rates-from-log" not in {warning["code"] for warning in measured["warnings"]}
+    out, _ = run(capsys, f"{line} --resources {rates}")
+    assert "resource time" in out
+    assert "vcore-s" in out
+    written = tmp_path / "p.yaml"
+    run(capsys, f"profile {LOG} -o {written}")
+    yaml = answer(capsys, line.replace(LOG, str(written)))
+    assert yaml["seconds"] == pytest.approx(found["seconds"], rel=0.02)
+
+
+def test_simcost_recommends_number_and_size(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"recommend {LOG} --model simcost --max-executors 30 --executor-cores 2"
+    found = answer(capsys, line)
+    best = found["recommended"]
+    assert best["layout"]["executor_memory_gib"] >= 1.0
+    assert best["resource_time"] > best["vcore_seconds"]
+    assert "assured-memory" in {warning["code"] for warning in found["warnings"]}
+    searched = answer(capsys, f"{line} --epsilon 2")
+    assert searched["recommended"]["why"][-1].startswith("range search: [0, 30]")
+    assert searched["evaluated"] < found["evaluated"]
+    fast = answer(capsys, f"{line} --objective runtime")["recommended"]
+    assert fast["seconds"] <= best["seconds"]
+    out, _ = run(capsys, line)
+    assert " cores and " in out
+
+
 def test_samples_and_models_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     names = {sample["name"] for sample in answer(capsys, "samples")["samples"]}
     assert names >= {LOG, "optex-als-standalone", "ernest-rcv1", "optex-als-table3"}
     models = {model["name"] for model in answer(capsys, "models")["models"]}
-    assert models >= {"sparkplan", "optex", "ernest", "ernest-extended"}
+    assert models >= {"sparkplan", "optex", "ernest", "ernest-extended", "simcost"}
 
 
 def test_catalogs_are_listed_shown_and_validated(
@@ -205,6 +245,11 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"predict {LOG} --catalog papers", "--instance"),
         (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --spot", "--spot"),
         (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --mix 2", "own"),
+        (f"recommend {LOG} --deadline 1h --objective runtime", "--max-executors"),
+        (f"recommend {LOG} --max-executors 5 --executor-cores 2 --theta x", "--theta"),
+        (f"predict {LOG} --stress-log {LOG}", "--resources"),
+        (f"predict {LOG} --resources none.yaml --model simcost", "none.yaml"),
+        (f"predict {LOG} --resources none.yaml", "--model simcost"),
         ("predict ''", "empty"),
         ("catalog show nowhere", "nowhere"),
         ("recomend x", "did you mean sparkplan recommend?"),

@@ -11,6 +11,8 @@ from tui import format as text
 from tui import options
 from tui.headless import output
 
+OBJECTIVES = ("resource-time", "runtime", "throughput")
+
 LISTED = 8
 """Runners-up and rejections shown to a person; --json has them all."""
 
@@ -37,7 +39,25 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
         "--max-executors",
         type=options.whole(),
         metavar="N",
-        help="no prices: the least vcore-seconds on a cluster one owns",
+        help="no prices: the least resource time on a cluster one owns",
+    )
+    parser.add_argument(
+        "--objective",
+        choices=OBJECTIVES,
+        help="on a cluster one owns: what to optimise (default resource-time)",
+    )
+    parser.add_argument(
+        "--theta",
+        type=options.quantity(options.not_negative),
+        metavar="X",
+        help="on a cluster one owns: price of a GiB relative to a vcore (default 1/3)",
+    )
+    parser.add_argument(
+        "--epsilon",
+        type=options.whole(),
+        metavar="E",
+        help="on a cluster one owns: search ranges down to steps of E executors (SimCost) instead "
+        "of comparing every number",
     )
     options.add_origin(parser)
     options.add_workload(parser)
@@ -84,6 +104,9 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
             max_executors=args.max_executors,
             deadline_seconds=args.deadline,
             confidence=args.confidence,
+            objective=args.objective or OBJECTIVES[0],
+            epsilon=args.epsilon,
+            **({} if args.theta is None else {"theta": args.theta}),
         )
     return engine.recommend(
         fitted,
@@ -123,12 +146,15 @@ def check_goal(args: argparse.Namespace) -> None:
             )
         if args.executor_cores is None:
             raise engine.BadInput("--max-executors needs --executor-cores", remedy="add it")
-        if args.deadline is None:
-            raise engine.BadInput("no goal is given", remedy="add --deadline D")
         return
     if args.executor_cores is not None or args.executor_memory is not None:
         raise engine.BadInput(
             "--executor-cores and --executor-memory are for clusters one owns",
+            remedy="add --max-executors N, or leave them out",
+        )
+    if any(value is not None for value in (args.objective, args.theta, args.epsilon)):
+        raise engine.BadInput(
+            "--objective, --theta and --epsilon are for clusters one owns",
             remedy="add --max-executors N, or leave them out",
         )
     if args.deadline is None and args.budget is None:
@@ -148,7 +174,10 @@ def as_text(found: engine.Recommendation) -> str:
         lines += ["", "runners-up", text.table(rows(found.alternatives[:LISTED]), right=(1, 3))]
     if found.rejected:
         lines += ["", f"rejected ({len(found.rejected)})"]
-        lines += [f"  {miss.instance}: {miss.reason}" for miss in found.rejected[:LISTED]]
+        lines += [
+            f"  {miss.instance}: {miss.reason}" if miss.instance else f"  {miss.reason}"
+            for miss in found.rejected[:LISTED]
+        ]
         if len(found.rejected) > LISTED:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
     lines += ["", f"{found.evaluated:,} compositions evaluated, model {found.model}"]
@@ -163,6 +192,8 @@ def describe(choice: engine.Choice) -> str:
     ]
     if choice.cost_usd is not None:
         parts.append(text.usd(choice.cost_usd))
+    if choice.resource_time is not None:
+        parts.append(f"resource time {choice.resource_time:,.0f} vcore-s")
     if choice.p_deadline is not None:
         parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
     return "  ".join(parts)
@@ -172,7 +203,16 @@ def composition(choice: engine.Choice) -> str:
     """What is rented, or of a cluster one owns: how many executors."""
     if choice.composition or choice.executors is None:
         return text.composition(dict(choice.composition))
-    return f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
+    said = f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
+    return said + size(choice.layout) if choice.resource_time is not None else said
+
+
+def size(layout: engine.Layout | None) -> str:
+    """The size of an executor: " of 10 cores and 12 GiB"."""
+    if layout is None or layout.executor_memory_gib is None:
+        return ""
+    cores = layout.executor_cores
+    return f" of {cores} core{'' if cores == 1 else 's'} and {layout.executor_memory_gib:g} GiB"
 
 
 def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:

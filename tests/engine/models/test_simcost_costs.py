@@ -1,0 +1,111 @@
+"""SimCost's equations one by one, and its printed figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.models import simcost_costs as costs
+from engine.models.simcost_sampling import estimated_size
+from engine.profile import ResourceProfile
+
+MB, GB = 1024.0**2, 1024.0**3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "resource_time", "memory_gib", "tolerance"),
+    [
+        (224.0, 8065.73, 18.0, 0.002),
+        (106.0, 4453.22, 36.0, 0.002),
+        (159.0, 5716.84, 18.0, 0.002),
+        (260.0, 9574.16, 18.0, 0.025),
+    ],
+    ids=["WC", "Kmeans", "Join", "Sort"],
+)
+def test_eq_1_gives_the_resource_times_of_table_3(
+    seconds: float, resource_time: float, memory_gib: float, tolerance: float
+) -> None:
+    """30 vcores, the memory of Table 6, theta 1/3; Sort would need 0.379."""
+    found = costs.resource_time(seconds=seconds, vcores=30, memory_gib=memory_gib)
+    assert found == pytest.approx(resource_time, rel=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("input_gb", "seconds", "mb_per_second"),
+    [(9.55, 260.0, 37.6), (91.8, 224.0, 419.0), (11.2, 106.0, 108.1), (17.3, 159.0, 111.9)],
+    ids=["Sort", "WC", "Kmeans", "Join"],
+)
+def test_throughputs_of_table_3(input_gb: float, seconds: float, mb_per_second: float) -> None:
+    found = costs.throughput(data_bytes=input_gb * GB, seconds=seconds)
+    assert found / MB == pytest.approx(mb_per_second, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("sample_mb", "share", "input_gb", "tolerance"),
+    [(3.06 * 1024, 30, 91.8, 0.002), (382.0, 30, 11.2, 0.002), (591.0, 30, 17.3, 0.002),
+     (632.0, 15, 9.55, 0.035)],
+    ids=["WC", "Kmeans", "Join", "Sort"],
+)  # fmt: skip
+def test_eq_3_gives_the_inputs_of_table_3(
+    sample_mb: float, share: float, input_gb: float, tolerance: float
+) -> None:
+    """The samples are a thirtieth (Sort: a fifteenth) of the input."""
+    found = estimated_size(sample_size=sample_mb / 1024, probability=1.0 / share)
+    assert found == pytest.approx(input_gb, rel=tolerance)
+
+
+def test_eqs_8_to_12_by_hand() -> None:
+    computing = costs.computing_seconds(
+        data_bytes=100.0,
+        compute_seconds_per_byte=0.02,
+        read_seconds_per_byte=1 / 50.0,
+        write_seconds_per_byte=1 / 25.0,
+    )
+    assert computing == pytest.approx(100 / 50 + 100 * 0.02 + 100 / 25), "the printed Eq. 11"
+    shuffling = costs.shuffling_seconds(
+        data_bytes=100.0,
+        read_ratio=0.5,
+        write_ratio=0.25,
+        read_seconds_per_byte=1 / 10.0,
+        write_seconds_per_byte=1 / 5.0,
+    )
+    assert shuffling == pytest.approx(50 / 10 + 25 / 5)
+    task = costs.task_seconds(
+        overhead_seconds=1.0, computing_seconds=computing, shuffling_seconds=shuffling
+    )
+    assert task == pytest.approx(19.0)
+    stage = costs.stage_seconds(
+        overhead_seconds=3.0, partitions=10, vcores=np.asarray([3.0, 5.0, 10.0]), task_seconds=task
+    )
+    assert stage.tolist() == pytest.approx([3 + 4 * 19.0, 3 + 2 * 19.0, 22.0])
+    job = costs.job_seconds(overhead_seconds=7.0, stage_seconds=np.asarray([22.0, 30.0]))
+    assert job == pytest.approx(59.0)
+
+
+def test_compute_is_what_is_left_of_a_task() -> None:
+    found = costs.compute_seconds_per_byte(
+        task_seconds=8.0, overhead_seconds=1.0, moving_seconds=5.0, data_bytes=100.0
+    )
+    assert found == pytest.approx(0.02)
+    none = costs.compute_seconds_per_byte(
+        task_seconds=4.0, overhead_seconds=1.0, moving_seconds=5.0, data_bytes=100.0
+    )
+    assert none == 0.0
+
+
+def test_rates_are_the_minimum_of_network_and_disk() -> None:
+    rates = costs.Rates.of(ResourceProfile(100.0, 80.0, 120.0, 50.0, 400.0))
+    assert 1 / rates.read_input == pytest.approx(50.0)
+    assert 1 / rates.write_output == pytest.approx(100.0)
+    assert 1 / rates.read_shuffle == pytest.approx(80.0)
+    assert 1 / rates.write_shuffle == pytest.approx(100.0)
+    without = costs.Rates.of(ResourceProfile(100.0, 80.0, 60.0))
+    assert 1 / without.read_input == pytest.approx(80.0), "HDFS as the local disk"
+    assert 1 / without.write_output == pytest.approx(60.0)
+
+
+def test_tasks_share_their_node() -> None:
+    found = costs.tasks_at_once_per_node(
+        partitions=np.asarray([64.0, 8.0, 1.0]), vcores=16.0, vcores_per_node=8.0
+    )
+    assert found.tolist() == [8.0, 4.0, 1.0]
