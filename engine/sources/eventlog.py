@@ -15,7 +15,7 @@ import msgspec
 
 from engine.errors import BadInput
 from engine.sources import events
-from engine.sources.application import Application
+from engine.sources.application import Application, OtherApplication
 from engine.sources.lines import Lines
 from engine.sources.tasks import BUFFER_BYTES, row_of
 
@@ -86,6 +86,9 @@ _HANDLERS: dict[bytes, Handler] = {
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
     b"SparkListenerStageSubmitted": _stage_handler(Application.stage_submitted),
     b"SparkListenerStageCompleted": _stage_handler(Application.stage_completed),
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _handler(
+        events.SqlExecutionStart, Application.sql_start
+    ),
     b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd": _handler(
         events.SqlExecutionEnd, Application.sql_end
     ),
@@ -98,8 +101,8 @@ _HANDLERS: dict[bytes, Handler] = {
 class EventLog:
     """Reads the parts of one log, in order, into an `Application`.
 
-    `read_events` counts events, `bad_events` those that could not be decoded. `lost` says in
-    words and numbers what is missing.
+    `read_events` counts events, `bad_events` those that could not be decoded; where the events of
+    another application follow, they are not read and `other_application` is true.
     """
 
     def __init__(self) -> None:
@@ -108,7 +111,7 @@ class EventLog:
         self.bad_events = 0
         self.too_long = 0
         self.torn_parts = 0
-        self._torn = b""
+        self.other_application = False
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
         """Reads one part: its chunks, decompressed.
@@ -116,9 +119,15 @@ class EventLog:
         Raises:
             BadInput: when it has no lines at all.
         """
+        if self.other_application:
+            return
         lines = Lines(chunks, name)
         for batch in lines.batches():
-            self._read_lines(batch)
+            try:
+                self._read_lines(batch)
+            except OtherApplication:
+                self.other_application = True
+                return
             if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
                 raise BadInput(
                     f"not a readable event log: {self.bad_events} of {self.read_events} lines "
@@ -195,19 +204,3 @@ class EventLog:
             self._special(event)
         elif name == b"SparkListenerTaskStart" and self.application.starts_to_read > 0:
             self.application.task_start(_decode_task_start(line))
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """What is missing of the log, in words and numbers."""
-        found = []
-        if self.torn_parts:
-            found.append("the last line was torn")
-        if self.bad_events:
-            found.append(f"{self.bad_events} of {self.read_events} events could not be read")
-        if self.too_long:
-            plural = "line" if self.too_long == 1 else "lines"
-            found.append(f"{self.too_long} {plural} of more than 64 MiB skipped")
-        invalid = sum(tasks.invalid for tasks in self.application.tasks.values())
-        if invalid:
-            found.append(f"{invalid} task events made no sense")
-        return tuple(found)
