@@ -277,7 +277,10 @@ class _Context:
         tasks = stage.tasks
         measures = summary.measures
         read = measures["input_bytes"]
-        cached = (read.total if stage.reads_cache else summary.cached_input_bytes) if read else None
+        # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
+        told = (self._application.version or "").startswith("1.")
+        from_cache = stage.reads_cache and not told
+        cached = (read.total if from_cache else summary.cached_input_bytes) if read else None
         failed, killed, wasted = tasks.waste
         assert measures["task_seconds"] is not None
         return StageRun(
@@ -332,17 +335,21 @@ class _Context:
 
     def _earlier_writers(self, stage_id: int) -> set[int]:
         """Before Spark 1.5 no stage names its parents: those that wrote shuffle data for a job of
-        this stage, and had ended when it began, stand in."""
-        entry, jobs = self._executed[stage_id], self._application.jobs_of_stage
-        own = set(jobs.get(stage_id, ()))
-        return {
-            other
-            for other, candidate in self._executed.items()
-            if other != stage_id
-            and own & set(jobs.get(other, ()))
-            and candidate.end_ms <= entry.start_ms
-            and candidate.summary.measures["shuffle_write_bytes"] is not None
-        }
+        this stage, and had ended when it began, stand in; for skipped ones their twins."""
+        application, found = self._application, set()
+        for job_id in application.jobs_of_stage.get(stage_id, ()):
+            job = application.jobs.get(job_id)
+            for other in job.stage_ids if job else ():
+                final, _ = application.planned.get(other, (None, None))
+                writer = other if other in self._executed else self._twin(final, stage_id)
+                if writer is not None and self._wrote_before(writer, stage_id):
+                    found.add(writer)
+        return found
+
+    def _wrote_before(self, writer: int, reader: int) -> bool:
+        entry = self._executed[writer]
+        wrote = entry.summary.measures["shuffle_write_bytes"] is not None
+        return wrote and writer != reader and entry.end_ms <= self._executed[reader].start_ms
 
     def _twin(self, final_rdd: int | None, before: int) -> int | None:
         """The last stage that computed an RDD before the given stage began."""
