@@ -93,6 +93,18 @@ class Batch:
     duration_ms: int | None
 
 
+HIGHEST_ID = 1 << 31
+"""Spark counts stages and jobs in 32 bits."""
+
+MOST_CORES = 1 << 16
+MOST_TASKS = 10_000_000
+"""No executor has so many cores, no stage so many tasks: such a number is damage."""
+
+
+class BadEvent(ValueError):
+    """An event whose numbers make no sense."""
+
+
 class OtherApplication(Exception):
     """The log goes on with another application."""
 
@@ -191,7 +203,7 @@ class Application:
         return int(match[1]) if match[1] and match[1] != "*" else 0 if match[1] else 1
 
     def executor_added(self, event: events.ExecutorAdded) -> None:
-        cores = event.info.cores if event.info.cores > 0 else None
+        cores = event.info.cores if 0 < event.info.cores <= MOST_CORES else None
         known = self.executors.get(event.executor)
         executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
         if known is not None and known.removed_ms is None:
@@ -256,6 +268,8 @@ class Application:
     # Jobs and stages
 
     def job_start(self, event: events.JobStart) -> None:
+        if not 0 <= event.job < HIGHEST_ID:
+            raise BadEvent("no such job")
         properties = event.properties or events.NO_PROPERTIES
         stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
         self.jobs[event.job] = Job(
@@ -296,9 +310,15 @@ class Application:
             self.lineage.computed(stage.cached_rdds)
 
     def stage_of(self, stage_id: int) -> Stage:
-        """The stage of that id, made where the log has lost its submission."""
+        """The stage of that id, made where the log has lost its submission.
+
+        Raises:
+            BadEvent: for an id that no stage has.
+        """
         stage = self.stages.get(stage_id)
         if stage is None:
+            if not 0 <= stage_id < HIGHEST_ID:
+                raise BadEvent("no such stage")
             stage = self.stages[stage_id] = Stage(stage_id)
             self.tasks[stage_id] = stage.tasks
         return stage
@@ -313,7 +333,7 @@ class Application:
             stage.operations = self.lineage.operations_of(info.rdds)
             stage.cached_rdds = self.lineage.cached_in(info.rdds)
             stage.reads_cache = self.lineage.reads_cache(info.rdds)
-        if info.attempt == 0 or stage.tasks.tasks is None:
+        if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
         attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
         if attempt.submitted_ms is None:

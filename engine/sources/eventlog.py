@@ -15,7 +15,7 @@ import msgspec
 
 from engine.errors import BadInput
 from engine.sources import events
-from engine.sources.application import Application, OtherApplication
+from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
 from engine.sources.tasks import BUFFER_BYTES, row_of
 
@@ -27,7 +27,10 @@ _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
 
-BAD_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError)
+BAD_EVENT = (
+    *(msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError),
+    BadEvent,
+)
 """What decoding an event that is damaged or of the wrong shape can raise."""
 
 MOST_BAD_EVENTS = 100_000

@@ -102,7 +102,11 @@ def _attempts(runs: Sequence[Run]) -> list[Notice]:
     """Applications that were started again: each attempt did the work, or a part of it, anew."""
     starts: dict[str, set[float]] = {}
     for run in runs:
-        if run.app_id is not None and run.started_epoch_seconds is not None and run.batch_id is None:
+        if (
+            run.app_id is not None
+            and run.started_epoch_seconds is not None
+            and run.batch_id is None
+        ):
             starts.setdefault(run.app_id, set()).add(run.started_epoch_seconds)
     repeated = {name: len(times) for name, times in starts.items() if len(times) > 1}
     if not repeated:
