@@ -32,7 +32,7 @@ CHUNK_BYTES = 1 << 16
 BUFFER_BYTES = 1 << 20
 """Bytes asked of the file system at a time."""
 
-PACKED_BYTES = 1 << 14
+PACKED_BYTES = 1 << 12
 """Compressed bytes handed to zstd at a time: the place of damage is known to so many."""
 
 HEAD_BYTES = 16
@@ -60,6 +60,7 @@ class Stream:
         self.size = self._before.st_size if self._before else None
         self._progress = progress
         self._position = 0
+        self._decoded = 0
         self._pushed_back = b""
 
     def read(self, size: int, /) -> bytes:
@@ -92,14 +93,16 @@ class Stream:
         try:
             head = self.read(HEAD_BYTES)
             self._pushed_back, self._position = head, self._position - len(head)
-            yield from decoder_of(head, self.name)(self)
+            for chunk in decoder_of(head, self.name)(self):
+                self._decoded = self._position
+                yield chunk
         except DamagedStream as damage:
             self.lost = str(damage)
 
     def unread_share(self) -> float:
         """Bytes that were not decoded, as a multiple of those that were; 0.0 when not known."""
-        left = (self.size or 0) - self._position
-        return left / self._position if left > 0 and self._position > 0 else 0.0
+        left = (self.size or 0) - self._decoded
+        return left / self._decoded if left > 0 and self._decoded > 0 else 0.0
 
     def changed(self) -> str | None:
         """In words, how the file changed since it was opened; None when it did not.
@@ -167,7 +170,7 @@ def _zstd(source: Stream) -> Iterator[bytes]:
     )
     while True:
         try:
-            chunk = reader.read(CHUNK_BYTES)
+            chunk = reader.read1(CHUNK_BYTES)  # what precedes damage is not lost
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
         if not chunk:
