@@ -190,12 +190,14 @@ class _Context:
         start, end = window.start_ms, window.end_ms
         if window.batch_id is not None:
             return Timeline(start), []
+        session = is_session(self._application)
         found = pauses(active_spans(self._application, self._busy, end), start, end)
-        idle = idle_stretches(found, total_ms=end - start, session=is_session(self._application))
+        idle = idle_stretches(found, total_ms=end - start, session=session)
         timeline = Timeline(start, idle)
         kept = [span for span in found if span not in idle]
         counted = round(1000.0 * timeline.seconds(end))
-        return timeline, idle_notices(idle, kept, start_ms=start, counted_ms=counted)
+        said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
+        return timeline, said
 
     def _name(self, window: Window) -> str | None:
         name = self._application.name
@@ -287,7 +289,7 @@ def _incomplete(lost: Sequence[str], seconds: float) -> Notice:
     said = ", ".join(lost) if lost else "the application's end is missing"
     return Notice(
         "incomplete-log",
-        f"{said}; its time is that of its last event, {format_seconds(seconds)} after the start",
+        f"{said}; the run counts to its last event, {format_seconds(seconds)} after the start",
         _UNFINISHED_REMEDY,
     )
 

@@ -25,7 +25,8 @@ IDLE_MS = 60 * 60_000
 
 PAUSE_MS = 60_000
 MOSTLY = 0.5
-"""Pauses of a minute that make up half of the counted time are pointed out."""
+"""Pauses of a minute are pointed out where they make up half of the counted time, and always in an
+interactive session."""
 
 _SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
 
@@ -89,7 +90,7 @@ def is_session(application: Application) -> bool:
 
 
 def idle_notices(
-    idle: Sequence[Span], kept: Sequence[Span], *, start_ms: int, counted_ms: int
+    idle: Sequence[Span], kept: Sequence[Span], *, start_ms: int, counted_ms: int, session: bool
 ) -> list[Notice]:
     """What to say of the time in which no job ran."""
     found = []
@@ -106,12 +107,12 @@ def idle_notices(
             )
         )
     long = sum(_length(span) for span in kept if _length(span) >= PAUSE_MS)
-    if long > MOSTLY * counted_ms:
+    if long > (0 if session else MOSTLY * counted_ms):
         found.append(
             Notice(
-                "mostly-idle",
-                f"no job ran for {_text(long)} of {_text(counted_ms)}: it is counted as work of "
-                "the driver, the same on every cluster",
+                "long-pauses",
+                f"no job ran for {_text(long)} of {_text(counted_ms)}, in pauses of a minute or "
+                "more: counted as work of the driver, the same on every cluster",
                 "if nobody asked for anything in that time, give the log of a run without pauses",
             )
         )

@@ -362,6 +362,15 @@ def test_a_databricks_log_of_the_public() -> None:
     run = one(PUBLIC / "spark-rapids-tools/db_subExecution_id.zstd")
     assert "ran-on-from-log" in codes(run)
     assert "Standard_E8s_v3" in notice(run, "ran-on-from-log")
+    assert notice(run, "long-pauses").startswith("no job ran for 69.4 s of 5m 46s")
+
+
+@needs_shared
+def test_a_copy_that_lost_the_race_on_a_real_cluster() -> None:
+    """Speculation on YARN: the task counts once, its slower copy is waste."""
+    (stage,) = one(PUBLIC / "apache-spark/application_1628109047826_1317105").stages
+    assert (stage.tasks, stage.task_seconds.count) == (4, 4)
+    assert (stage.waste.failed_tasks, stage.waste.killed_tasks) == (0, 1)
 
 
 # Idle time
@@ -396,7 +405,7 @@ def test_a_pause_of_days_is_no_work_of_the_driver(tmp_path: Path) -> None:
 def test_a_pause_that_may_be_work_is_counted_and_said(tmp_path: Path) -> None:
     run = one(log.write(tmp_path / "app", two_jobs(600.0)))
     assert run.seconds == 611.0
-    assert notice(run, "mostly-idle").startswith("no job ran for 10m 00s of 10m 11s")
+    assert notice(run, "long-pauses").startswith("no job ran for 10m 00s of 10m 11s")
 
 
 def test_a_pause_in_a_session_is_idle_sooner(tmp_path: Path) -> None:
@@ -417,7 +426,7 @@ def test_a_query_that_plans_is_not_idle(tmp_path: Path) -> None:
     ]
     run = one(log.write(tmp_path / "app", events))
     assert run.seconds == 611.0
-    assert "mostly-idle" not in codes(run)
+    assert "long-pauses" not in codes(run)
 
 
 @needs_shared
