@@ -162,6 +162,8 @@ class Application:
     # The application itself
 
     def log_start(self, event: events.LogStart) -> None:
+        if self.ended_ms is not None:  # what follows it is not to change what is known
+            raise OtherApplication
         self.version = event.version or self.version
         if event.context_id is not None:
             if self.context_id not in (None, event.context_id):

@@ -23,6 +23,8 @@ TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
 _EVENT = b'{"Event":"'
 
+_STARTS = (b'{"Event":"SparkListenerLogStart"', b'{"Event":"DBCEventLoggingListenerMetadata"')
+
 _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
@@ -49,6 +51,12 @@ def shortened(line: bytes) -> bytes:
     start = line.find(_ACCUMULABLES)
     end = line.rfind(_METRICS)
     return line[:start] + b"}," + line[end:] if 0 < start < end else line
+
+
+def _events_before(batch: list[bytes]) -> int:
+    """How many events of a batch stand before the application that begins last in it."""
+    starts = [n for n, line in enumerate(batch) if line.startswith(_STARTS)]
+    return starts[-1] if starts else 0
 
 
 Handler = Callable[[Application, bytes], None]
@@ -130,6 +138,7 @@ class EventLog:
                 self._read_lines(batch)
             except OtherApplication:
                 self.other_application = True
+                self.read_events += _events_before(batch)
                 return
             if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
                 raise BadInput(
