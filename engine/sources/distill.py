@@ -34,6 +34,7 @@ from engine.sources.timeline import (
 from engine.units import format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
+_DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class _Context:
         lost = (*self._lost, *self._unfinished(stages, seconds))
         complete = window.complete and not lost
         notices = [
-            *([] if complete else [_incomplete(lost, seconds)]),
+            *([] if complete else [_incomplete(lost, seconds, damaged=bool(self._lost))]),
             *idle_said,
             *observed.notices,
             *self._failed(stages),
@@ -285,12 +286,12 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _incomplete(lost: Sequence[str], seconds: float) -> Notice:
+def _incomplete(lost: Sequence[str], seconds: float, *, damaged: bool) -> Notice:
     said = ", ".join(lost) if lost else "the application's end is missing"
     return Notice(
         "incomplete-log",
         f"{said}; the run counts to its last event, {format_seconds(seconds)} after the start",
-        _UNFINISHED_REMEDY,
+        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
     )
 
 

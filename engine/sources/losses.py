@@ -25,11 +25,11 @@ class Losses:
     """
 
     texts: list[str] = field(default_factory=list)
-    _events_before: int = 0
-    _last_before_ms: int = 0
-    _parts: int = 0
-    _missing_parts: int = 0
-    _hole_ms: int = 0
+    _events_before: int = field(default=0, init=False)
+    _last_before_ms: int = field(default=0, init=False)
+    _parts: int = field(default=0, init=False)
+    _missing_parts: int = field(default=0, init=False)
+    _hole_ms: int = field(default=0, init=False)
 
     def begin(self, log: EventLog) -> None:
         """Notes where the log stands before its next part."""

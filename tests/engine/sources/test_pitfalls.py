@@ -21,6 +21,8 @@ import sparklog as log
 from engine.errors import BadInput
 from engine.profile import Run, StageRun
 from engine.sources import codecs, read
+from engine.sources.distill import distil
+from engine.sources.eventlog import EventLog
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import SHARED, needs_shared
@@ -238,6 +240,19 @@ def test_lines_that_are_missing_show_in_the_tasks(tmp_path: Path) -> None:
     del lines[place_of(lines, "TaskEnd", 1)]
     run = one(write(tmp_path / "app", lines))
     assert run.lost == ("1 of 2 tasks of 1 stage is missing",)
+
+
+def test_a_stage_whose_description_is_lost_keeps_what_its_job_planned() -> None:
+    """Neither its submission nor its completion was logged: tasks and plan remain."""
+    text = PLAIN.splitlines(keepends=True)
+    kept = [line for line in text if not (b'"Stage ID":2,' in line[:90] and b"Stage Info" in line)]
+    assert len(kept) == len(text) - 2
+    log_ = EventLog()
+    log_.read([b"".join(kept)], "app")
+    (run,) = distil(log_, source="app", where="app").runs
+    whole = stages_of(one(DATA / "plain.zstd"))
+    assert stages_of(run)[2].parents == whole[2].parents == (1,)
+    assert "old-log" not in codes(run)
 
 
 def test_two_applications_in_one_file(tmp_path: Path) -> None:
