@@ -1,4 +1,4 @@
-"""YAML in which every value remembers its line, and long tables are read as rows.
+"""Sections and tables of a YAML file: what catalogs are made of.
 
 Everything is kept as text: what a value means is decided by whoever reads it, who can then say
 `file:line` about anything that is wrong. A literal block of comma-separated rows is cut out before
@@ -10,19 +10,16 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, TypeVar
-
-import yaml
+from typing import Any, NamedTuple, TypeVar
 
 from engine.errors import BadInput, UnknownName
+from engine.yaml_values import NULLS, STAND_IN, Located, load
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
-MAX_NESTING = 32
-_BLOCK = re.compile(r"^(\s*)[\w-]+:\s*\|[-+]?\s*(?:#.*)?$")
-_NULLS = ("", "~", "null", "Null", "NULL")
+_BLOCK = re.compile(r"^(\s*[\w-]+:)\s*\|[-+]?\s*(?:#.*)?$")
 
 T = TypeVar("T")
 Convert = Callable[[str], T]
@@ -41,42 +38,42 @@ class Table(NamedTuple):
     lines: Sequence[int] = ()
 
 
-@dataclass(frozen=True)
-class _Document:
-    """A file whose row blocks were cut out.
+class Block(NamedTuple):
+    """A literal block: its lines, numbered as in the file (from 1)."""
 
-    Args:
-        blocks: line of a block's key -> the lines below it, numbered (from 1).
-        numbers: line number in the file of each line that the YAML parser sees.
-    """
-
-    path: Path
-    blocks: Mapping[int, Sequence[tuple[int, str]]]
-    numbers: Sequence[int]
-
-    def line(self, node: yaml.Node) -> int:
-        """The line of the file that a node starts on."""
-        return self.numbers[min(node.start_mark.line, len(self.numbers) - 1)]
+    lines: Sequence[tuple[int, str]]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A mapping of a YAML file; `line` says where it stands, `key` what it is called."""
+    """A mapping of a YAML file; `at` is its path in the document, `key` what it is called."""
 
-    document: _Document
-    line: int
-    entries: Mapping[str, yaml.Node]
-    lines: Mapping[str, int]
+    located: Located
+    entries: Mapping[str, Any]
+    at: str = ""
     key: str = ""
 
     @property
     def path(self) -> Path:
         """The file."""
-        return self.document.path
+        return Path(self.located.name)
+
+    @property
+    def line(self) -> int:
+        """Where it stands."""
+        return self.located.lines[self.at]
+
+    @property
+    def lines(self) -> Mapping[str, int]:
+        """Where each of its keys stands."""
+        return {key: self.located.lines[self._below(key)] for key in self.entries}
 
     def where(self, line: int | None = None) -> str:
         """`file:line` of this section, or of another line of its file."""
-        return f"{self.path}:{line or self.line}"
+        return f"{self.located.name}:{line or self.line}"
+
+    def _below(self, key: str) -> str:
+        return f"{self.at}.{key}" if self.at else key
 
     def check_keys(self, known: tuple[str, ...]) -> None:
         """Raises for the first key that is not known, offering close matches."""
@@ -86,18 +83,17 @@ class Section:
 
     def get(self, key: str, convert: Convert[T]) -> T | None:
         """A plain value, converted; None where the key is absent or empty."""
-        node = self.entries.get(key)
-        if node is None:
-            return None
-        line = self.document.line(node)
-        if not isinstance(node, yaml.ScalarNode):
-            raise BadInput(f"{key} must be a plain value", where=self.where(line))
-        if node.value in _NULLS:
+        value = self.entries.get(key)
+        if isinstance(value, Block):
+            value = "\n".join(line.strip() for _, line in value.lines)
+        if value is not None and not isinstance(value, str):
+            raise BadInput(f"{key} must be a plain value", where=self.where(self.lines[key]))
+        if value is None or value in NULLS:
             return None
         try:
-            return convert(node.value)
+            return convert(value)
         except ValueError as error:
-            raise BadInput(f"{key} {error}", where=self.where(line)) from None
+            raise BadInput(f"{key} {error}", where=self.where(self.lines[key])) from None
 
     def need(self, key: str, convert: Convert[T]) -> T:
         """As `get`; a missing value is an error."""
@@ -109,31 +105,37 @@ class Section:
 
     def section(self, key: str) -> Section | None:
         """A mapping below this one; None where the key is absent."""
-        node = self.entries.get(key)
-        if node is None or (isinstance(node, yaml.ScalarNode) and node.value in _NULLS):
-            return None
-        return _section(self.document, node, key)
+        value = self.entries.get(key)
+        return None if value is None else self._section(value, self._below(key), key)
+
+    def _section(self, value: Any, at: str, key: str) -> Section:
+        if not isinstance(value, dict):
+            what = f"{key} must be a mapping (key: value)"
+            raise BadInput(what, where=self.located.where(at))
+        return Section(self.located, value, at, key)
 
     def table(self, key: str) -> Table:
         """A table: a list of mappings, or a literal block with a header row; empty if absent."""
-        node = self.entries.get(key)
-        if node is None:
+        value = self.entries.get(key)
+        if key not in self.entries:
             return Table()
-        if isinstance(node, yaml.ScalarNode) and node.style == "|":
-            return self._block(self.document.line(node))
-        if isinstance(node, yaml.SequenceNode):
-            return _table_of([_section(self.document, item, key) for item in node.value])
+        if isinstance(value, Block):
+            return self._block(value, self.lines[key])
+        if isinstance(value, list):
+            at = self._below(key)
+            records = [self._section(v, f"{at}[{n}]", key) for n, v in enumerate(value)]
+            return _table_of(records)
         raise BadInput(
             f"{key} must be a list of mappings or a block of rows",
-            where=self.where(self.document.line(node)),
+            where=self.where(self.lines[key]),
             remedy=f"write '{key}: |' and below it, indented, a header row and the rows",
         )
 
-    def _block(self, first: int) -> Table:
-        """The literal block below line `first`: a header row, then rows of as many values."""
+    def _block(self, block: Block, first: int) -> Table:
+        """A literal block below line `first`: a header row, then rows of as many values."""
         numbered = [
             (number, stripped)
-            for number, line in self.document.blocks.get(first, ())
+            for number, line in block.lines
             if (stripped := line.strip()) and stripped[0] != "#"
         ]
         if not numbered:
@@ -169,12 +171,9 @@ def read_yaml(path: Path) -> Section:
     Raises:
         BadInput: when there is no such file, it is not UTF-8, or not a YAML mapping.
     """
-    lines = _read_text(path).splitlines()
-    blocks = _blocks(lines)
-    cut = {number for block in blocks.values() for number, _ in block}
-    numbers = [number for number in range(1, len(lines) + 1) if number not in cut] or [1]
-    document = _Document(path, blocks, numbers)
-    return _section(document, _compose(document, lines), "")
+    text, blocks = _without_blocks(_read_text(path))
+    located = load(text, str(path), stand_ins=blocks)
+    return Section(located, located.value)
 
 
 def _read_text(path: Path) -> str:
@@ -188,73 +187,27 @@ def _read_text(path: Path) -> str:
         raise BadInput("not a text file in UTF-8", where=str(path)) from None
 
 
-def _compose(document: _Document, lines: Sequence[str]) -> yaml.Node:
-    """The node tree of the lines that are left."""
-    path, numbers = document.path, document.numbers
-    kept = [lines[number - 1] for number in numbers] if lines else []
-    text, loader = "\n".join(kept) + "\n", getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        _check_nesting(document, yaml.parse(text, Loader=loader))
-        node = yaml.compose(text, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = numbers[min(mark.line, len(numbers) - 1)] if mark else 1
-        problem = error.problem or error.context or "unreadable"
-        raise BadInput(f"not valid YAML: {problem}", where=f"{path}:{line}") from None
-    except yaml.YAMLError as error:
-        raise BadInput(f"not valid YAML: {str(error).splitlines()[0]}", where=str(path)) from None
-    if node is None:
-        raise BadInput("the file is empty", where=str(path))
-    return node
-
-
-def _check_nesting(document: _Document, events: Iterable[yaml.Event]) -> None:
-    """Refuses nesting that no catalog has: composing it would overflow the parser's stack, while
-    its events come one by one."""
-    depth = 0
-    for event in events:
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > MAX_NESTING:
-            mark = event.start_mark
-            line = document.numbers[min(mark.line, len(document.numbers) - 1)] if mark else 1
-            raise BadInput("nested too deeply", where=f"{document.path}:{line}")
-
-
-def _blocks(lines: Sequence[str]) -> Mapping[int, Sequence[tuple[int, str]]]:
-    """The literal blocks: line of the key -> (line number, line) of all that stands below it and
-    deeper; line numbers count from 1."""
-    blocks: dict[int, list[tuple[int, str]]] = {}
+def _without_blocks(text: str) -> tuple[str, list[Block]]:
+    """The text with a stand-in for each literal block, all that stands below its key and deeper;
+    blank lines keep the others where they were."""
+    kept: list[str] = []
+    blocks: list[Block] = []
     inside: list[tuple[int, str]] | None = None
     indent = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         depth = len(line) - len(line.lstrip())
         if inside is not None and (depth > indent or not line.strip()):
             inside.append((number, line))
-        else:
-            inside, indent = None, depth
-            if "|" in line and _BLOCK.match(line):
-                inside = blocks[number] = []
-    return blocks
-
-
-def _section(document: _Document, node: yaml.Node, key: str) -> Section:
-    line = document.line(node)
-    if not isinstance(node, yaml.MappingNode):
-        what = f"{key or 'the file'} must be a mapping (key: value)"
-        raise BadInput(what, where=f"{document.path}:{line}")
-    entries: dict[str, yaml.Node] = {}
-    lines: dict[str, int] = {}
-    for name, value in node.value:
-        at = document.line(name)
-        if not isinstance(name, yaml.ScalarNode):
-            raise BadInput("a key must be a plain word", where=f"{document.path}:{at}")
-        if name.value in entries:
-            raise BadInput(f"key {name.value!r} twice", where=f"{document.path}:{at}")
-        entries[name.value], lines[name.value] = value, at
-    return Section(document, line, entries, lines, key)
+            kept.append("")
+            continue
+        inside, indent = None, depth
+        match = _BLOCK.match(line) if "|" in line else None
+        if match:
+            inside = []
+            line = f"{match[1]} {STAND_IN} {len(blocks)}"
+            blocks.append(Block(inside))
+        kept.append(line)
+    return "\n".join(kept) + "\n", blocks
 
 
 def _table_of(records: Sequence[Section]) -> Table:

@@ -1,6 +1,6 @@
 """Everything that turns SOURCE arguments into a `Profile`.
 
-`read` is the way in. A source is recognised by its content: an event log (plain, zstd, lz4, gzip;
+`read` is the way in. A source is recognised by its content: an event log (plain or compressed;
 one file, a rolling folder, a folder of logs, standard input), a profile YAML, a run-table CSV, or
 the name of a bundled sample. docs/formats.md describes them for users.
 """
@@ -73,9 +73,17 @@ def _total_bytes(names: Sequence[str]) -> int | None:
     for name in names:
         path = Path(name)
         if path.is_file():
-            total += path.stat().st_size
+            total += _size(path)
         elif path.is_dir():
-            total += sum(part.stat().st_size for log in logs_in(path) for part in log.parts)
+            total += sum(_size(part) for log in logs_in(path) for part in log.parts)
         else:
             return None
     return total
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; 0 for one that has gone since its folder was listed."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

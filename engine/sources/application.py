@@ -15,6 +15,9 @@ from engine.sources import events
 from engine.sources.categories import Lineage
 from engine.sources.tasks import StageTasks
 
+MOST_ROLLOVERS = 100_000
+"""A larger number of a part is taken for damage."""
+
 STARTS_PER_CORE = 64
 """Task starts are only read to find each slot's first task; an executor that stays idle must not
 make us read all of them."""
@@ -35,6 +38,11 @@ class Executor:
     running: int = 0
     busiest: int = 0
     cold_slots: int = 0
+
+    @property
+    def ran_tasks(self) -> bool:
+        """Whether a task was seen to start on it."""
+        return self.busiest > 0 or self.cold_slots < (self.cores or 0)
 
 
 @dataclass(slots=True)
@@ -66,7 +74,7 @@ class Stage:
 
     stage_id: int
     name: str = ""
-    parents: tuple[int, ...] = ()
+    parents: tuple[int, ...] | None = None
     profile: int = 0
     final_rdd: int | None = None
     cached_rdds: tuple[int, ...] = ()
@@ -86,6 +94,22 @@ class Batch:
     duration_ms: int | None
 
 
+HIGHEST_ID = 1 << 31
+"""Spark counts stages and jobs in 32 bits."""
+
+MOST_CORES = 1 << 16
+MOST_TASKS = 10_000_000
+"""No executor has so many cores, no stage so many tasks: such a number is damage."""
+
+
+class BadEvent(ValueError):
+    """An event whose numbers make no sense."""
+
+
+class OtherApplication(Exception):
+    """The log goes on with another application."""
+
+
 class Application:
     """Collects the events of one application."""
 
@@ -98,6 +122,11 @@ class Application:
         self.ended_ms: int | None = None
         self.first_ms: int | None = None
         self.last_ms = 0
+        self.part_first_ms: int | None = None
+        self.context_id: int | None = None
+        self.rollovers: set[int] = set()
+        self.queries: list[tuple[int, int]] = []
+        self._open_queries: dict[int, int] = {}
         self.properties: dict[str, str] = {}
         self.profiles: dict[int, events.ResourceProfile] = {}
         self.executors: dict[str, Executor] = {}
@@ -105,7 +134,7 @@ class Application:
         self.jobs: dict[int, Job] = {}
         self.stages: dict[int, Stage] = {}
         self.tasks: dict[int, StageTasks] = {}
-        self.planned: dict[int, tuple[int | None, tuple[int, ...]]] = {}
+        self.planned: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
         self.jobs_of_stage: dict[int, list[int]] = {}
         self.batches: dict[tuple[str, int], Batch] = {}
         self.lineage = Lineage()
@@ -120,18 +149,34 @@ class Application:
         and how many tasks an executor of unknown size runs at once."""
 
     def seen(self, time_ms: int | None) -> None:
-        """Widens the span of time that the log is known to cover."""
+        """Widens the span of time that the log is known to cover.
+
+        Executors do not: they come and go when nothing runs, and hosts' clocks differ.
+        """
         if time_ms is not None and 0 < time_ms < 10**14:
             self.last_ms = max(self.last_ms, time_ms)
+            if self.part_first_ms is None:
+                self.part_first_ms = time_ms
             if self.first_ms is None or time_ms < self.first_ms:
                 self.first_ms = time_ms
 
     # The application itself
 
     def log_start(self, event: events.LogStart) -> None:
+        if self.ended_ms is not None:  # what follows it is not to change what is known
+            raise OtherApplication
         self.version = event.version or self.version
+        if event.context_id is not None:
+            if self.context_id not in (None, event.context_id):
+                raise OtherApplication
+            self.context_id = event.context_id
+        if event.rollover is not None and 0 <= event.rollover < MOST_ROLLOVERS:
+            self.rollovers.add(event.rollover)
 
     def application_start(self, event: events.ApplicationStart) -> None:
+        other = (event.app_id, event.time_ms) != (self.app_id, self.started_ms)
+        if self.started_ms is not None and other:
+            raise OtherApplication
         self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
         self.started_ms = event.time_ms
         self.seen(event.time_ms)
@@ -161,7 +206,7 @@ class Application:
         return int(match[1]) if match[1] and match[1] != "*" else 0 if match[1] else 1
 
     def executor_added(self, event: events.ExecutorAdded) -> None:
-        cores = event.info.cores if event.info.cores > 0 else None
+        cores = event.info.cores if 0 < event.info.cores <= MOST_CORES else None
         known = self.executors.get(event.executor)
         executor = Executor(event.info.host, event.time_ms, cores, event.info.profile)
         if known is not None and known.removed_ms is None:
@@ -172,7 +217,6 @@ class Application:
         self.cold_slots += executor.cold_slots
         self.executors[event.executor] = executor
         self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
-        self.seen(event.time_ms)
 
     def executor_removed(self, event: events.ExecutorRemoved) -> None:
         executor = self.executors.get(event.executor)
@@ -180,10 +224,8 @@ class Application:
             executor.removed_ms = event.time_ms
             self.cold_slots -= executor.cold_slots
             executor.cold_slots = 0
-        self.seen(event.time_ms)
 
     def block_manager_added(self, event: events.BlockManagerAdded) -> None:
-        self.seen(event.time_ms)
         executor = self.executors.get(event.manager.executor)
         if executor is None:
             executor = Executor(event.manager.host, event.time_ms)
@@ -196,7 +238,6 @@ class Application:
         executor = self.executors.get(event.manager.executor)
         if executor is not None and executor.removed_ms is None and executor.cores is None:
             executor.removed_ms = event.time_ms
-        self.seen(event.time_ms)
 
     # Tasks
 
@@ -230,6 +271,8 @@ class Application:
     # Jobs and stages
 
     def job_start(self, event: events.JobStart) -> None:
+        if not 0 <= event.job < HIGHEST_ID:
+            raise BadEvent("no such job")
         properties = event.properties or events.NO_PROPERTIES
         stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
         self.jobs[event.job] = Job(
@@ -270,9 +313,15 @@ class Application:
             self.lineage.computed(stage.cached_rdds)
 
     def stage_of(self, stage_id: int) -> Stage:
-        """The stage of that id, made where the log has lost its submission."""
+        """The stage of that id, made where the log has lost its submission.
+
+        Raises:
+            BadEvent: for an id that no stage has.
+        """
         stage = self.stages.get(stage_id)
         if stage is None:
+            if not 0 <= stage_id < HIGHEST_ID:
+                raise BadEvent("no such stage")
             stage = self.stages[stage_id] = Stage(stage_id)
             self.tasks[stage_id] = stage.tasks
         return stage
@@ -288,7 +337,7 @@ class Application:
             stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
             stage.cached_rdds = self.lineage.cached_in(info.rdds)
             stage.reads_cache = self.lineage.reads_cache(info.rdds)
-        if info.attempt == 0 or stage.tasks.tasks is None:
+        if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
         attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
         if attempt.submitted_ms is None:
@@ -327,7 +376,14 @@ class Application:
             progress.timestamp, progress.durations.trigger_ms
         )
 
+    def sql_start(self, event: events.SqlExecutionStart) -> None:
+        self._open_queries[event.execution] = event.time_ms
+        self.seen(event.time_ms)
+
     def sql_end(self, event: events.SqlExecutionEnd) -> None:
+        start = self._open_queries.pop(event.execution, None)
+        if start is not None and start <= event.time_ms:
+            self.queries.append((start, event.time_ms))
         self.seen(event.time_ms)
 
 

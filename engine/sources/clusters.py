@@ -17,7 +17,8 @@ from engine.cluster import Cluster, NodeGroup
 from engine.errors import BadInput
 from engine.profile import Notice
 from engine.sources.application import Application, Executor
-from engine.units import parse_memory_gib
+from engine.sources.settings import worker_type
+from engine.units import format_seconds, parse_memory_gib
 
 Span = tuple[int, int]
 Steps = list[tuple[int, int]]
@@ -49,7 +50,7 @@ def observe(
         ran_on: the type of its nodes where the user named it.
     """
     notices: list[Notice] = []
-    executors = _workers(application, busy, notices)
+    executors = _workers(application, busy, end_ms, notices)
     steps = _steps(executors, lambda executor: executor.cores or 0, end_ms)
     count = _steps(executors, lambda _: 1, end_ms)
     hosts = _host_steps(executors, end_ms)
@@ -66,7 +67,7 @@ def observe(
     if application.properties.get("spark.master", "").startswith("k8s"):
         notices.append(_PODS)
     storage = [e.storage_bytes for e in executors if e.storage_bytes is not None]
-    instance = ran_on or databricks_type(application, cores)
+    instance = ran_on or _stated_type(application, cores)
     return Observed(
         cluster=Cluster(
             groups=(NodeGroup(nodes, instance),) if nodes else (),
@@ -80,12 +81,13 @@ def observe(
     )
 
 
-def databricks_type(application: Application, cores: int | None) -> InstanceType | None:
-    """The worker type that Databricks writes into its logs; one executor has all its cores."""
-    name = application.properties.get("spark.databricks.clusterUsageTags.clusterNodeType")
-    if not name or len(name) > 64 or not name.isascii() or not name.isprintable():
+def _stated_type(application: Application, cores: int | None) -> InstanceType | None:
+    """The worker type that the log names; on Databricks one executor has all cores of a node."""
+    name = worker_type(application.properties)
+    if name is None:
         return None
-    return InstanceType(name, vcpus=float(cores) if cores else nan, memory_gib=nan)
+    databricks = any(key.startswith("spark.databricks.") for key in application.properties)
+    return InstanceType(name, float(cores) if cores and databricks else nan, memory_gib=nan)
 
 
 def busy_spans(spans: Sequence[Span]) -> list[Span]:
@@ -105,9 +107,12 @@ def clipped(spans: Sequence[Span], start: int, end: int) -> list[Span]:
 
 
 def _workers(
-    application: Application, busy: Sequence[Span], notices: list[Notice]
+    application: Application, busy: Sequence[Span], end_ms: int, notices: list[Notice]
 ) -> list[Executor]:
-    """The executors that ran tasks, with cores inferred where the log does not tell them."""
+    """The executors that ran tasks, with cores inferred where the log does not tell them.
+
+    One that came after the end was of no use; if it ran tasks all the same its clock is wrong.
+    """
     local = application.local_cores
     named = [*application.executors.items(), *(("", e) for e in application.retired)]
     workers = [
@@ -123,10 +128,16 @@ def _workers(
         if not told:
             notices.append(_INFERRED_CORES)
     first = busy[0][0] if busy else 0
+    late = [e for e in workers if e.added_ms is not None and e.added_ms > end_ms]
+    useless = [executor for executor in late if not executor.ran_tasks]
+    if useless:
+        notices.append(_late(useless, end_ms))
+    if len(useless) < len(late):
+        notices.append(_WRONG_CLOCK)
     for executor in workers:
-        if executor.added_ms is None:
+        if executor.added_ms is None or executor.added_ms > end_ms:
             executor.added_ms = first
-    return [executor for executor in workers if executor.cores]
+    return [e for e in workers if e.cores and not any(e is other for other in useless)]
 
 
 def _is_worker(name: str, local: int | None) -> bool:
@@ -241,6 +252,17 @@ def _memory(text: str | None) -> float | None:
         return None
 
 
+def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
+    first = min(executor.added_ms or end_ms for executor in executors)
+    number = "1 executor was" if len(executors) == 1 else f"{len(executors)} executors were"
+    return Notice(
+        "late-executors",
+        f"{number} added {format_seconds((first - end_ms) / 1000.0)} after the last event and ran "
+        "nothing: left out",
+        "check that the log was not put together of several",
+    )
+
+
 _DYNAMIC = Notice(
     "dynamic-allocation",
     "executors came and went: the cluster is their mean number while stages ran",
@@ -255,6 +277,12 @@ _PODS = Notice(
     "nodes-from-pods",
     "on Kubernetes every executor has its own address: each counts as a node",
     "give --executors instead of --nodes, or state the nodes in a run table",
+)
+_WRONG_CLOCK = Notice(
+    "wrong-clock",
+    "executors ran tasks before the time at which the log says they were added: they count as "
+    "there from the first stage on",
+    "check the clocks of the hosts, or whether the log was put together of several",
 )
 _INFERRED_CORES = Notice(
     "cores-inferred",

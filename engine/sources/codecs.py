@@ -7,13 +7,24 @@ is damaged keeps what was decoded up to there and says so in `Stream.lost`.
 from __future__ import annotations
 
 import gzip
+import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from struct import Struct
 from typing import BinaryIO, cast
 
 from engine.errors import BadInput
+from engine.sources.blocks import (
+    LZ4_MAGIC,
+    LZF_MAGIC,
+    SNAPPY_MAGIC,
+    DamagedStream,
+    Read,
+    lz4_blocks,
+    lzf_blocks,
+    snappy_blocks,
+)
 
 CHUNK_BYTES = 1 << 16
 """Decompressed bytes handed on at a time: few enough to stay in the processor's cache."""
@@ -21,32 +32,51 @@ CHUNK_BYTES = 1 << 16
 BUFFER_BYTES = 1 << 20
 """Bytes asked of the file system at a time."""
 
+PACKED_BYTES = 1 << 12
+"""Compressed bytes handed to zstd at a time: the place of damage is known to so many."""
+
 HEAD_BYTES = 16
 """What is needed to recognise a codec."""
 
 Progress = Callable[[int], None]
+Decoder = Callable[["Stream"], Iterator[bytes]]
 
 
 class Stream:
     """An open source: `chunks()` yields its decompressed bytes; `lost` says what broke, if it did.
 
     `progress` is called with the bytes of the file read so far; what it raises ends the reading.
+    `size` is that of the file (None when it is no regular file). Blocks that could not be unpacked
+    are left out, with a line end in their place, and counted: `damaged_blocks` of `blocks`.
     """
 
     def __init__(self, file: BinaryIO, name: str, progress: Progress | None = None) -> None:
         self.name = name
         self.lost: str | None = None
+        self.blocks = 0
+        self.damaged_blocks = 0
         self._file = file
+        self._before = _status(file)
+        self.size = self._before.st_size if self._before else None
         self._progress = progress
         self._position = 0
+        self._decoded = 0
         self._pushed_back = b""
 
     def read(self, size: int, /) -> bytes:
-        """Raw bytes; blocks until `size` are there or the file ends."""
+        """Raw bytes; blocks until `size` are there or the file ends.
+
+        Raises:
+            DamagedStream: when the file system cannot deliver them.
+        """
         data = self._pushed_back
         self._pushed_back = b""
         if len(data) < size:
-            data += self._file.read(size - len(data))
+            try:
+                data += self._file.read(size - len(data))
+            except OSError as error:
+                why = error.strerror or "input error"
+                raise DamagedStream(f"reading the file failed ({why})") from None
         else:
             data, self._pushed_back = data[:size], data[size:]
         self._position += len(data)
@@ -60,20 +90,46 @@ class Stream:
         Raises:
             BadInput: for containers that are not read.
         """
-        head = self.read(HEAD_BYTES)
-        self._pushed_back, self._position = head, self._position - len(head)
-        decode = decoder_of(head, self.name)
         try:
-            yield from decode(self)
+            head = self.read(HEAD_BYTES)
+            self._pushed_back, self._position = head, self._position - len(head)
+            for chunk in decoder_of(head, self.name)(self):
+                self._decoded = self._position
+                yield chunk
         except DamagedStream as damage:
             self.lost = str(damage)
 
+    def unread_share(self) -> float:
+        """Bytes that were not decoded, as a multiple of those that were; 0.0 when not known."""
+        left = (self.size or 0) - self._decoded
+        return left / self._decoded if left > 0 and self._decoded > 0 else 0.0
 
-class DamagedStream(Exception):
-    """The compressed stream breaks off or is damaged; the text says which."""
+    def changed(self) -> str | None:
+        """In words, how the file changed since it was opened; None when it did not.
+
+        One that grew is not said to have changed: that is how a running application's log is.
+        """
+        now = _status(self._file)
+        if now is None or self._before is None:
+            return None
+        if now.st_size < self._before.st_size:
+            return f"the file shrank from {self._before.st_size} to {now.st_size} bytes while read"
+        rewritten = now.st_mtime_ns != self._before.st_mtime_ns
+        if rewritten and now.st_size == self._before.st_size:
+            return "the file was written to while it was read"
+        return None
 
 
-def decoder_of(head: bytes, name: str) -> Callable[[Stream], Iterator[bytes]]:
+def _status(file: BinaryIO) -> os.stat_result | None:
+    """Size and time of a regular file, None for anything else."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, ValueError, AttributeError):
+        return None
+    return status if stat.S_ISREG(status.st_mode) else None
+
+
+def decoder_of(head: bytes, name: str) -> Decoder:
     """The decoder for a file that begins with `head`.
 
     Raises:
@@ -110,11 +166,11 @@ def _zstd(source: Stream) -> Iterator[bytes]:
     import zstandard
 
     reader = zstandard.ZstdDecompressor().stream_reader(
-        cast(BinaryIO, source), read_across_frames=True
+        cast(BinaryIO, source), read_size=PACKED_BYTES, read_across_frames=True
     )
     while True:
         try:
-            chunk = reader.read(CHUNK_BYTES)
+            chunk = reader.read1(CHUNK_BYTES)  # what precedes damage is not lost
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
         if not chunk:
@@ -136,46 +192,45 @@ def _gzip(source: Stream) -> Iterator[bytes]:
         yield chunk
 
 
-LZ4_MAGIC = b"LZ4Block"
-LZ4_STORED, LZ4_COMPRESSED = 0x10, 0x20
-LZ4_LARGEST_BLOCK = 1 << 25
-_lz4_header = Struct("<8sBiiI").unpack
+def _blocks(decode: Callable[[Read], Iterator[bytes | None]]) -> Decoder:
+    """The decoder of a stream of blocks, small ones put together to chunks.
 
+    A line end stands where a damaged block was, so that the halves of two lines never make one.
+    """
 
-def _lz4(source: Stream) -> Iterator[bytes]:
-    """lz4-java's `LZ4BlockOutputStream`: headers of 21 bytes (magic, token, compressed length,
-    original length, checksum), each followed by one raw lz4 block. A block of length 0 ends a
-    stream; another one may follow."""
-    import lz4.block
+    def chunks(source: Stream) -> Iterator[bytes]:
+        gathered: list[bytes] = []
+        size = 0
+        try:
+            for block in decode(source.read):
+                source.blocks += 1
+                if block is None:
+                    source.damaged_blocks += 1
+                    block = b"\n"
+                gathered.append(block)
+                size += len(block)
+                if size >= CHUNK_BYTES:
+                    yield b"".join(gathered)
+                    gathered, size = [], 0
+        except DamagedStream:
+            if gathered:
+                yield b"".join(gathered)
+            raise
+        if gathered:
+            yield b"".join(gathered)
 
-    while header := source.read(21):
-        if len(header) < 21:
-            raise DamagedStream("the lz4 stream breaks off")
-        magic, token, packed, original, _ = _lz4_header(header)
-        method = token & 0xF0
-        sizes_fit = 0 <= packed <= LZ4_LARGEST_BLOCK and 0 <= original <= LZ4_LARGEST_BLOCK
-        if magic != LZ4_MAGIC or method not in (LZ4_STORED, LZ4_COMPRESSED) or not sizes_fit:
-            raise DamagedStream("the lz4 stream is damaged")
-        block = source.read(packed)
-        if len(block) < packed:
-            raise DamagedStream("the lz4 stream breaks off")
-        if original and method == LZ4_COMPRESSED:
-            try:
-                block = lz4.block.decompress(block, uncompressed_size=original)
-            except lz4.block.LZ4BlockError:
-                raise DamagedStream("the lz4 stream is damaged") from None
-        yield block
+    return chunks
 
 
 _UNPACK = "unpack it and give the event log inside"
-_DECODERS: tuple[tuple[bytes, Callable[[Stream], Iterator[bytes]]], ...] = (
+_DECODERS: tuple[tuple[bytes, Decoder], ...] = (
     (b"\x28\xb5\x2f\xfd", _zstd),
     (b"\x1f\x8b", _gzip),
-    (LZ4_MAGIC, _lz4),
+    (LZ4_MAGIC, _blocks(lz4_blocks)),
+    (SNAPPY_MAGIC, _blocks(snappy_blocks)),
+    (LZF_MAGIC, _blocks(lzf_blocks)),
 )
 _REFUSED = (
-    (b"\x82SNAPPY\x00", "a snappy stream", "decompress it, or write event logs with zstd"),
-    (b"ZV", "an lzf stream", "decompress it, or write event logs with zstd"),
     (b"\x04\x22\x4d\x18", "an lz4 frame (not Spark's lz4 blocks)", "decompress it with lz4 -d"),
     (b"PK\x03\x04", "a zip archive", _UNPACK),
     (b"BZh", "a bzip2 stream", "decompress it with bunzip2"),

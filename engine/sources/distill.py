@@ -9,16 +9,32 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.profile import JobRun, Notice, Run, StageRun, Waste
-from engine.sources.application import Application, Stage
+from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.eventlog import EventLog
-from engine.sources.settings import kept_config, other_engine, spark_version, task_cpus
+from engine.sources.executed import Executed, StageGraph, attempt_spans, executed_stages
+from engine.sources.settings import (
+    kept_config,
+    old_version,
+    other_engine,
+    spark_version,
+    stated_type,
+    task_cpus,
+)
 from engine.sources.streaming import Window, batch_windows, trigger_seconds
-from engine.sources.tasks import TaskSummary
+from engine.sources.timeline import (
+    Timeline,
+    active_spans,
+    idle_notices,
+    idle_stretches,
+    is_session,
+    pauses,
+)
 from engine.units import format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
+_DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +44,6 @@ class Distilled:
     runs: tuple[Run, ...]
     category: str
     deadline_seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Executed:
-    """A stage that ran, with its times in epoch ms."""
-
-    stage: Stage
-    summary: TaskSummary
-    start_ms: int
-    end_ms: int
-    finished: bool
 
 
 def distil(
@@ -54,29 +59,28 @@ def distil(
     Args:
         source: what to call the log.
         where: what errors call it.
-        lost: what else is missing of it (see `EventLog.lost`).
+        lost: what is missing of it, in words and numbers (`engine.sources.losses`).
         ran_on: the type of the nodes where the user named it.
 
     Raises:
         BadInput: when no task finished.
     """
     application = log.application
-    executed = _executed(application)
+    executed = executed_stages(application)
     if not executed:
         _refuse(log, where)
     start = (
         application.started_ms or application.first_ms or min(e.start_ms for e in executed.values())
     )
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
-    spans = busy_spans(_attempt_spans(application, end))
+    spans = busy_spans(attempt_spans(application, end))
     observed = observe(application, spans, end_ms=end, ran_on=ran_on)
-    missing = (*lost, *log.lost)
     windows = batch_windows(application)
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
-        complete=application.ended_ms is not None and not missing,
+        complete=application.ended_ms is not None and not lost,
     )  # fmt: skip
-    context = _Context(application, executed, spans, observed, source, missing)
+    context = _Context(application, executed, spans, observed, source, tuple(lost))
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
@@ -99,41 +103,7 @@ def _refuse(log: EventLog, where: str) -> None:
     )  # fmt: skip
 
 
-def _executed(application: Application) -> dict[int, _Executed]:
-    """The stages with at least one finished task, by id."""
-    found: dict[int, _Executed] = {}
-    for stage_id, stage in application.stages.items():
-        summary = stage.tasks.summary()
-        if summary is None:
-            continue
-        starts = [a.submitted_ms for a in stage.attempts.values() if a.submitted_ms is not None]
-        ends = [
-            a.completed_ms
-            for a in stage.attempts.values()
-            if a.completed_ms is not None and not a.failed
-        ]
-        start = min(starts, default=summary.first_launch_ms)
-        end = max(start, min(ends, default=summary.last_finish_ms))
-        found[stage_id] = _Executed(stage, summary, start, end, bool(ends))
-    return found
-
-
-def _attempt_spans(application: Application, end_ms: int) -> list[Span]:
-    """From submission to completion of every stage attempt; one that never ended ran to the end."""
-    spans: list[Span] = []
-    for stage in application.stages.values():
-        for attempt in stage.attempts.values():
-            start = attempt.submitted_ms
-            if start is None:
-                continue
-            stop = attempt.completed_ms if attempt.completed_ms is not None else end_ms
-            spans.append((start, max(start, stop)))
-        if not stage.attempts and stage.tasks.first_launch_ms is not None:
-            spans.append((stage.tasks.first_launch_ms, stage.tasks.last_finish_ms))
-    return spans
-
-
-def _category(executed: dict[int, _Executed], application: Application) -> str:
+def _category(executed: dict[int, Executed], application: Application) -> str:
     """The library that holds a tenth of the task time (graphx, mllib, streaming, sql, in this
     order), else core."""
     seconds = dict.fromkeys(("graphx", "mllib", "streaming", "sql"), 0.0)
@@ -161,7 +131,7 @@ class _Context:
     def __init__(
         self,
         application: Application,
-        executed: dict[int, _Executed],
+        executed: dict[int, Executed],
         busy: Sequence[Span],
         observed: Observed,
         source: str,
@@ -174,23 +144,26 @@ class _Context:
         self._source = source
         self._lost = lost
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
-        self._by_final_rdd: dict[int, list[int]] = {}
-        for stage_id, entry in sorted(executed.items(), key=lambda item: item[1].start_ms):
-            if entry.stage.final_rdd is not None:
-                self._by_final_rdd.setdefault(entry.stage.final_rdd, []).append(stage_id)
+        self._graph = StageGraph(application, executed)
 
     def run(self, window: Window) -> Run:
         """The run of one window of time."""
         application, observed = self._application, self._observed
-        stages = self._stages(window)
-        seconds = (window.end_ms - window.start_ms) / 1000.0
+        timeline, idle_said = self._timeline(window)
+        stages = self._stages(window, timeline)
+        seconds = max(0.001, timeline.seconds(window.end_ms))
         busy = sum(b - a for a, b in clipped(self._busy, window.start_ms, window.end_ms)) / 1000.0
-        lost = (*self._lost, *self._unfinished(stages))
+        lost = (*self._lost, *self._unfinished(stages, seconds))
         complete = window.complete and not lost
-        notices = list(observed.notices)
-        if not complete:
-            notices.insert(0, _incomplete(lost, seconds))
-        engine = other_engine(application)
+        notices = [
+            *([] if complete else [_incomplete(lost, seconds, damaged=bool(self._lost))]),
+            *idle_said,
+            *observed.notices,
+            *self._failed(stages),
+            *stated_type(application, observed.cluster),
+            *other_engine(application),
+            *old_version(application),
+        ]
         return Run(
             seconds=seconds,
             cluster=observed.cluster,
@@ -203,15 +176,29 @@ class _Context:
             complete=complete,
             lost=lost,
             stages=stages,
-            jobs=self._jobs(window),
-            cores=_since(observed.core_steps, window),
+            jobs=_jobs(window, timeline),
+            cores=_since(observed.core_steps, window, timeline),
             driver_seconds=max(0.0, round(seconds - busy, 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=float(application.most_cached_bytes) if application.saw_blocks else None,
             config=kept_config(application.properties),
             batch_id=window.batch_id,
-            notices=(*notices, engine) if engine else tuple(notices),
+            notices=tuple(notices),
         )
+
+    def _timeline(self, window: Window) -> tuple[Timeline, list[Notice]]:
+        """The clock of a run; micro-batches have no idle time, their windows leave it out."""
+        start, end = window.start_ms, window.end_ms
+        if window.batch_id is not None:
+            return Timeline(start), []
+        session = is_session(self._application)
+        found = pauses(active_spans(self._application, self._busy, end), start, end)
+        idle = idle_stretches(found, total_ms=end - start, session=session)
+        timeline = Timeline(start, idle)
+        kept = [span for span in found if span not in idle]
+        counted = round(1000.0 * timeline.seconds(end))
+        said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
+        return timeline, said
 
     def _name(self, window: Window) -> str | None:
         name = self._application.name
@@ -219,29 +206,32 @@ class _Context:
             return name
         return f"{name or 'query'} #{self._queries.index(window.query) + 1}"
 
-    def _stages(self, window: Window) -> tuple[StageRun, ...]:
+    def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
         own = set(self._executed)
         if window.batch_id is not None:
             own &= {stage_id for job in window.jobs for stage_id in job.stage_ids}
         ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
-        return tuple(self._stage(stage_id, own, window) for stage_id in ordered)
+        return tuple(self._stage(stage_id, own, timeline) for stage_id in ordered)
 
-    def _stage(self, stage_id: int, own: set[int], window: Window) -> StageRun:
+    def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
         tasks = stage.tasks
         measures = summary.measures
         read = measures["input_bytes"]
-        cached = (read.total if stage.reads_cache else summary.cached_input_bytes) if read else None
+        # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
+        told = (self._application.version or "").startswith("1.")
+        from_cache = stage.reads_cache and not told
+        cached = (read.total if from_cache else summary.cached_input_bytes) if read else None
         failed, killed, wasted = tasks.waste
         assert measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
             name=without_paths(stage.name),
             tasks=max(tasks.tasks or 0, tasks.finished),
-            submitted_seconds=(entry.start_ms - window.start_ms) / 1000.0,
-            completed_seconds=(entry.end_ms - window.start_ms) / 1000.0,
-            parents=tuple(sorted(self._parents(stage_id) & own)),
+            submitted_seconds=timeline.seconds(entry.start_ms),
+            completed_seconds=timeline.seconds(entry.end_ms),
+            parents=tuple(sorted(self._graph.parents(stage_id) & own)),
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
             sql_execution_id=_sql_execution(self._application, stage_id),
             cached_input_bytes=cached,
@@ -256,77 +246,53 @@ class _Context:
             **measures,  # type: ignore[arg-type]
         )
 
-    def _parents(self, stage_id: int) -> set[int]:
-        """The stages that computed what this one reads, skipped ones resolved.
-
-        A skipped stage is another plan of a shuffle that was written before: the stage that
-        wrote it computed the same RDD. Where the log has lost that one, its own parents stand
-        in.
-        """
-        found: set[int] = set()
-        pending, visited = list(self._executed[stage_id].stage.parents), {stage_id}
-        while pending:
-            parent = pending.pop()
-            if parent in visited:
-                continue
-            visited.add(parent)
-            if parent in self._executed:
-                found.add(parent)
-                continue
-            final, parents = self._application.planned.get(parent, (None, ()))
-            twin = self._twin(final, stage_id)
-            if twin is not None:
-                found.add(twin)
-            else:
-                pending.extend(parents)
-        return found
-
-    def _twin(self, final_rdd: int | None, before: int) -> int | None:
-        """The last stage that computed an RDD before the given stage began."""
-        if final_rdd is None:
-            return None
-        limit = self._executed[before].start_ms
-        twins = [
-            stage_id
-            for stage_id in self._by_final_rdd.get(final_rdd, ())
-            if stage_id != before and self._executed[stage_id].start_ms <= limit
+    def _unfinished(self, stages: Sequence[StageRun], seconds: float) -> tuple[str, ...]:
+        """Tasks that the log does not see end, of stages that did not fail."""
+        short = [
+            stage
+            for stage in stages
+            if stage.task_seconds.count < stage.tasks and not self._executed[stage.stage_id].failed
         ]
-        return twins[-1] if twins else None
-
-    def _jobs(self, window: Window) -> tuple[JobRun, ...]:
-        return tuple(
-            JobRun(
-                job.job_id,
-                (job.submitted_ms - window.start_ms) / 1000.0,
-                None if job.completed_ms is None else (job.completed_ms - window.start_ms) / 1000.0,
-                job.stage_ids,
-                job.sql_execution_id,
-                job.batch_id,
-            )
-            for job in window.jobs
-            if job.submitted_ms is not None
-        )
-
-    def _unfinished(self, stages: Sequence[StageRun]) -> tuple[str, ...]:
-        """What is missing of stages that the log does not see end."""
-        open_stages = [s for s in stages if not self._executed[s.stage_id].finished]
-        missing = sum(s.tasks - s.task_seconds.count for s in open_stages)
-        if not missing:
+        if not short:
             return ()
-        tasks = sum(s.tasks for s in open_stages)
-        return (f"{missing} of {tasks} tasks of {_count(len(open_stages), 'stage')} are missing",)
+        tasks = sum(stage.tasks for stage in short)
+        missing = tasks - sum(stage.task_seconds.count for stage in short)
+        verb = "is" if missing == 1 else "are"
+        text = f"{missing} of {tasks} tasks of {_count(len(short), 'stage')} {verb} missing"
+        if self._application.ended_ms is not None:
+            return (text,)
+        begun = seconds - min(stage.submitted_seconds for stage in short)
+        return (f"{text}, begun in the last {format_seconds(max(0.0, begun))}",)
+
+    def _failed(self, stages: Sequence[StageRun]) -> list[Notice]:
+        """Stages that were given up: their work is only in part what the job would need."""
+        failed = [stage for stage in stages if self._executed[stage.stage_id].failed]
+        if not failed:
+            return []
+        tasks, done = (
+            sum(stage.tasks for stage in failed),
+            sum(stage.task_seconds.count for stage in failed),
+        )
+        return [
+            Notice(
+                "failed-stages",
+                f"{_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
+                "run did less work than one that succeeds",
+                "give the log of a run that succeeded",
+            )
+        ]
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _incomplete(lost: Sequence[str], seconds: float) -> Notice:
+def _incomplete(lost: Sequence[str], seconds: float, *, damaged: bool) -> Notice:
     said = ", ".join(lost) if lost else "the application's end is missing"
     return Notice(
         "incomplete-log",
-        f"{said}; its time is that of its last event, {format_seconds(seconds)} after the start",
-        _UNFINISHED_REMEDY,
+        f"{said}; the run counts to its last event, {format_seconds(seconds)} after the start",
+        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
     )
 
 
@@ -340,13 +306,30 @@ def _external_bytes(stages: Sequence[StageRun]) -> float | None:
     return total or None
 
 
-def _since(steps: Sequence[tuple[int, int]], window: Window) -> tuple[tuple[float, int], ...]:
+def _jobs(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
+    return tuple(
+        JobRun(
+            job.job_id,
+            timeline.seconds(job.submitted_ms),
+            None if job.completed_ms is None else timeline.seconds(job.completed_ms),
+            job.stage_ids,
+            job.sql_execution_id,
+            job.batch_id,
+        )
+        for job in window.jobs
+        if job.submitted_ms is not None
+    )
+
+
+def _since(
+    steps: Sequence[tuple[int, int]], window: Window, timeline: Timeline
+) -> tuple[tuple[float, int], ...]:
     """The step function of cores from the window's start on; what was there before is at 0."""
     found: list[tuple[float, int]] = []
     for time, cores in steps:
-        at = max(0.0, (time - window.start_ms) / 1000.0)
         if time > window.end_ms:
             break
+        at = max(0.0, timeline.seconds(time))
         if found and found[-1][0] == at:
             found[-1] = (at, cores)
         else:

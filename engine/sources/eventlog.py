@@ -15,7 +15,7 @@ import msgspec
 
 from engine.errors import BadInput
 from engine.sources import events
-from engine.sources.application import Application
+from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
 from engine.sources.tasks import BUFFER_BYTES, row_of
 
@@ -23,11 +23,16 @@ TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
 _EVENT = b'{"Event":"'
 
+_STARTS = (b'{"Event":"SparkListenerLogStart"', b'{"Event":"DBCEventLoggingListenerMetadata"')
+
 _decode_task_end = msgspec.json.Decoder(events.TaskEnd).decode
 _decode_task_start = msgspec.json.Decoder(events.TaskStart).decode
 _decode_name = msgspec.json.Decoder(events.NamedEvent).decode
 
-BAD_EVENT = (msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError)
+BAD_EVENT = (
+    *(msgspec.MsgspecError, UnicodeDecodeError, struct.error, OverflowError, RecursionError),
+    BadEvent,
+)
 """What decoding an event that is damaged or of the wrong shape can raise."""
 
 MOST_BAD_EVENTS = 100_000
@@ -46,6 +51,12 @@ def shortened(line: bytes) -> bytes:
     start = line.find(_ACCUMULABLES)
     end = line.rfind(_METRICS)
     return line[:start] + b"}," + line[end:] if 0 < start < end else line
+
+
+def _events_before(batch: list[bytes]) -> int:
+    """How many events of a batch stand before the application that begins last in it."""
+    starts = [n for n, line in enumerate(batch) if line.startswith(_STARTS)]
+    return starts[-1] if starts else 0
 
 
 Handler = Callable[[Application, bytes], None]
@@ -86,6 +97,9 @@ _HANDLERS: dict[bytes, Handler] = {
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
     b"SparkListenerStageSubmitted": _stage_handler(Application.stage_submitted),
     b"SparkListenerStageCompleted": _stage_handler(Application.stage_completed),
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _handler(
+        events.SqlExecutionStart, Application.sql_start
+    ),
     b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd": _handler(
         events.SqlExecutionEnd, Application.sql_end
     ),
@@ -98,8 +112,8 @@ _HANDLERS: dict[bytes, Handler] = {
 class EventLog:
     """Reads the parts of one log, in order, into an `Application`.
 
-    `read_events` counts events, `bad_events` those that could not be decoded. `lost` says in
-    words and numbers what is missing.
+    `read_events` counts events, `bad_events` those that could not be decoded; where the events of
+    another application follow, they are not read and `other_application` is true.
     """
 
     def __init__(self) -> None:
@@ -108,7 +122,7 @@ class EventLog:
         self.bad_events = 0
         self.too_long = 0
         self.torn_parts = 0
-        self._torn = b""
+        self.other_application = False
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
         """Reads one part: its chunks, decompressed.
@@ -116,9 +130,16 @@ class EventLog:
         Raises:
             BadInput: when it has no lines at all.
         """
+        if self.other_application:
+            return
         lines = Lines(chunks, name)
         for batch in lines.batches():
-            self._read_lines(batch)
+            try:
+                self._read_lines(batch)
+            except OtherApplication:
+                self.other_application = True
+                self.read_events += _events_before(batch)
+                return
             if self.bad_events > MOST_BAD_EVENTS and 2 * self.bad_events > self.read_events:
                 raise BadInput(
                     f"not a readable event log: {self.bad_events} of {self.read_events} lines "
@@ -195,19 +216,3 @@ class EventLog:
             self._special(event)
         elif name == b"SparkListenerTaskStart" and self.application.starts_to_read > 0:
             self.application.task_start(_decode_task_start(line))
-
-    @property
-    def lost(self) -> tuple[str, ...]:
-        """What is missing of the log, in words and numbers."""
-        found = []
-        if self.torn_parts:
-            found.append("the last line was torn")
-        if self.bad_events:
-            found.append(f"{self.bad_events} of {self.read_events} events could not be read")
-        if self.too_long:
-            plural = "line" if self.too_long == 1 else "lines"
-            found.append(f"{self.too_long} {plural} of more than 64 MiB skipped")
-        invalid = sum(tasks.invalid for tasks in self.application.tasks.values())
-        if invalid:
-            found.append(f"{invalid} task events made no sense")
-        return tuple(found)

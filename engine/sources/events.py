@@ -138,7 +138,7 @@ class StageInfo(Struct, frozen=True, gc=False):
     attempt: int = field(default=0, name="Stage Attempt ID")
     tasks: int = field(default=0, name="Number of Tasks")
     rdds: tuple[RddInfo, ...] = field(default=(), name="RDD Info")
-    parents: tuple[int, ...] = field(default=(), name="Parent IDs")
+    parents: tuple[int, ...] | None = field(default=None, name="Parent IDs")
     submitted_ms: int | None = field(default=None, name="Submission Time")
     completed_ms: int | None = field(default=None, name="Completion Time")
     failure: str | None = field(default=None, name="Failure Reason")
@@ -156,7 +156,7 @@ class PlannedStage(Struct, frozen=True, gc=False):
 
     stage: int = field(name="Stage ID")
     rdds: tuple[RddId, ...] = field(default=(), name="RDD Info")
-    parents: tuple[int, ...] = field(default=(), name="Parent IDs")
+    parents: tuple[int, ...] | None = field(default=None, name="Parent IDs")
 
 
 class JobProperties(Struct, frozen=True, gc=False):
@@ -260,9 +260,12 @@ class UnpersistRdd(Struct, frozen=True, gc=False):
 
 
 class LogStart(Struct, frozen=True, gc=False):
-    """`SparkListenerLogStart` and the Databricks event in its place."""
+    """`SparkListenerLogStart` and the Databricks event in its place, which begins each part of a
+    log, numbers them from 0 and names the Spark context."""
 
     version: str | None = field(default=None, name="Spark Version")
+    rollover: int | None = field(default=None, name="Rollover Number")
+    context_id: int | None = field(default=None, name="SparkContext Id")
 
 
 class ApplicationStart(Struct, frozen=True, gc=False):
@@ -300,9 +303,17 @@ class ResourceProfile(Struct, frozen=True, gc=False):
     task: dict[str, Amount] = field(default_factory=dict, name="Task Resource Requests")
 
 
-class SqlExecutionEnd(Struct, frozen=True, gc=False):
+class SqlExecutionStart(Struct, frozen=True, gc=False):
+    """`SparkListenerSQLExecutionStart`."""
+
+    execution: int = field(name="executionId")
+    time_ms: int = field(name="time")
+
+
+class SqlExecutionEnd(Struct, frozen=True, gc=False, kw_only=True):
     """`SparkListenerSQLExecutionEnd`."""
 
+    execution: int = field(default=UNKNOWN, name="executionId")
     time_ms: int = field(name="time")
 
 

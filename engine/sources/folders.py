@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import BadInput
 
 ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
-_DATABRICKS = re.compile(r"eventlog(-.+)?$")
+_DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
 
 MOST_FILES = 100_000
@@ -19,11 +20,15 @@ MOST_DEPTH = 16
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The parts of one log, in order; `lost` says which ones are not there."""
+    """The parts of one log, in order; `lost` says which ones are not there.
+
+    `missing_before` counts for each part those that are not there just before it.
+    """
 
     name: str
     parts: tuple[Path, ...]
     lost: tuple[str, ...] = ()
+    missing_before: tuple[int, ...] = ()
 
 
 def logs_in(folder: Path) -> list[LogFiles]:
@@ -77,22 +82,31 @@ def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
         if number > compacted or (compact and number == compacted)
     )
     numbers = [number for number, _ in kept]
+    if numbers[-1] >= MOST_FILES:
+        return LogFiles(str(folder), tuple(path for _, path in kept))
     present = set(numbers)
-    expected = range(compacted or 1, numbers[-1] + 1) if numbers[-1] < MOST_FILES else ()
-    missing = [number for number in expected if number not in present]
-    lost = []
-    if missing:
-        named = ", ".join(str(number) for number in missing[:5])
-        more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
-        noun = "part" if len(missing) == 1 else "parts"
-        lost.append(f"{noun} {named}{more} of {numbers[-1]} missing")
-    return LogFiles(str(folder), tuple(path for _, path in kept), tuple(lost))
+    missing = [n for n in range(compacted or 1, numbers[-1] + 1) if n not in present]
+    before = [(compacted or 1) - 1, *numbers[:-1]]
+    return LogFiles(
+        str(folder),
+        tuple(path for _, path in kept),
+        (f"{parts_text(missing, numbers[-1])} missing",) if missing else (),
+        tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),
+    )
+
+
+def parts_text(missing: Sequence[int], total: int) -> str:
+    """The numbers of missing parts, the first five of them: "parts 3, 4 of 9"."""
+    named = ", ".join(str(number) for number in missing[:5])
+    more = f" and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return f"{'part' if len(missing) == 1 else 'parts'} {named}{more} of {total}"
 
 
 def _databricks(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A Databricks log: parts named by time, the plain `eventlog` is the last."""
+    """A Databricks log: parts named by time, the plain `eventlog` (which is written last, and may
+    not be there) is the last."""
     parts = [path for path in files if _DATABRICKS.match(path.name)]
-    if not any(path.name == "eventlog" for path in parts):
+    if not parts:
         return None
     ordered = sorted(parts, key=lambda path: (path.name == "eventlog", path.name))
     return LogFiles(str(folder), tuple(ordered))

@@ -33,6 +33,7 @@ def together(found: Sequence[Found], catalog: Catalog | None = None) -> Profile:
     names = [entry.name for entry in found if entry.name]
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
+    notices.extend(_attempts(runs))
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications)))
@@ -95,6 +96,30 @@ def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
             )
         )
     return list(kept.values())
+
+
+def _attempts(runs: Sequence[Run]) -> list[Notice]:
+    """Applications that were started again: each attempt did the work, or a part of it, anew."""
+    starts: dict[str, set[float]] = {}
+    for run in runs:
+        if (
+            run.app_id is not None
+            and run.started_epoch_seconds is not None
+            and run.batch_id is None
+        ):
+            starts.setdefault(run.app_id, set()).add(run.started_epoch_seconds)
+    repeated = {name: len(times) for name, times in starts.items() if len(times) > 1}
+    if not repeated:
+        return []
+    name, number = next(iter(repeated.items()))
+    more = f", and so for {len(repeated) - 1} more" if len(repeated) > 1 else ""
+    return [
+        Notice(
+            "several-attempts",
+            f"{number} attempts of {name} were read{more}: each counts as a run of its own",
+            "give the last attempt alone where the earlier ones failed",
+        )
+    ]
 
 
 def _mixed(applications: Sequence[str]) -> Notice:

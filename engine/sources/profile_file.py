@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from math import isfinite, nan
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -20,9 +21,9 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, UnknownName
 from engine.profile import CATEGORIES, Profile, Run
-from engine.sources.located import Located, load
 from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
 from engine.sources.profile_text import format_profile
+from engine.yaml_values import STAND_IN, Located, load
 
 
 def parse(text: str, name: str) -> Profile:
@@ -31,7 +32,8 @@ def parse(text: str, name: str) -> Profile:
     Raises:
         BadInput: with `file:line`, for a wrong key, type or value.
     """
-    located = load(text, name, SCHEMA)
+    without, measures = _without_measures(text)
+    located = load(without, name, SCHEMA, measures)
     _check_format(located)
     _leave_unnamed(located)
     try:
@@ -57,6 +59,37 @@ def parse(text: str, name: str) -> Profile:
         notices=document.notices,
         sources=document.sources,
     )
+
+
+_MEASURE = re.compile(
+    r"^(?P<key>[ ]+[a-z_]+: )\{count: (?P<count>\d{1,15}), total: (?P<total>[-+.\de]+), "
+    r"quantiles: \[(?P<quantiles>[-+.\de, ]*)\]\}[ ]*$",
+    re.MULTILINE,
+)
+
+
+def _without_measures(text: str) -> tuple[str, list[dict[str, Any]]]:
+    """The text with a stand-in for each measure in the form that `write_profile` gives it."""
+    measures: list[dict[str, Any]] = []
+
+    def cut(match: re.Match[str]) -> str:
+        try:
+            measures.append(_measure(match))
+        except ValueError:
+            return match[0]
+        return f"{match['key']}{STAND_IN} {len(measures) - 1}"
+
+    return _MEASURE.sub(cut, text), measures
+
+
+def _measure(match: re.Match[str]) -> dict[str, Any]:
+    quantiles = match["quantiles"]
+    values = [float(value) for value in quantiles.split(",")] if quantiles.strip() else []
+    return {
+        "count": int(match["count"]),
+        "total": float(match["total"]),
+        "quantiles": values,
+    }
 
 
 def _check_format(located: Located) -> None:

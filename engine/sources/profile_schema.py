@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from engine.profile import JobRun, Measure, Notice, Operation, OptexProfile, StageRun, Waste
-from engine.sources.located import Schema
+from engine.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"
 

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -17,6 +17,7 @@ from engine.sources import codecs, profile_file, run_table
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_in
+from engine.sources.losses import Losses, of_events
 from engine.sources.samples import list_samples, sample_files, sample_named
 
 STDIN = "-"
@@ -24,12 +25,17 @@ LONGEST_SHOWN = 100
 LARGEST_TEXT_BYTES = 256 << 20
 """A profile or run table larger than this is refused: it would be held in memory."""
 
+FEW_CHUNKS = 64
+"""Chunks in which a log, profile or table must begin."""
+
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
+_LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
 Report = Callable[[int, int | None], None]
-Part = tuple[codecs.Stream, Iterable[bytes]]
+Part = tuple[codecs.Stream, Iterable[bytes], int]
+"""A stream, its chunks, and how many parts of the log are missing before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,7 @@ class Reader:
     def _dispatch(self, stream: codecs.Stream) -> Found:
         """Reads a stream as what its first bytes say it is."""
         chunks = stream.chunks()
-        head = next(chunks, b"")
+        head = _first(chunks)
         if not head.strip():
             raise BadInput(
                 stream.lost or "is empty", where=stream.name,
@@ -148,7 +154,7 @@ class Reader:
             )  # fmt: skip
         start = head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16]
         if _EVENT.match(start):
-            return self._events([(stream, chain([head], chunks))], stream.name)
+            return self._events([(stream, chain([head], chunks), 0)], stream.name)
         everything = chain([head], chunks)
         if _PROFILE.search(start):
             return _profile_found(
@@ -156,6 +162,8 @@ class Reader:
             )
         if run_table.looks_like(start):
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
+        if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
+            return self._events([(stream, everything, 0)], stream.name)
         raise _unrecognised(start, stream.name)
 
     def _log(self, files: LogFiles) -> Found:
@@ -163,21 +171,24 @@ class Reader:
         return self._events(self._parts(files), files.name, files.lost)
 
     def _parts(self, files: LogFiles) -> Iterator[Part]:
-        for path in files.parts:
+        missing_before = files.missing_before or (0,) * len(files.parts)
+        for path, missing in zip(files.parts, missing_before, strict=True):
             stream = self._open(path)
             chunks = stream.chunks()
-            head = next(chunks, b"")
-            if len(files.parts) == 1 and not _EVENT.match(head[: 1 << 16]):
+            head = _first(chunks)
+            start = head[: 1 << 16]
+            if len(files.parts) == 1 and not (_EVENT.match(start) or _LATER_EVENT.search(start)):
                 raise _unrecognised(head, str(path))
-            yield stream, chain([head], chunks)
+            yield stream, chain([head], chunks), missing
 
     def _events(self, parts: Iterable[Part], name: str, lost: Sequence[str] = ()) -> Found:
         log = EventLog()
-        broken = list(lost)
-        for stream, chunks in parts:
+        losses = Losses()
+        for stream, chunks, missing in parts:
+            losses.begin(log)
             log.read(chunks, stream.name)
-            if stream.lost is not None:
-                broken.append(f"{stream.lost} after {log.read_events} events")
+            losses.end(log, stream, missing_before=missing)
+        broken = [*losses.of_parts(lost, log.read_events), *losses.texts, *of_events(log)]
         distilled = distil(log, source=Path(name).name, where=name, lost=broken, ran_on=self.ran_on)
         return Found(
             Path(name).name,
@@ -194,6 +205,11 @@ def _iterating(found: Found, iterations: float | None) -> Found:
         return found
     runs = (replace(r, workload=replace(r.workload, iterations=iterations)) for r in found.runs)
     return replace(found, runs=tuple(runs))
+
+
+def _first(chunks: Iterator[bytes]) -> bytes:
+    """The first chunk that is not blank, of the first few."""
+    return next((chunk for chunk in islice(chunks, FEW_CHUNKS) if chunk.strip()), b"")
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:

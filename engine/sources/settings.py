@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from engine.cluster import Cluster
 from engine.profile import Notice
 from engine.sources.application import Application, Stage
 
@@ -43,6 +44,7 @@ KEPT_PREFIXES = (
     "spark.speculation",
     "spark.sql.adaptive.",
 )
+_TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
 _HARMLESS = re.compile(r"[\w.,*\[\] %+-]{1,64}\Z")
 
 
@@ -64,19 +66,96 @@ def spark_version(application: Application) -> str | None:
     return application.version or (f"Databricks {tags}" if tags else None)
 
 
-def other_engine(application: Application) -> Notice | None:
+_TAGS = "spark.databricks.clusterUsageTags."
+_ENGINES = (
+    ("com.nvidia.spark.SQLPlugin", "the RAPIDS accelerator"),
+    ("org.apache.gluten.GlutenPlugin", "Gluten"),
+    ("io.glutenproject.GlutenPlugin", "Gluten"),
+    ("org.apache.spark.CometPlugin", "DataFusion Comet"),
+)
+"""Plugin in `spark.plugins` -> what the native engine is called."""
+
+
+def other_engine(application: Application) -> list[Notice]:
     """Native engines: their task times do not carry over to plain Spark."""
     properties = application.properties
-    photon = properties.get("spark.databricks.clusterUsageTags.runtimeEngine", "") == "PHOTON"
-    rapids = "com.nvidia.spark.SQLPlugin" in properties.get("spark.plugins", "")
-    if not photon and not rapids:
-        return None
-    name = "Photon" if photon else "the RAPIDS accelerator"
-    return Notice(
-        "different-engine",
-        f"the run used {name}: its task times hold for that engine alone",
-        "compare with clusters of the same engine only",
+    plugins = properties.get("spark.plugins", "")
+    name = next((name for plugin, name in _ENGINES if plugin in plugins), None)
+    if _runs_photon(properties):
+        name = "Photon"
+    if name is None:
+        return []
+    return [
+        Notice(
+            "different-engine",
+            f"the run used {name}: its task times hold for that engine alone",
+            "compare with clusters of the same engine only",
+        )
+    ]
+
+
+def _runs_photon(properties: dict[str, str]) -> bool:
+    """Whether a Databricks cluster says so, in one of the ways it did over the years."""
+    versions = (
+        properties.get(f"{_TAGS}{key}", "") for key in ("sparkVersion", "effectiveSparkVersion")
     )
+    return (
+        properties.get(f"{_TAGS}runtimeEngine", "").upper() == "PHOTON"
+        or properties.get("spark.databricks.photon.enabled", "").lower() == "true"
+        or any("-photon-" in version for version in versions)
+    )
+
+
+_TYPE_KEYS = (
+    f"{_TAGS}clusterNodeType",
+    "spark.databricks.workerNodeTypeId",
+    "spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.node.kubernetes.io/instance-type",
+)
+
+
+def worker_type(properties: dict[str, str]) -> str | None:
+    """The machine type of the workers, where a platform writes it into the properties: Databricks
+    does, and on Kubernetes a node selector may ask for one."""
+    for key in _TYPE_KEYS:
+        name = properties.get(key, "")
+        if _TYPE_NAME.match(name):
+            return name
+    return None
+
+
+def stated_type(application: Application, cluster: Cluster) -> list[Notice]:
+    """What the log says of its machines, for the user to confirm or correct."""
+    name = worker_type(application.properties)
+    if name is None or [group.instance and group.instance.name for group in cluster.groups] != [
+        name
+    ]:
+        return []
+    driver = application.properties.get(f"{_TAGS}driverNodeType", "")
+    other = f", its driver on {driver}" if _TYPE_NAME.match(driver) and driver != name else ""
+    return [
+        Notice(
+            "ran-on-from-log",
+            f"the log says that it ran on {name}{other}",
+            "say --ran-on TYPE if that is not so",
+        )
+    ]
+
+
+def old_version(application: Application) -> list[Notice]:
+    """A log of Spark 1.4 or older does not say which stage reads which: said once, here."""
+    described = [stage for stage in application.stages.values() if stage.attempts]
+    if not described or any(stage.parents is not None for stage in described):
+        return []
+    name = f"Spark {application.version}" if application.version else "so early a Spark"
+    return [
+        Notice(
+            "old-log",
+            f"{name} does not log which stage reads which: taken from which had ended before; CPU "
+            "time and peak memory are not known",
+            "log a run with Spark 2 or later for sharper answers",
+        )
+    ]
 
 
 def kept_config(properties: dict[str, str]) -> dict[str, str]:

@@ -121,8 +121,9 @@ def _columns(rows: Rows) -> dict[str, Rows]:
     """The values behind each measure, -1 where a task did not report it."""
     duration = rows[:, FINISH] - rows[:, LAUNCH]
     run, remote, local = rows[:, RUN], rows[:, REMOTE_READ], rows[:, LOCAL_READ]
-    shuffled = np.where(remote < 0, local, remote + np.maximum(local, 0))
-    reads_shuffle = shuffled > 0
+    # Spark 1.2 tells remote bytes alone: their sum with the local ones is not known then.
+    shuffled = np.where((remote < 0) | (local < 0), -1, remote + local)
+    reads_shuffle = np.maximum(remote, local) > 0
     return {
         "task_seconds": duration,
         "overhead_seconds": np.where(run < 0, -1, np.maximum(duration - run, 0)),

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
-import lz4.block
+import cramjam
 
 START_MS = 1_700_000_000_000
 Event = dict[str, Any]
@@ -181,9 +181,33 @@ def lz4_blocks(data: bytes, size: int = 1 << 15) -> bytes:
     found = b""
     for start in range(0, len(data), size):
         part = data[start : start + size]
-        packed = lz4.block.compress(part, store_size=False)
+        packed = bytes(cramjam.lz4.compress_block(part, store_size=False))
         stored = len(packed) >= len(part)
         body = part if stored else packed
         token = (0x10 if stored else 0x20) | 5
         found += struct.pack("<8sBiiI", b"LZ4Block", token, len(body), len(part), 0) + body
     return found + struct.pack("<8sBiiI", b"LZ4Block", 0x15, 0, 0, 0)
+
+
+def snappy_blocks(data: bytes, size: int = 1 << 15) -> bytes:
+    """xerial's stream of snappy blocks, as Spark writes it."""
+    found = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
+    for start in range(0, len(data), size):
+        packed = bytes(cramjam.snappy.compress_raw(data[start : start + size]))
+        found += struct.pack(">I", len(packed)) + packed
+    return found
+
+
+def lzf_blocks(data: bytes, size: int = 1 << 15) -> bytes:
+    """ning's chunks, every other one stored and the rest as literals only."""
+    found = b""
+    for number, start in enumerate(range(0, len(data), size)):
+        part = data[start : start + size]
+        if number % 2:
+            found += b"ZV\x00" + struct.pack(">H", len(part)) + part
+            continue
+        packed = b"".join(
+            bytes([len(part[n : n + 32]) - 1]) + part[n : n + 32] for n in range(0, len(part), 32)
+        )
+        found += b"ZV\x01" + struct.pack(">HH", len(packed), len(part)) + packed
+    return found

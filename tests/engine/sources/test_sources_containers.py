@@ -35,6 +35,10 @@ CODECS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip_members,
     "lz4": log.lz4_blocks,
     "lz4-small-blocks": lambda data: log.lz4_blocks(data, 64),
+    "snappy": log.snappy_blocks,
+    "snappy-two-streams": lambda data: log.snappy_blocks(data[:9]) + log.snappy_blocks(data[9:]),
+    "lzf": log.lzf_blocks,
+    "lzf-small-blocks": lambda data: log.lzf_blocks(data, 100),
     "crlf": lambda data: data.replace(b"\n", b"\r\n"),
     "blank-lines": lambda data: data.replace(b"\n", b"\n\n"),
 }
@@ -54,8 +58,10 @@ def test_every_container_holds_the_same_log(tmp_path: Path, codec: str) -> None:
 @pytest.mark.parametrize(
     ("data", "name"),
     [
-        (b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01", "snappy"),
-        (b"ZV\x01\x00\x10\x00\x20", "lzf"),
+        (b"\x82SNAPPY\x00\x00\x00\x00\x01\x00\x00\x00\x01", "is empty"),
+        (log.snappy_blocks(b"") + b"\x7f\xff\xff\xff", "snappy stream is damaged"),
+        (b"ZV\x01\x00\x10\x00\x20", "lzf stream breaks off"),
+        (b"ZV\x07\x00\x10\x00\x20", "lzf stream is damaged"),
         (b"PK\x03\x04rest", "zip"),
         (b"\x04\x22\x4d\x18rest", "lz4 frame"),
         (b"BZh91AY", "bzip2"),
@@ -83,7 +89,7 @@ def test_torn_last_line_is_said_and_the_rest_kept(tmp_path: Path) -> None:
     run = read_bytes(tmp_path, cut).runs[0]
     assert run.stages == whole.stages
     assert not run.complete
-    assert run.lost == ("the last line was torn",)
+    assert run.lost == ("the last of 13 events was torn",)
     assert run.notices[0].code == "incomplete-log"
     assert run.seconds == 10.0  # the last event: the stage's completion
 
@@ -183,7 +189,9 @@ def test_rolling_folder_in_the_order_of_numbers(tmp_path: Path) -> None:
     (folder / "events_1_app-1").write_bytes(b"")
     run = read(folder).runs[0]
     assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
-    assert run.lost == ("parts 3, 4, 5, 6, 7 and 1 more of 10 missing",)
+    assert run.lost == (
+        "parts 3, 4, 5, 6, 7 and 1 more of 10 missing (about 21 of 35 events, 1.9 s)",
+    )
 
 
 def test_compacted_part_stands_for_those_before_it(tmp_path: Path) -> None:

@@ -1,15 +1,14 @@
 """YAML as plain values in which every key remembers its line, for errors that say `file:line`.
 
-Scalars stay text (what they mean is decided by the schema that reads them); an empty scalar, `~`
-and `null` are None. Anchors are refused and nesting is bounded, so that a hostile file cannot
-grow in memory. Lines that hold one measure in the form that `profile_file` writes are read
-without the YAML parser, which takes 10 us for each number.
+Scalars stay text (what they mean is decided by whoever reads them); an empty scalar, `~` and
+`null` are None. Anchors are refused and nesting is bounded, so that a hostile file cannot grow in
+memory or overflow the parser's stack. The parser takes some 10 us for each value: long tables and
+lists of numbers are cut out before it sees them, and `stand_ins` put in their place.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,13 +18,10 @@ from engine.errors import BadInput, UnknownName
 
 MOST_NESTING = 32
 
-_MEASURE = re.compile(
-    r"^(?P<key>[ ]+[a-z_]+: )\{count: (?P<count>\d{1,15}), total: (?P<total>[-+.\de]+), "
-    r"quantiles: \[(?P<quantiles>[-+.\de, ]*)\]\}[ ]*$",
-    re.MULTILINE,
-)
-_CUT = "!measure"
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+STAND_IN = "!stand-in"
+"""Tag of a scalar that holds the place of a value that was cut out: its number among them."""
+
+NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
 Schema = Mapping[str, frozenset[str]]
 """Path of a mapping (names and `[]`, such as `runs[].stages[]`) -> the keys that it may have;
@@ -47,38 +43,24 @@ class Located:
         return f"{self.name}:{self.lines.get(path, 1)}"
 
 
-def load(text: str, name: str, schema: Schema) -> Located:
+def load(
+    text: str, name: str, schema: Schema | None = None, stand_ins: Sequence[Any] = ()
+) -> Located:
     """The document in `text`; `name` is what errors call the file.
+
+    Args:
+        schema: the keys that are allowed, where the reader does not check them itself.
+        stand_ins: the values that were cut out of the text.
 
     Raises:
         BadInput: for text that is not YAML, is not a mapping, uses anchors or a key twice.
         UnknownName: for a key that the schema does not have, with close matches.
     """
-    measures: list[dict[str, Any]] = []
-
-    def cut(match: re.Match[str]) -> str:
-        try:
-            measures.append(_measure(match))
-        except ValueError:
-            return match[0]
-        return f"{match['key']}{_CUT} {len(measures) - 1}"
-
-    text = _MEASURE.sub(cut, text)
     located = Located(name)
-    located.value = _Builder(located, schema, _events(text, name), measures).document()
+    located.value = _Builder(located, schema or {}, _events(text, name), stand_ins).document()
     if not isinstance(located.value, dict):
-        raise BadInput("must be a mapping (key: value)", where=f"{name}:1")
+        raise BadInput("the file must be a mapping (key: value)", where=located.where(""))
     return located
-
-
-def _measure(match: re.Match[str]) -> dict[str, Any]:
-    quantiles = match["quantiles"]
-    values = [float(value) for value in quantiles.split(",")] if quantiles.strip() else []
-    return {
-        "count": int(match["count"]),
-        "total": float(match["total"]),
-        "quantiles": values,
-    }
 
 
 def _events(text: str, name: str) -> Iterator[yaml.Event]:
@@ -102,20 +84,25 @@ class _Builder:
         located: Located,
         schema: Schema,
         events: Iterator[yaml.Event],
-        measures: list[dict[str, Any]],
+        stand_ins: Sequence[Any],
     ) -> None:
         self._located = located
         self._schema = schema
         self._events = events
-        self._measures = measures
+        self._stand_ins = stand_ins
         self._depth = 0
 
     def document(self) -> Any:
-        """The value of the first document."""
+        """The value of the one document."""
+        found: list[Any] = []
         for event in self._events:
             if isinstance(event, yaml.NodeEvent):
-                return self._value(event, "", "")
-        raise BadInput("is empty", where=self._located.name)
+                if found:
+                    raise BadInput("holds more than one document", where=self._at(event))
+                found.append(self._value(event, "", ""))
+        if not found:
+            raise BadInput("the file is empty", where=self._located.name)
+        return found[0]
 
     def _value(self, event: yaml.Event, path: str, shape: str) -> Any:
         line = _line(event)
@@ -134,9 +121,9 @@ class _Builder:
 
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
         text: str = event.value
-        if event.tag == _CUT and text.isdigit() and int(text) < len(self._measures):
-            return self._measures[int(text)]
-        if event.style is None and text in _NULLS:
+        if event.tag == STAND_IN and text.isdigit() and int(text) < len(self._stand_ins):
+            return self._stand_ins[int(text)]
+        if event.style is None and text in NULLS:
             return None
         return text
 

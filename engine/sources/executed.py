@@ -1,0 +1,140 @@
+"""The stages that a log saw at work: when each ran, and which of them reads which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.sources.application import Application, Stage
+from engine.sources.clusters import Span
+from engine.sources.tasks import TaskSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """A stage that ran, with its times in epoch ms; `failed` when every attempt of it did."""
+
+    stage: Stage
+    summary: TaskSummary
+    start_ms: int
+    end_ms: int
+    failed: bool
+
+
+def executed_stages(application: Application) -> dict[int, Executed]:
+    """The stages with at least one finished task, by id."""
+    found: dict[int, Executed] = {}
+    for stage_id, stage in application.stages.items():
+        summary = stage.tasks.summary()
+        if summary is None:
+            continue
+        starts = [a.submitted_ms for a in stage.attempts.values() if a.submitted_ms is not None]
+        ends = [
+            a.completed_ms
+            for a in stage.attempts.values()
+            if a.completed_ms is not None and not a.failed
+        ]
+        start = min(starts, default=summary.first_launch_ms)
+        end = max(start, min(ends, default=summary.last_finish_ms))
+        attempts = stage.attempts.values()
+        failed = bool(attempts) and all(a.failed for a in attempts)
+        found[stage_id] = Executed(stage, summary, start, end, failed)
+    return found
+
+
+def attempt_spans(application: Application, end_ms: int) -> list[Span]:
+    """From submission to completion of every stage attempt; one of which the log does not tell
+    the end ran until its jobs ended, or to the end."""
+    spans: list[Span] = []
+    for stage_id, stage in application.stages.items():
+        for attempt in stage.attempts.values():
+            start = attempt.submitted_ms
+            if start is None:
+                continue
+            stop = attempt.completed_ms
+            if stop is None:
+                stop = _jobs_ended(application, stage_id) or end_ms
+            spans.append((start, max(start, stop)))
+        if not stage.attempts and stage.tasks.first_launch_ms is not None:
+            spans.append((stage.tasks.first_launch_ms, stage.tasks.last_finish_ms))
+    return spans
+
+
+def _jobs_ended(application: Application, stage_id: int) -> int | None:
+    """When the last job of a stage ended; None while one has not."""
+    jobs = application.jobs_of_stage.get(stage_id, ())
+    ends = [application.jobs[job].completed_ms for job in jobs if job in application.jobs]
+    known = [end for end in ends if end is not None]
+    return max(known) if known and len(known) == len(ends) else None
+
+
+class StageGraph:
+    """Which stages read the output of which."""
+
+    def __init__(self, application: Application, executed: Mapping[int, Executed]) -> None:
+        self._application = application
+        self._executed = executed
+        self._by_final_rdd: dict[int, list[int]] = {}
+        for stage_id, entry in sorted(executed.items(), key=lambda item: item[1].start_ms):
+            if entry.stage.final_rdd is not None:
+                self._by_final_rdd.setdefault(entry.stage.final_rdd, []).append(stage_id)
+
+    def parents(self, stage_id: int) -> set[int]:
+        """The stages that computed what this one reads, skipped ones resolved.
+
+        A skipped stage is another plan of a shuffle that was written before: the stage that
+        wrote it computed the same RDD. Where the log has lost that one, its own parents stand
+        in.
+        """
+        planned, parents = self._application.planned, self._executed[stage_id].stage.parents
+        if parents is None:
+            _, parents = planned.get(stage_id, (None, None))
+        if parents is None:
+            return self._earlier_writers(stage_id)
+        found: set[int] = set()
+        pending, visited = list(parents), {stage_id}
+        while pending:
+            parent = pending.pop()
+            if parent in visited:
+                continue
+            visited.add(parent)
+            if parent in self._executed:
+                found.add(parent)
+                continue
+            final, further = planned.get(parent, (None, None))
+            twin = self._twin(final, stage_id)
+            if twin is not None:
+                found.add(twin)
+            else:
+                pending.extend(further or ())
+        return found
+
+    def _earlier_writers(self, stage_id: int) -> set[int]:
+        """Before Spark 1.5 no stage names its parents: those that wrote shuffle data for a job of
+        this stage, and had ended when it began, stand in; for skipped ones their twins."""
+        application, found = self._application, set()
+        for job_id in application.jobs_of_stage.get(stage_id, ()):
+            job = application.jobs.get(job_id)
+            for other in job.stage_ids if job else ():
+                final, _ = application.planned.get(other, (None, None))
+                writer = other if other in self._executed else self._twin(final, stage_id)
+                if writer is not None and self._wrote_before(writer, stage_id):
+                    found.add(writer)
+        return found
+
+    def _wrote_before(self, writer: int, reader: int) -> bool:
+        entry = self._executed[writer]
+        wrote = entry.summary.measures["shuffle_write_bytes"] is not None
+        return wrote and writer != reader and entry.end_ms <= self._executed[reader].start_ms
+
+    def _twin(self, final_rdd: int | None, before: int) -> int | None:
+        """The last stage that computed an RDD before the given stage began."""
+        if final_rdd is None:
+            return None
+        limit = self._executed[before].start_ms
+        twins = [
+            stage_id
+            for stage_id in self._by_final_rdd.get(final_rdd, ())
+            if stage_id != before and self._executed[stage_id].start_ms <= limit
+        ]
+        return twins[-1] if twins else None

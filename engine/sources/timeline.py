@@ -1,0 +1,127 @@
+"""An application's time without the stretches in which it stood idle.
+
+A shell that somebody left open, a cluster that waits for its next notebook, a log put together of
+two: no job runs for hours or years. Such time is neither the driver's work nor any other, so it
+is cut out of the clock of the run, and said so. What is short enough to be work is kept.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from engine.profile import Notice
+from engine.sources.application import Application
+from engine.sources.clusters import Span, busy_spans, clipped
+from engine.units import format_seconds
+
+IDLE_IN_SESSION_MS = 5 * 60_000
+"""In an interactive session (a shell, a notebook) a pause this long is not the driver's work."""
+
+IDLE_MS = 60 * 60_000
+"""Anywhere else it takes a pause this long, and longer than all other time together."""
+
+PAUSE_MS = 60_000
+MOSTLY = 0.5
+"""Pauses of a minute are pointed out where they make up half of the counted time, and always in an
+interactive session."""
+
+_SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Seconds since `start_ms`, idle stretches left out; `idle` are disjoint and in order."""
+
+    start_ms: int
+    idle: tuple[Span, ...] = ()
+
+    def seconds(self, time_ms: int) -> float:
+        """Seconds from the start to a time; one within an idle stretch counts as its begin."""
+        place = bisect_right(self.idle, time_ms, key=lambda span: span[0])
+        cut = sum(end - start for start, end in self.idle[:place])
+        if place and time_ms < self.idle[place - 1][1]:
+            cut -= self.idle[place - 1][1] - time_ms
+        return (time_ms - cut - self.start_ms) / 1000.0
+
+
+def active_spans(application: Application, busy: Sequence[Span], end_ms: int) -> list[Span]:
+    """When a stage, a job or an SQL query ran, disjoint and in order; a job that never ended runs
+    until its last stage ended, or to the end where the application's end is not known either."""
+    spans = [*busy, *application.queries]
+    last = busy[-1][1] if busy else end_ms
+    open_end = end_ms if application.ended_ms is None else last
+    for job in application.jobs.values():
+        if job.submitted_ms is not None:
+            stop = job.completed_ms if job.completed_ms is not None else open_end
+            spans.append((job.submitted_ms, max(job.submitted_ms, stop)))
+    return busy_spans(spans)
+
+
+def pauses(active: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
+    """The stretches of [start, end] in which nothing was active."""
+    within = clipped(active, start_ms, end_ms)
+    edges = [(start_ms, start_ms), *within, (end_ms, end_ms)]
+    return [(before[1], after[0]) for before, after in pairwise(edges) if after[0] > before[1]]
+
+
+def idle_stretches(found: Sequence[Span], *, total_ms: int, session: bool) -> tuple[Span, ...]:
+    """The pauses that are not counted as time of the run."""
+    if session:
+        return tuple(span for span in found if _length(span) >= IDLE_IN_SESSION_MS)
+    longest = max(found, key=_length, default=None)
+    if longest is None or _length(longest) < IDLE_MS:
+        return ()
+    # All pauses of that order: two gaps of a year each are no more work than one.
+    long = tuple(span for span in found if _length(span) >= IDLE_MS)
+    idle = sum(map(_length, long))
+    return long if idle > total_ms - idle else ()
+
+
+def is_session(application: Application) -> bool:
+    """Whether somebody was typing: a shell or a notebook, to go by its name and settings."""
+    name = (application.name or "").lower()
+    properties = application.properties
+    return name.startswith(_SHELLS) or any(
+        key.startswith(("spark.repl.", "spark.databricks.clusterUsageTags.")) for key in properties
+    )
+
+
+def idle_notices(
+    idle: Sequence[Span], kept: Sequence[Span], *, start_ms: int, counted_ms: int, session: bool
+) -> list[Notice]:
+    """What to say of the time in which no job ran."""
+    found = []
+    if idle:
+        longest = max(idle, key=_length)
+        stretches = "1 stretch" if len(idle) == 1 else f"{len(idle)} stretches, the longest"
+        begin = format_seconds((longest[0] - start_ms) / 1000.0)
+        found.append(
+            Notice(
+                "idle-time",
+                f"no job ran for {_text(sum(map(_length, idle)))} ({stretches} from {begin} after "
+                "the start on): that time is not counted",
+                "if the driver worked in that time, add it to the predictions",
+            )
+        )
+    long = sum(_length(span) for span in kept if _length(span) >= PAUSE_MS)
+    if long > (0 if session else MOSTLY * counted_ms):
+        found.append(
+            Notice(
+                "long-pauses",
+                f"no job ran for {_text(long)} of {_text(counted_ms)}, in pauses of a minute or "
+                "more: counted as work of the driver, the same on every cluster",
+                "if nobody asked for anything in that time, give the log of a run without pauses",
+            )
+        )
+    return found
+
+
+def _length(span: Span) -> int:
+    return span[1] - span[0]
+
+
+def _text(milliseconds: int) -> str:
+    return format_seconds(milliseconds / 1000.0)

@@ -1,0 +1,139 @@
+"""Runs small real Spark jobs in which something goes wrong, and stores their event logs here.
+
+    python tests/data/make_logs.py [NAME ...]
+
+Needs what `sample_logs/make_samples.py` needs, on Linux. Each log is scrubbed as the samples are.
+The log of the job `plain` is then written again by Spark's own writer of event logs with each of
+its codecs, flushed where Spark flushes: to the end, and as an application leaves it that is
+killed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import zstandard
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from sample_logs.make_samples import BLOCKS, CLUSTER, COMMON, Sample, Spark, spark_home
+from sample_logs.scrub import Machine, Scrubber, leaks
+
+HERE = Path(__file__).resolve().parent
+DYNAMIC = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.executorIdleTimeout": "2s",
+    "spark.dynamicAllocation.maxExecutors": "2",
+}
+CODECS = ("lz4", "lzf", "snappy", "zstd")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A job of `pitfalls.py` with its settings; `killed` where Spark is not to end by itself."""
+
+    name: str
+    master: str = CLUSTER
+    conf: Mapping[str, str] = field(default_factory=dict)
+    killed: bool = False
+
+
+RECIPES = (
+    Recipe("plain", conf=BLOCKS),
+    Recipe("retries", conf=BLOCKS),
+    Recipe("resubmitted"),
+    Recipe("failing", master="local[2,4]"),
+    Recipe("dynamic", conf={**DYNAMIC, "spark.dynamicAllocation.minExecutors": "0"}),
+    Recipe(
+        "profiles", master="local-cluster[2,2,1024]", conf={**DYNAMIC, "spark.executor.cores": "1"}
+    ),
+    Recipe("killed", killed=True),
+)
+
+
+def run(recipe: Recipe, home: Path, work: Path) -> Path:
+    """Runs a job; returns its event log."""
+    logs, notes = work / "logs" / recipe.name, work / "notes" / recipe.name
+    for folder in (logs, notes):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    (work / "jobs").mkdir(exist_ok=True)
+    shutil.copy(HERE / "pitfalls.py", work / "jobs")
+    spark = Spark(home, work, Sample(recipe.name, "pitfalls.py", master=recipe.master))
+    spark.console.unlink(missing_ok=True)
+    conf = {**COMMON, "spark.executor.memory": "512m", **recipe.conf,
+            "spark.eventLog.dir": logs.as_uri()}  # fmt: skip
+    with suppress(*([SystemExit] if recipe.killed else [])):
+        spark.run("pitfalls.py", (str(notes), recipe.name), conf)
+    (log,) = (path for path in logs.iterdir() if path.suffix != ".crc")
+    shutil.rmtree(home / "work" / log.stem, ignore_errors=True)
+    return log
+
+
+def scrubbed(log: Path, machine: Machine) -> str:
+    """The events of a log without what tells of the machine; a torn last line is left out."""
+    scrubber = Scrubber(machine)
+    lines = log.read_text(encoding="utf-8").splitlines()
+    if not _is_event(lines[-1]):
+        del lines[-1]
+    text = "".join(scrubber.line(line) + "\n" for line in lines)
+    left = leaks(text, machine)
+    if left:
+        raise SystemExit(f"{log}: still tells of this machine: {left[:5]}")
+    return text
+
+
+def _is_event(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def write_again(text: Path, home: Path, work: Path) -> None:
+    """`text` through Spark's writer of event logs with every codec, whole and killed."""
+    target = work / "codecs"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir()
+    shutil.copy(HERE / "rewrite.py", work / "jobs")
+    spark = Spark(home, work, Sample("codecs", "rewrite.py", master="local[1]"))
+    spark.console.unlink(missing_ok=True)
+    with suppress(SystemExit):  # the last thing that the job does is to kill its own JVM
+        spark.run("rewrite.py", (str(text), str(target), *CODECS), {"spark.ui.enabled": "false"})
+    for codec in CODECS:
+        shutil.copyfile(target / f"whole.{codec}", HERE / f"plain.{codec}")
+        shutil.copyfile(target / f"killed.{codec}.inprogress", HERE / f"plain.{codec}.inprogress")
+
+
+def main() -> None:
+    """Makes the logs named on the command line, or all."""
+    home = spark_home().resolve()
+    work = (Path(tempfile.gettempdir()) / "sparkplan-logs").resolve()
+    work.mkdir(exist_ok=True)
+    machine = Machine.this_one(work, home)
+    for recipe in RECIPES:
+        if sys.argv[1:] and recipe.name not in sys.argv[1:]:
+            continue
+        text = scrubbed(run(recipe, home, work), machine)
+        if recipe.name == "plain":
+            source = work / "plain.json"
+            source.write_text(text, encoding="utf-8")
+            write_again(source, home, work)
+            continue
+        packed = zstandard.ZstdCompressor(level=19).compress(text.encode())
+        suffix = ".zstd.inprogress" if recipe.killed else ".zstd"
+        (HERE / f"{recipe.name}{suffix}").write_bytes(packed)
+        print(f"{recipe.name}: {len(packed)} bytes, {text.count(chr(10))} events", flush=True)
+
+
+if __name__ == "__main__":
+    main()

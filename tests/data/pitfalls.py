@@ -1,0 +1,116 @@
+"""Small Spark jobs in which something goes wrong, or executors come and go; `make_logs.py` runs
+them with `spark-submit pitfalls.py FOLDER NAME`. In FOLDER they note what has happened already."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from pyspark import SparkContext, StorageLevel
+from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
+
+FOLDER = Path(sys.argv[1])
+Pair = tuple[int, int]
+
+
+def plain(context: SparkContext) -> None:
+    """A cached RDD, a shuffle, and the shuffle read again by a job that skips its first stage."""
+    pairs = context.parallelize(range(4000), 2).map(lambda n: (n % 7, n))
+    pairs.persist(StorageLevel.MEMORY_ONLY)
+    pairs.count()
+    sums = pairs.reduceByKey(lambda a, b: a + b, 2)
+    sums.count()
+    sums.collect()
+
+
+def retries(context: SparkContext) -> None:
+    """An executor dies with its cached blocks and shuffle files: fetches fail, and a stage is run
+    again for what was lost."""
+    pairs = context.parallelize(range(4000), 6).map(lambda n: (n % 11, n))
+    pairs.persist(StorageLevel.MEMORY_ONLY)
+    pairs.count()
+    sums = pairs.reduceByKey(lambda a, b: a + b, 6)
+    sums.mapPartitionsWithIndex(die_in_last).count()
+    pairs.reduceByKey(max, 6).count()
+
+
+def resubmitted(context: SparkContext) -> None:
+    """An executor dies while the stage still runs whose finished map outputs it held."""
+    pairs = context.parallelize(range(400), 8).mapPartitionsWithIndex(die_in_last)
+    pairs.map(lambda n: (n % 5, n)).reduceByKey(lambda a, b: a + b, 4).count()
+
+
+def failing(context: SparkContext) -> None:
+    """A task fails as often as it may, and with it the job; the application lives on."""
+    try:
+        context.parallelize(range(4), 4).map(lambda n: 1 // (n - 2)).count()
+    except Exception as error:
+        print("as meant:", type(error).__name__)
+    context.parallelize(range(4), 4).count()
+
+
+def dynamic(context: SparkContext) -> None:
+    """Executors are asked for, go when they are idle, and are asked for again."""
+    for _ in range(2):
+        context.parallelize(range(4), 4).map(pause).count()
+        time.sleep(8)
+
+
+def profiles(context: SparkContext) -> None:
+    """The second job asks for an executor of its own size."""
+    numbers = context.parallelize(range(8), 4).map(pause)
+    numbers.count()
+    large = ExecutorResourceRequests().cores(2).memory("512m")
+    tasks = TaskResourceRequests().cpus(2)
+    wanted = ResourceProfileBuilder().require(large).require(tasks).build
+    numbers.map(lambda n: n + 1).withResources(wanted).count()
+
+
+def killed(context: SparkContext) -> None:
+    """The driver's JVM is killed in the middle of the second job."""
+    context.parallelize(range(8), 4).count()
+    jvm: Any = context._jvm
+    Timer(4.0, os.kill, (int(jvm.ProcessHandle.current().pid()), signal.SIGKILL)).start()
+    context.parallelize(range(24), 24).map(pause).count()
+
+
+def pause(number: int) -> int:
+    time.sleep(0.7)
+    return number
+
+
+def once(what: str) -> bool:
+    """Whether nobody has asked this before."""
+    try:
+        (FOLDER / what).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def die_in_last(partition: int, values: Iterator[Any]) -> Iterator[Any]:
+    """The first executor that comes to partition 4 or beyond is killed."""
+    time.sleep(0.4)
+    if partition >= 4 and once("died"):
+        os.kill(parent_of(os.getppid()), signal.SIGKILL)  # worker, its daemon, the executor
+    return values
+
+
+def parent_of(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(status.partition("PPid:")[2].split()[0])
+
+
+JOBS: dict[str, Callable[[SparkContext], None]] = {
+    job.__name__: job for job in (plain, retries, resubmitted, failing, dynamic, profiles, killed)
+}
+
+if __name__ == "__main__":
+    with SparkContext() as spark_context:
+        JOBS[sys.argv[2]](spark_context)
