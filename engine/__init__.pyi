@@ -5,9 +5,10 @@ from engine.catalog import Catalog as Catalog
 from engine.catalog import InstanceType as InstanceType
 from engine.catalog import Offer as Offer
 from engine.catalog import Price as Price
-from engine.catalog_file import list_catalogs as list_catalogs
+from engine.catalog_file import find_type as find_type
 from engine.catalog_file import load_catalog as load_catalog
 from engine.catalog_file import validate_catalog as validate_catalog
+from engine.catalog_index import list_catalogs as list_catalogs
 from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup

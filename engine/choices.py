@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, overload
 import numpy as np
 
 from engine.catalog import Billing, Catalog, InstanceType, Price
-from engine.cost import cost_usd, itemised, master_price, price_of
+from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
 from engine.surface import Surface
@@ -114,7 +114,7 @@ class Answers:
 
     def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
         offer = self.surface.candidates.offers[row]
-        price, master = price_of(offer, self.billing), master_price(self.catalog, self.billing)
+        price, master = price_of(offer, self.billing), master_offer(self.catalog, self.billing)
         if seconds is None or price is None:
             return None
         return float(
@@ -123,7 +123,8 @@ class Answers:
                 seconds=seconds,
                 price_usd_per_hour=price.usd_per_hour,
                 on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
-                master_usd_per_hour=master.usd_per_hour if master else 0.0,
+                service_usd_per_hour=service_rate(offer, self.billing),
+                master=master,
                 billing=self.billing,
             )
         )

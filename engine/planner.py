@@ -17,7 +17,7 @@ from engine import exports
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Layout, Workload
-from engine.cost import EXACT_BILLING, cost_usd, master_price
+from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.forecast import FloatArray
@@ -199,18 +199,20 @@ def cost_of(cluster: Cluster, seconds: float, profile: Profile) -> float | None:
     price = group.price_usd_per_hour
     if price is None:
         price = _observed_price(profile, cluster.instance.name)
-    if catalog is None:
-        master, billing = None, EXACT_BILLING
-    else:
-        master, billing = master_price(catalog, catalog.billing), catalog.billing
     if price is None:
         return None
+    master, billing, service = None, EXACT_BILLING, 0.0
+    if catalog is not None:
+        master, billing = master_offer(catalog, catalog.billing), catalog.billing
+        offer = catalog.offers.get(cluster.instance.name)
+        service = service_rate(offer, billing) if offer else 0.0
     return float(
         cost_usd(
             nodes=group.nodes,
             seconds=seconds,
             price_usd_per_hour=price,
-            master_usd_per_hour=master.usd_per_hour if master else 0.0,
+            service_usd_per_hour=service,
+            master=master,
             billing=billing,
         )
     )
