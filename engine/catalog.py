@@ -108,6 +108,7 @@ class Billing:
         surcharge_note: date and source of the surcharge, or what it rests on.
         usd_per_dbu: price of one DBU; None where no DBUs are metered.
         dbu_note: tier, date and source of that price and of the DBUs per hour.
+        dbu_date: since when that price holds; None for a price of one's own.
         discount_fraction: taken off the instance price (not off surcharge or DBUs).
     """
 
@@ -123,6 +124,7 @@ class Billing:
     surcharge_note: str | None = None
     usd_per_dbu: float | None = None
     dbu_note: str | None = None
+    dbu_date: date | None = None
     discount_fraction: float = 0.0
     spot: bool = False
 
@@ -201,10 +203,10 @@ class Catalog:
                 raise UnknownName("DBU tier", dbu, self.dbu_tiers, where=f"catalog {self.name}")
             tier = self.dbu_tiers[dbu]
             note = f"{tier.name}, {tier.date}: {tier.source}"
-            return replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note)
+            return replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note, dbu_date=tier.date)
         if not 0.0 < dbu < float("inf"):
             raise BadInput(f"the price of a DBU must be more than zero, not {dbu}")
-        return replace(billing, usd_per_dbu=dbu, dbu_note="your own price")
+        return replace(billing, usd_per_dbu=dbu, dbu_note="your own price", dbu_date=None)
 
     def offer(self, name: str) -> Offer:
         """The offer of one type.

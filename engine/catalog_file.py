@@ -145,9 +145,14 @@ def find_type(name: str, *, first: Sequence[str] = ()) -> tuple[Catalog, Instanc
     Raises:
         UnknownName: when no catalog has it, with the close matches of all.
     """
+    entries = list_catalogs()
+    paths: list[str | Path] = []
+    for named in first:
+        paths += [entry.path for entry in entries if entry.name == named] or [named]
     tried: dict[str, Catalog] = {}
-    for catalog_name in dict.fromkeys([*first, *(entry.name for entry in list_catalogs())]):
-        catalog = tried[catalog_name] = load_catalog(catalog_name)
+    for path in dict.fromkeys([*paths, *(entry.path for entry in entries)]):
+        catalog = load_catalog(path)
+        tried[catalog.name] = catalog
         if name in catalog.offers:
             return catalog, catalog.offers[name].instance
     known = {offered for catalog in tried.values() for offered in catalog.offers}

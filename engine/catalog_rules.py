@@ -67,8 +67,10 @@ def billing_of(top: Section, types: Iterable[str], dbus: Dbus | None) -> Billing
             raise UnknownName("master type", billing.master, known, where=where)
     if dbus is not None:
         tier = dbus.tier
-        note = f"{tier.name}, {tier.date}: {tier.source}; DBUs per hour: {dbus.note}"
-        billing = replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note)
+        note, told = f"{tier.name}, {tier.date}: {tier.source}", f"{tier.date}: {tier.source}"
+        if dbus.note != told:
+            note += f"; DBUs per hour, {dbus.note}"
+        billing = replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note, dbu_date=tier.date)
     return billing
 
 

@@ -175,7 +175,8 @@ class Answers:
         price = price_of(offer, self.billing)
         if price is None:
             return ()
-        return price_notices(price, offer.instance.name, self.catalog, self.today)
+        notices = price_notices(price, offer.instance.name, self.catalog, self.today)
+        return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
         """A point that does not satisfy the goal: its type's nearest miss."""
@@ -305,11 +306,24 @@ def price_notices(
     if price.estimated:
         text = f"the price of {name} is an estimate of {price.date}: {price.source}"
         notices.append(Notice("estimated-price", text, "check the current price"))
-    age_days = 0 if today is None or catalog.historic else (today - price.date).days
-    if age_days > OLD_PRICE_DAYS:
-        text = f"the price of {name} is {age_days} days old ({price.date})"
-        notices.append(Notice("old-price", text, "check the current price"))
-    return tuple(notices)
+    old = _old(f"the price of {name}", price.date, catalog, today)
+    return (*notices, old) if old else tuple(notices)
+
+
+def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
+    """The warning about an old price of a DBU."""
+    if billing.dbu_date is None:
+        return ()
+    old = _old("the price of a DBU", billing.dbu_date, catalog, today)
+    return (old,) if old else ()
+
+
+def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
+    age_days = 0 if today is None or catalog.historic else (today - since).days
+    if age_days <= OLD_PRICE_DAYS:
+        return None
+    text = f"{what} is {age_days} days old ({since})"
+    return Notice("old-price", text, "check the current price")
 
 
 def in_runs(p: float, *, asked: float | None = None) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from engine import exports
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
+from engine.choices import plural
 from engine.cluster import Cluster, Layout, Workload
 from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
@@ -265,7 +266,8 @@ def handover_of(
 def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     """What was predicted and assumed, in plain lines for the head of an export."""
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
-    lines = [f"sparkplan: {types or f'{choice.executors} executors'}, model {found.model}"]
+    what = types or plural(choice.executors or 0, "executor")
+    lines = [f"sparkplan: {what}, model {found.model}"]
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")

@@ -85,6 +85,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
     options.add_origin(parser)
     parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
+    options.add_terms(parser)
     options.add_goal(parser)
     options.add_model(parser)
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
@@ -95,12 +96,14 @@ def open_planner(arguments: list[str]) -> int:
     terminal.require_interactive()
     terminal.hasten()
     from tui import app
+    from tui.state import Terms
 
     return app.run(
         app.AppOptions(
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,
+            terms=Terms(args.region, args.discount, args.dbu_price),
             model=args.model,
             instances=options.globs(args.instances) or (),
             deadline_seconds=args.deadline,

@@ -124,6 +124,44 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_terms(parser: argparse.ArgumentParser) -> None:
+    """Which of a catalog's prices hold, and on what terms."""
+    parser.add_argument("--region", metavar="R", help="where a catalog has several")
+    parser.add_argument(
+        "--discount",
+        type=quantity(engine.parse_fraction),
+        metavar="P",
+        help="off the instance prices, such as 15%%",
+    )
+    parser.add_argument(
+        "--dbu-price",
+        type=dbu_price,
+        metavar="TIER|USD",
+        help="of one DBU (catalog azure-databricks)",
+    )
+
+
+def dbu_price(text: str) -> str | float:
+    """An argument type: the name of a tier, or an amount of money."""
+    named = text.strip()[:1].isalpha() and not text.strip().lower().startswith("usd")
+    return text.strip() if named else quantity(engine.parse_usd)(text)
+
+
+def catalog_of(args: argparse.Namespace, name: str | None = None) -> engine.Catalog:
+    """The catalog `name` (default: that of --catalog) on the terms of `add_terms`."""
+    chosen = name or args.catalog or DEFAULT_CATALOG
+    catalog = engine.load_catalog(chosen, region=getattr(args, "region", None))
+    return catalog.with_terms(
+        discount_fraction=getattr(args, "discount", None), dbu=getattr(args, "dbu_price", None)
+    )
+
+
+def given_terms(args: argparse.Namespace) -> list[str]:
+    """The options of `add_terms` that were given."""
+    names = ("region", "discount", "dbu_price")
+    return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n, None) is not None]
+
+
 def add_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deadline", type=duration, metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
@@ -145,8 +183,19 @@ def ran_on(text: str | None) -> engine.InstanceType | None:
     """The type named by --ran-on, with its shape and speed from the catalog."""
     if text is None:
         return None
-    name, _, catalog = text.partition("@")
-    return engine.load_catalog(catalog or DEFAULT_CATALOG).offer(name).instance
+    return origin_of(text, first=DEFAULT_CATALOG)[1]
+
+
+def origin_of(text: str, *, first: str) -> tuple[engine.Catalog, engine.InstanceType]:
+    """The type that TYPE or TYPE@CATALOG names, and its catalog; without @CATALOG it is looked
+    for in the catalog `first`, then in all bundled ones."""
+    name, at, catalog = text.partition("@")
+    if at and not catalog:
+        raise engine.BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
+    if not catalog:
+        return engine.find_type(name, first=[first])
+    found = engine.load_catalog(catalog)
+    return found, found.offer(name).instance
 
 
 def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
@@ -165,7 +214,7 @@ def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Wor
 
 def sized(text: str, profile: engine.Profile) -> engine.Workload:
     """The profile's reference workload at the size that `text` names."""
-    times = engine.parse_times(text)
+    times = engine.parse_times(text, where="--input-size")
     if times is not None:
         check_times(times, text)
         return profile.workload_at(times)
@@ -235,6 +284,12 @@ def cluster_of(
             raise engine.BadInput(
                 "give either nodes (--nodes, --instance) or executors (--executors), not both"
             )
+        if args.catalog is not None or given_terms(args):
+            raise engine.BadInput(
+                "executors are no instance types: nothing is looked up in a catalog",
+                where=" ".join(["--catalog"] * (args.catalog is not None) + given_terms(args)),
+                remedy="leave it out, or give --nodes N --instance TYPE",
+            )
         return _of_executors(args, profile)
     if args.executor_cores is not None or args.executor_memory is not None:
         raise engine.BadInput(
@@ -250,9 +305,12 @@ def cluster_of(
     if nodes is None:
         raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
     name = args.instance or _only_type(profile)
-    return engine.Cluster.of_nodes(
-        instance_type=name, nodes=nodes, catalog=type_catalog(args, profile, name)
-    )
+    catalog = type_catalog(args, profile, name)
+    if catalog is None and given_terms(args):
+        raise engine.BadInput(
+            "no catalog is used", where=" ".join(given_terms(args)), remedy="add --catalog NAME"
+        )
+    return engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=catalog)
 
 
 def type_catalog(
@@ -260,13 +318,14 @@ def type_catalog(
 ) -> engine.Catalog | None:
     """The catalog that a type is looked up in; types that the profile knows need none."""
     if args.catalog is not None:
-        return engine.load_catalog(args.catalog)
+        return catalog_of(args)
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
     if name is not None and name == origin:
-        return engine.load_catalog(origin_catalog or DEFAULT_CATALOG)
+        found = origin_catalog or origin_of(args.ran_on, first=DEFAULT_CATALOG)[0].name
+        return catalog_of(args, found)
     if name is None or name in profile.instance_types:
         return None
-    return engine.load_catalog(DEFAULT_CATALOG)
+    return catalog_of(args)
 
 
 def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:

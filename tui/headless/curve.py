@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
+    options.add_terms(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     options.add_json(parser)
