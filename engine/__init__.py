@@ -39,6 +39,7 @@ _HOMES = {
         "parse_usd",
     ),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
+    "engine.cost": ("billing_notes",),
     "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload"),
     "engine.profile": (
         "CATEGORIES",
@@ -51,6 +52,7 @@ _HOMES = {
     ),
     "engine.catalog_file": ("find_type", "load_catalog", "validate_catalog"),
     "engine.catalog_index": ("list_catalogs",),
+    "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),
     "engine.sources": ("format_profile", "list_samples", "read", "write_profile"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),

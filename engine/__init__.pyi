@@ -13,6 +13,7 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
@@ -48,6 +49,9 @@ from engine.profile import OptexProfile as OptexProfile
 from engine.profile import Profile as Profile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
+from engine.refresh import PriceChange as PriceChange
+from engine.refresh import Refreshed as Refreshed
+from engine.refresh import refresh_catalog as refresh_catalog
 from engine.sources import format_profile as format_profile
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read

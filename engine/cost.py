@@ -221,7 +221,15 @@ def assumptions(
             f"prices converted from {exchange.currency} at {exchange.usd:g} USD "
             f"({exchange.date}): {exchange.source}"
         )
-    lines += _service_lines(billing)
+    lines += billing_notes(billing)
+    if billing.discount_fraction:
+        lines.append(f"discount of {100 * billing.discount_fraction:.3g} % off the instance prices")
+    return tuple(lines)
+
+
+def billing_notes(billing: Billing) -> list[str]:
+    """On what the billing rules rest, one line each."""
+    lines = _service_lines(billing)
     if billing.startup_note:
         told = (
             f"{billing.startup_seconds:.0f} s assumed" if billing.startup_seconds else "not billed"
@@ -229,9 +237,7 @@ def assumptions(
         lines.append(f"start-up {told}: {billing.startup_note}")
     if billing.master and billing.master_note:
         lines.append(f"master {billing.master} assumed: {billing.master_note}")
-    if billing.discount_fraction:
-        lines.append(f"discount of {100 * billing.discount_fraction:.3g} % off the instance prices")
-    return tuple(lines)
+    return lines
 
 
 def _service_lines(billing: Billing) -> list[str]:
