@@ -7,6 +7,7 @@ from engine.catalog import Offer as Offer
 from engine.catalog import Price as Price
 from engine.catalog_file import find_type as find_type
 from engine.catalog_file import load_catalog as load_catalog
+from engine.catalog_file import type_in as type_in
 from engine.catalog_file import validate_catalog as validate_catalog
 from engine.catalog_index import list_catalogs as list_catalogs
 from engine.cluster import Cluster as Cluster
@@ -20,6 +21,12 @@ from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
 from engine.exports import EXPORTS as EXPORTS
+from engine.files import write_text as write_text
+from engine.host import HostReport as HostReport
+from engine.host import host_catalog_text as host_catalog_text
+from engine.host import measure_host as measure_host
+from engine.host import resources_text as resources_text
+from engine.host_probes import Measured as Measured
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import fit as fit

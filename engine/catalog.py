@@ -22,7 +22,8 @@ class InstanceType:
 
     `cpu_score` is the relative speed of the whole machine by the benchmark named `cpu_benchmark`
     (for the bundled types CoreMark, in iterations per second); only ratios of scores of the same
-    benchmark are used. `arch` is "x86_64" or "arm64".
+    benchmark are used. `cpu_score_spread` is the standard deviation of its logarithm where the
+    score was derived and not measured with that benchmark. `arch` is "x86_64" or "arm64".
     """
 
     name: str
@@ -37,6 +38,7 @@ class InstanceType:
     ebs_gbps: float | None = None
     cpu_score: float | None = None
     emr_supported: bool | None = None
+    cpu_score_spread: float | None = None
     cpu_benchmark: str | None = None
 
     @property

@@ -45,6 +45,7 @@ _SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
     "ebs_gbps": POSITIVE,
     "cpu_score": POSITIVE,
     "emr_supported": yes_or_no,
+    "cpu_score_spread": NOT_NEGATIVE,
 }
 _CPU_SCORE = list(_SHAPE_COLUMNS).index("cpu_score")
 _PRICE_COLUMNS: Mapping[str, Convert[Any]] = {
@@ -139,6 +140,27 @@ def validate_catalog(
     return tuple(_load(path)[1])
 
 
+def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
+    """A type of one catalog, given by name or file; a file of shapes without prices serves too.
+
+    Raises:
+        UnknownName: with close matches, when it does not hold the type.
+        BadInput: for the first thing that is wrong with the file.
+    """
+    path = catalog_path(where)
+    top = read_yaml(path)
+    if "shapes_of" not in top.lines:
+        catalog = load_catalog(path)
+        return catalog, catalog.offer(name).instance
+    problems: list[BadInput] = []
+    shapes = _shapes_in(top, problems)
+    if problems:
+        raise problems[0]
+    if name not in shapes:
+        raise UnknownName("instance type", name, shapes, where=where)
+    return None, shapes[name]
+
+
 def find_type(name: str, *, first: Sequence[str] = ()) -> tuple[Catalog, InstanceType]:
     """A type by name, looked for in the catalogs `first`, then in all bundled ones.
 
@@ -170,6 +192,12 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
     problems: list[BadInput] = []
     try:
         top = read_yaml(path)
+        if "shapes_of" in top.lines:
+            raise BadInput(
+                "holds shapes without prices",
+                where=str(path),
+                remedy="it serves --ran-on TYPE@FILE, or a price file that says 'shapes:'",
+            )
         top.check_keys(_PRICE_FILE_KEYS)
         shapes = _shapes(top, problems)
         told, dbus = told_of(top), dbus_of(top, problems)
@@ -209,7 +237,11 @@ def _shapes(top: Section, problems: list[BadInput]) -> Mapping[str, InstanceType
     named = top.get("shapes", str)
     if named is None:
         return {}
-    shapes_file = read_yaml(_shapes_path(top, named))
+    return _shapes_in(read_yaml(_shapes_path(top, named)), problems)
+
+
+def _shapes_in(shapes_file: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
+    """The types of a shapes file, by name."""
     shapes_file.check_keys(_SHAPE_FILE_KEYS)
     benchmark = shapes_file.get("cpu_benchmark", str)
     shapes: dict[str, InstanceType] = {}

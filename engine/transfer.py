@@ -7,6 +7,7 @@ spread.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,7 +58,8 @@ def speed_of(
         return Speed(1.0, SPREAD_NO_SCORE, "no-cpu-score")
     foreign = catalog is not None and source.name not in catalog.offers
     spread = SPREAD_BETWEEN_CATALOGS if foreign else SPREAD_TRANSFERRED
-    return Speed(target_score / source_score, spread, "transferred-speed")
+    doubts = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
+    return Speed(target_score / source_score, math.hypot(*doubts), "transferred-speed")
 
 
 def speeds_of(

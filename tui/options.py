@@ -186,16 +186,15 @@ def ran_on(text: str | None) -> engine.InstanceType | None:
     return origin_of(text, first=DEFAULT_CATALOG)[1]
 
 
-def origin_of(text: str, *, first: str) -> tuple[engine.Catalog, engine.InstanceType]:
-    """The type that TYPE or TYPE@CATALOG names, and its catalog; without @CATALOG it is looked
-    for in the catalog `first`, then in all bundled ones."""
+def origin_of(text: str, *, first: str) -> tuple[engine.Catalog | None, engine.InstanceType]:
+    """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
+    prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones."""
     name, at, catalog = text.partition("@")
     if at and not catalog:
         raise engine.BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
     if not catalog:
         return engine.find_type(name, first=[first])
-    found = engine.load_catalog(catalog)
-    return found, found.offer(name).instance
+    return engine.type_in(name, catalog)
 
 
 def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
@@ -321,8 +320,8 @@ def type_catalog(
         return catalog_of(args)
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
     if name is not None and name == origin:
-        found = origin_catalog or origin_of(args.ran_on, first=DEFAULT_CATALOG)[0].name
-        return catalog_of(args, found)
+        found, _ = origin_of(args.ran_on, first=DEFAULT_CATALOG)
+        return catalog_of(args, origin_catalog or found.name) if found else None
     if name is None or name in profile.instance_types:
         return None
     return catalog_of(args)

@@ -10,8 +10,9 @@ import pytest
 from engine.catalog import Catalog
 from engine.catalog_file import load_catalog
 from engine.catalog_index import list_catalogs
+from engine.catalog_text import price_file_text
 from engine.errors import BadInput, EngineError
-from engine.refresh import price_file_text, refresh_catalog
+from engine.refresh import refresh_catalog
 
 DAY = date(2026, 11, 1)
 
