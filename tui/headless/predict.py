@@ -97,11 +97,7 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
         return text.composition(dict(cluster.composition))
     if cluster.nodes is not None and cluster.executors is None:
         return f"{cluster.nodes:,} nodes like those measured"
-    executors, cores = cluster.executors, cluster.executor_cores
-    return (
-        f"{executors} executor{'' if executors == 1 else 's'} "
-        f"of {cores} core{'' if cores == 1 else 's'}"
-    )
+    return text.executors(cluster)
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:
