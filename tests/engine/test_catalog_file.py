@@ -471,3 +471,17 @@ def test_a_region_that_a_catalog_does_not_have() -> None:
     with pytest.raises(EngineError, match=r"unknown region 'eu-west-1'.*us-east-1"):
         load_catalog("aws", region="eu-west-1")
     assert load_catalog("aws", region="us-east-1").region == "us-east-1"
+
+
+def yaml_examples() -> list[str]:
+    page = Path(__file__).parents[2] / "docs" / "catalogs.md"
+    blocks = page.read_text(encoding="utf-8").split("```yaml\n")[1:]
+    return [text for block in blocks if "instances" in (text := block.split("```")[0])]
+
+
+@pytest.mark.parametrize("example", yaml_examples())
+def test_the_examples_of_the_page_are_valid(tmp_path: Path, example: str) -> None:
+    """Those that show a part of a file lack what the file says once."""
+    said_once = "" if "\ndate:" in f"\n{example}" else "date: 2026-05-01\nsource: x\n"
+    path = write(tmp_path, said_once + example)
+    assert [str(problem) for problem in validate_catalog(path)] == []
