@@ -151,7 +151,7 @@ def measure_host(
     }
     say("memory")
     copied = rate_on_all_cores(
-        memory_copy(total_bytes=memory),
+        memory_copy(total_bytes=memory, threads=cores),
         threads=cores,
         repetitions=5,
         seconds=seconds * 0.2,
@@ -288,5 +288,6 @@ def resources_text(report: HostReport) -> str:
         "hdfs_write_bytes_per_second: null  # not measured",
         f"local_read_bytes_per_second: {f'{read.median:.0f}' if read else 'null  # not measured'}",
         f"local_write_bytes_per_second: {report.disk.write.median:.0f}",
+        *([f"# {report.disk.note}"] if report.disk.note else []),
     ]
     return "\n".join(lines) + "\n"

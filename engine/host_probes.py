@@ -19,9 +19,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.errors import BadInput
 
@@ -83,10 +85,17 @@ def _hash() -> Work:
 
 
 def _sort() -> Work:
-    numbers = np.random.default_rng(1).integers(0, 1 << 62, 200_000)
+    numbers = _numbers()
     return lambda: float(np.sort(numbers, kind="stable").size)
 
 
+@cache
+def _numbers() -> NDArray[np.int64]:
+    """Numbers without an order; the same everywhere."""
+    return np.random.default_rng(1).integers(0, 1 << 62, 200_000)
+
+
+@cache
 def _text() -> bytes:
     """2 MiB of words with the frequencies of a language; the same everywhere."""
     rng = np.random.default_rng(1)
@@ -135,9 +144,10 @@ def _rate(work: Work, seconds: float, clock: Callable[[], float]) -> float:
     return done / max(clock() - used, 1e-9)
 
 
-def memory_copy(*, total_bytes: int) -> Callable[[], Work]:
-    """Copies a block far larger than any cache; counts bytes read and bytes written."""
-    size = max(CHUNK_BYTES, min(64 * MIB, total_bytes // 64)) // 8
+def memory_copy(*, total_bytes: int, threads: int) -> Callable[[], Work]:
+    """Copies a block; all threads' blocks together are far larger than any cache, and take at most
+    an eighth of `total_bytes`. Counts bytes read and bytes written."""
+    size = max(CHUNK_BYTES, min(64 * MIB, total_bytes // (16 * threads))) // 8
 
     def make() -> Work:
         source, target = np.ones(size), np.zeros(size)
@@ -152,10 +162,10 @@ def memory_copy(*, total_bytes: int) -> Callable[[], Work]:
 
 
 def disk_rates(folder: Path, *, size_bytes: int, repetitions: int, seconds: float) -> DiskRates:
-    """Writes a file until it is on the disk (fsync), then reads it back, and removes it.
+    """Writes a file until it is on the disk (fsync), and reads it back.
 
-    A repetition ends after `seconds` even where the file is not full, so that a slow disk does not
-    take long.
+    The file has no name, so that it goes whatever happens to this process. A repetition ends after
+    `seconds` even where the file is not full, so that a slow disk does not take long.
 
     Raises:
         BadInput: when the folder cannot be written or has too little room.
@@ -164,11 +174,11 @@ def disk_rates(folder: Path, *, size_bytes: int, repetitions: int, seconds: floa
     writes, reads, ways, most = [], [], [], 0
     try:
         for _ in range(repetitions):
-            with tempfile.NamedTemporaryFile(dir=folder, prefix="sparkplan-measure-") as file:
+            with tempfile.TemporaryFile(dir=folder) as file:
                 written, rate = _write(file.fileno(), size_bytes, seconds)
                 writes.append(rate)
                 most = max(most, written)
-                direct, rate = _read(file.name, file.fileno(), seconds)
+                direct, rate = _read(file.fileno(), seconds)
                 reads.append(rate)
                 ways.append(direct)
     except OSError as error:
@@ -213,7 +223,7 @@ def _write(descriptor: int, size_bytes: int, seconds: float) -> tuple[int, float
     return written, written / (time.perf_counter() - start)
 
 
-def _read(name: str, descriptor: int, seconds: float) -> tuple[bool, float]:
+def _read(descriptor: int, seconds: float) -> tuple[bool, float]:
     """Whether the page cache was passed by, and bytes per second."""
     with suppress(OSError, AttributeError):
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
@@ -221,8 +231,9 @@ def _read(name: str, descriptor: int, seconds: float) -> tuple[bool, float]:
     buffer = mmap.mmap(-1, CHUNK_BYTES)
     with suppress(OSError):
         if direct_flag:
-            return True, _read_all(os.open(name, os.O_RDONLY | direct_flag), buffer, seconds)
-    return False, _read_all(os.open(name, os.O_RDONLY), buffer, seconds)
+            again = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | direct_flag)
+            return True, _read_all(again, buffer, seconds)
+    return False, _read_all(os.dup(descriptor), buffer, seconds)
 
 
 def _read_all(descriptor: int, buffer: mmap.mmap, seconds: float) -> float:

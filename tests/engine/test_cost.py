@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 from synthetic import catalog_of, offer
 
 from engine.catalog import Billing
+from engine.catalog_file import load_catalog
+from engine.choices import dbu_notices, price_notices
 from engine.cost import billed_seconds, cost_usd, itemised, service_rate
 from engine.errors import UnknownName
 
@@ -206,3 +209,25 @@ def test_a_type_whose_dbus_nobody_knows_has_no_cost() -> None:
     unknown = replace(WORKER, dbu_per_hour=None)
     assert service_rate(unknown, Billing(usd_per_dbu=0.3)) == math.inf
     assert service_rate(unknown, Billing()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["aws", "azure", "azure-databricks", "gcp"])
+def test_prices_of_every_catalog_grow_old(name: str) -> None:
+    catalog = load_catalog(name)
+    offer = next(iter(catalog.offers.values()))
+
+    def codes(today: date) -> list[str]:
+        notices = price_notices(offer.on_demand, "x", catalog, today)
+        return [notice.code for notice in notices if notice.code == "old-price"]
+
+    assert codes(date(2026, 8, 1)) == []
+    assert codes(date(2027, 2, 1)) == ["old-price"]
+
+
+def test_the_price_of_a_dbu_grows_old_too() -> None:
+    catalog = load_catalog("azure-databricks")
+    (notice,) = dbu_notices(catalog.billing, catalog, date(2026, 8, 1))
+    assert (notice.code, "2023-06-20" in notice.text) == ("old-price", True)
+    assert dbu_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
+    assert dbu_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
+    assert dbu_notices(Billing(), catalog, date(2026, 8, 1)) == ()
