@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
@@ -161,22 +162,18 @@ def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
     return None, shapes[name]
 
 
-def find_type(name: str, *, first: Sequence[str] = ()) -> tuple[Catalog, InstanceType]:
-    """A type by name, looked for in the catalogs `first`, then in all bundled ones.
+def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
+    """A type by name, looked for in the catalog `first`, then in all bundled ones.
 
     Raises:
         UnknownName: when no catalog has it, with the close matches of all.
     """
-    entries = list_catalogs()
-    paths: list[str | Path] = []
-    for named in first:
-        paths += [entry.path for entry in entries if entry.name == named] or [named]
+    given = first if isinstance(first, Catalog) else load_catalog(first)
     tried: dict[str, Catalog] = {}
-    for path in dict.fromkeys([*paths, *(entry.path for entry in entries)]):
-        catalog = load_catalog(path)
-        tried[catalog.name] = catalog
+    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
         if name in catalog.offers:
             return catalog, catalog.offers[name].instance
+        tried.setdefault(catalog.name, catalog)
     known = {offered for catalog in tried.values() for offered in catalog.offers}
     raise UnknownName(
         "instance type",

@@ -88,6 +88,13 @@ def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
             "by CPU score",
             f"run the job once on {name} and add its log",
         )
+    if speed.code == "unknown-source-type" and target is not None and target.cpu_score is None:
+        return Notice(
+            speed.code,
+            f"the log does not say where it ran, and {name} has no CPU score: every vCPU is taken "
+            "to be as fast as the measured ones",
+            "name it with --ran-on TYPE",
+        )
     if speed.code == "unknown-source-type":
         return Notice(
             speed.code,

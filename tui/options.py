@@ -176,24 +176,31 @@ def read_profile(args: argparse.Namespace) -> engine.Profile:
     """The profile that the SOURCE arguments give."""
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
-    return engine.read(*args.sources, ran_on=ran_on(args.ran_on))
+    return engine.read(*args.sources, ran_on=ran_on(args))
 
 
-def ran_on(text: str | None) -> engine.InstanceType | None:
-    """The type named by --ran-on, with its shape and speed from the catalog."""
-    if text is None:
+def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
+    """The type named by --ran-on, with its shape and speed from its catalog."""
+    if args.ran_on is None:
         return None
-    return origin_of(text, first=DEFAULT_CATALOG)[1]
+    return origin_of(args.ran_on, first=looked_in(args))[1]
 
 
-def origin_of(text: str, *, first: str) -> tuple[engine.Catalog | None, engine.InstanceType]:
+def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
+    """The catalog that types are looked for in first: that of --catalog, where it is given."""
+    return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
+
+
+def origin_of(
+    text: str, *, first: engine.Catalog | str
+) -> tuple[engine.Catalog | None, engine.InstanceType]:
     """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
     prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones."""
     name, at, catalog = text.partition("@")
     if at and not catalog:
         raise engine.BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
     if not catalog:
-        return engine.find_type(name, first=[first])
+        return engine.find_type(name, first=first)
     return engine.type_in(name, catalog)
 
 
@@ -320,7 +327,7 @@ def type_catalog(
         return catalog_of(args)
     origin, _, origin_catalog = (args.ran_on or "").partition("@")
     if name is not None and name == origin:
-        found, _ = origin_of(args.ran_on, first=DEFAULT_CATALOG)
+        found, _ = origin_of(args.ran_on, first=looked_in(args))
         return catalog_of(args, origin_catalog or found.name) if found else None
     if name is None or name in profile.instance_types:
         return None

@@ -140,7 +140,8 @@ class EngineSession:
             say("reading " + ", ".join(state.sources))
             origin = None
             if state.ran_on is not None:
-                _, origin = options.origin_of(state.ran_on, first=state.catalog)
+                chosen = self._catalog(state.catalog, state.terms)
+                _, origin = options.origin_of(state.ran_on, first=chosen)
             self._profile = engine.read(*state.sources, ran_on=origin)
             self._profile_key = key
         return self._profile

@@ -377,12 +377,12 @@ def test_terms_of_ones_own() -> None:
 
 
 def test_a_type_is_found_in_any_catalog() -> None:
-    assert find_type("m5.xlarge")[0].name == "aws"
-    assert find_type("n2-standard-4")[0].name == "gcp"
-    assert find_type("Standard_D4s_v5")[0].name == "azure"
-    assert find_type("m3.xlarge", first=["papers"])[0].name == "papers"
+    assert find_type("m5.xlarge", first="gcp")[0].name == "aws"
+    assert find_type("n2-standard-4", first="aws")[0].name == "gcp"
+    assert find_type("Standard_D4s_v5", first="aws")[0].name == "azure"
+    assert find_type("m3.xlarge", first=load_catalog("papers"))[0].name == "papers"
     with pytest.raises(EngineError, match=r"unknown.*did you mean.*n2-standard-4"):
-        find_type("n2-standart-4")
+        find_type("n2-standart-4", first="aws")
 
 
 EURO_FILE = """\

@@ -77,6 +77,20 @@ def test_types_of_every_catalog_say_where_it_ran(
     assert shown in run(capsys, f"predict {LOG} --ran-on {ran_on}")[0]
 
 
+def test_types_of_ones_own_catalog_say_where_it_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ours.yaml"
+    text = "date: 2026-05-01\nsource: card\nregion: cellar\ninstances: |\n"
+    text += "  name,vcpus,memory_gib,usd_per_hour,cpu_score\n  old,4,16,0.2,40\n  new,4,16,0.2,80\n"
+    file.write_text(text, encoding="utf-8")
+    line = f"recommend {LOG} --deadline 10m --max-nodes 4 --catalog {file} --instances new"
+    found = answer(capsys, f"{line} --ran-on old")["recommended"]
+    assert any("2.00 times the measured speed" in w["text"] for w in found["warnings"])
+    found = answer(capsys, f"{line} --ran-on m5.xlarge")["recommended"]
+    assert "no-cpu-score" in {w["code"] for w in found["warnings"]}
+
+
 def test_the_number_of_nodes_is_shown_where_no_type_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert "on 2 executors of 1 core on 1 node" in run(capsys, f"predict {LOG}")[0]
 

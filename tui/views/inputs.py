@@ -78,7 +78,8 @@ def prices(state: PlanState, catalog: Catalog | None) -> str:
     """Region and date of the prices."""
     if catalog is None:
         return state.catalog
-    return f"{catalog.region} {catalog.date.isoformat()}"
+    converted = "" if catalog.exchange is None else f" from {catalog.currency}"
+    return f"{catalog.region} {catalog.date.isoformat()}{converted}"
 
 
 def candidates(state: PlanState, answer: Answer | None) -> str:
