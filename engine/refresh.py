@@ -111,7 +111,8 @@ def refresh_catalog(
         if re.fullmatch(r"[\w-]+", word) is None:
             raise BadInput(f"{word!r} cannot be a part of a file's name", where=str(files[0]))
     path = folder / f"{base.name}.{place}.{since}.prices.yaml"
-    fresh = replace(base, region=place, date=since, offers=offers)
+    note = base.note if place == base.region else None  # it may speak of the region
+    fresh = replace(base, region=place, date=since, offers=offers, note=note)
     _write(path, price_file_text(fresh, found.source))
     return _report(path, base, fresh, shapeless, prices.ambiguous)
 

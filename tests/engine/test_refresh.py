@@ -215,6 +215,7 @@ def test_a_table_for_any_provider_and_another_region(tmp_path: Path) -> None:
     done, catalog = refreshed("gcp", write(tmp_path, "p.csv", rows), into=tmp_path / "mine")
     assert (done.compared, done.changes) == (0, ())
     assert (catalog.region, catalog.date) == ("europe-west4", date(2026, 9, 1))
+    assert catalog.note is None, "the base's note speaks of its own region"
     assert catalog.offer("n2-standard-4").history == ()
     assert catalog.offer("n2-standard-4").instance.cpu_benchmark == "coremark"
 

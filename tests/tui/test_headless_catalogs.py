@@ -184,7 +184,7 @@ def test_refresh_says_what_changed_and_its_file_is_a_catalog(
     assert f"{folder}/gcp.us-central1.2026-11-01.prices.yaml: 2 types" in out
     assert "2 of 2 prices changed: median" in out
     assert "(n2-standard-4)" in out
-    assert "no longer listed: 181 types" in out
+    assert "not in the list: 181 types" in out
     assert "left out, vCPUs and memory (or DBUs) not known: 1 type (n9-standard-4)" in err
     found = answer(capsys, f"{GOAL} --catalog {folder} --instances '*'")
     assert found["recommended"]["composition"]

@@ -293,7 +293,7 @@ def in_words(done: engine.Refreshed) -> list[str]:
     if done.added:
         lines.append(f"new: {counted(done.added)}")
     if done.gone:
-        lines.append(f"no longer listed: {counted(done.gone)}")
+        lines.append(f"not in the list: {counted(done.gone)}")
     if done.kept_spot:
         lines.append(f"{done.kept_spot:,} spot prices kept, with their own date")
     return lines
