@@ -56,7 +56,9 @@ AZURE_INFERRED_SOURCE = (
 AZURE_SPOT_SOURCE = "estimate: the table's spot prices are a fixed share of the on-demand price"
 DBU_SOURCE = "Azure Databricks price table, premium jobs compute, westus2; taken for all regions"
 GCP_SOURCE = "public Compute Engine price table, on demand"
-AZURE_SHAPES = "the same table; network and disk limits from Microsoft's documentation, where known"
+AZURE_SHAPES = (
+    "the same table; network and disk limits, known for 77 types, without a stated source"
+)
 GCP_SHAPES = (
     "the same table; network and cpu_score (CoreMark iterations per second of the whole machine) "
     "from open-source tables (Apache-2.0)"
