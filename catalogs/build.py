@@ -57,11 +57,12 @@ AZURE_SPOT_SOURCE = "estimate: the table's spot prices are a fixed share of the 
 DBU_SOURCE = "Azure Databricks price table, premium jobs compute, westus2; taken for all regions"
 GCP_SOURCE = "public Compute Engine price table, on demand"
 AZURE_SHAPES = (
-    "the same table; network and disk limits, known for 77 types, without a stated source"
+    "the table that the prices are from; network and disk limits, known for 77 types, without a "
+    "stated source"
 )
 GCP_SHAPES = (
-    "the same table; network and cpu_score (CoreMark iterations per second of the whole machine) "
-    "from open-source tables (Apache-2.0)"
+    "the table that the prices are from; network and cpu_score (CoreMark iterations per second of "
+    "the whole machine) from open-source tables (Apache-2.0)"
 )
 
 
