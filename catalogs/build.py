@@ -2,17 +2,21 @@
 
     python catalogs/build.py FACTS [-o FOLDER]
 
-FACTS holds `aws.csv` (one row per instance type: shape, on-demand price, estimated spot price, CPU
-score) and `aws_price_history.csv` (price changes). Both catalogs come from them: `aws`, and
-`papers`, the types of the published systems at the prices of their time.
+FACTS holds one table per provider (`aws.csv`, `azure.csv`, `gcp.csv`: one row per instance type
+with shape, on-demand and spot price, CPU score), price changes (`aws_price_history.csv`) and DBUs
+(`databricks_azure_dbu.csv`). From them come `aws`, `papers` (the types of the published systems at
+the prices of their time), `azure`, `azure-databricks` (the types whose DBUs are known) and `gcp`.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+import headers
 
 Row = Mapping[str, str]
 
@@ -43,55 +47,23 @@ SHAPE_SOURCE = (
 PAPER_PRICE_DATES = {"m3": "2015-06-12"}
 """Families whose published price is not their first one (Ernest 6.4: m3.2xlarge at 0.532)."""
 
-AWS_HEADER = """\
-# On-demand Linux prices; built by catalogs/build.py. docs/catalogs.md explains every key.
-catalog: aws
-provider: aws
-region: us-east-1
-currency: USD
-shapes: aws.shapes.yaml
-date: {date}
-source: "{source}"
-spot:
-  date: {spot_date}
-  estimated: true
-  source: "{spot_source}"
-billing:
-  granularity_seconds: 1
-  minimum_seconds: 60
-  startup_seconds: 210
-  startup_note: "EMR on EC2, by a published adviser; taken to be billed in full"
-  master: m5.xlarge
-  surcharge_fraction: 0.25
-  surcharge_assumed: true
-  surcharge_note: "EMR adds about 25 % of the on-demand price: two data points, no table per type"
-  discount_fraction: 0
-memory_rule: {{kind: emr-yarn}}
-managed_only: true
-note: "EC2 on-demand Linux prices in us-east-1; spot prices are estimates"
-"""
-
-PAPERS_HEADER = """\
-# The types that the published systems used, at the prices of their time (catalogs/build.py).
-catalog: papers
-provider: aws
-region: us-east-1
-currency: USD
-shapes: papers.shapes.yaml
-date: {date}
-source: "{source}"
-billing:
-  granularity_seconds: 0
-  minimum_seconds: 0
-  startup_seconds: 0
-  surcharge_fraction: 0
-  discount_fraction: 0
-memory_rule: {{kind: share, share: 0.8}}
-managed_only: false
-filtered_by_default: false
-historic: true
-note: "EC2 types at the prices of their papers; workers only, exactly the time that ran"
-"""
+AZURE_SOURCE = "public virtual machine price table, pay-as-you-go, Linux"
+AZURE_INFERRED = re.compile(r"Standard_[DE]\d+ad?s_v5")
+AZURE_INFERRED_SOURCE = (
+    "inferred: the table's price less a Windows surcharge of 0.046 USD per vCPU, in 18 of the 34 "
+    "types of the Dasv5, Dadsv5, Easv5 and Eadsv5 series; which 18 is not said"
+)
+AZURE_SPOT_SOURCE = "estimate: the table's spot prices are a fixed share of the on-demand price"
+DBU_SOURCE = "Azure Databricks price table, premium jobs compute, westus2; taken for all regions"
+GCP_SOURCE = "public Compute Engine price table, on demand"
+AZURE_SHAPES = (
+    "the table that the prices are from; network and disk limits, known for 77 types, without a "
+    "stated source"
+)
+GCP_SHAPES = (
+    "the table that the prices are from; network and cpu_score (CoreMark iterations per second of "
+    "the whole machine) from open-source tables (Apache-2.0)"
+)
 
 
 def rows_block(key: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -101,18 +73,30 @@ def rows_block(key: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) 
     return "\n".join(lines) + "\n"
 
 
-def shapes_text(catalog: str, facts: Sequence[Row]) -> str:
+def shapes_text(catalog: str, facts: Sequence[Row], source: str = SHAPE_SOURCE) -> str:
+    """The shapes file; a column that no type has a value for is left out."""
+    kept = {
+        column: fact
+        for column, fact in SHAPE_COLUMNS.items()
+        if any(row.get(fact) for row in facts)
+    }
     head = (
         "# Instance shapes; built by catalogs/build.py. Prices stand apart, one file per date.\n"
-        f'shapes_of: {catalog}\nsource: "{SHAPE_SOURCE}"\n'
+        f'shapes_of: {catalog}\nsource: "{source}"\n'
     )
-    rows = [[_plain(row[fact]) for fact in SHAPE_COLUMNS.values()] for row in facts]
-    return head + rows_block("instances", list(SHAPE_COLUMNS), rows)
+    if "cpu_score" in kept:
+        head += "cpu_benchmark: coremark\n"
+    rows = [[_plain(row[fact]) for fact in kept.values()] for row in facts]
+    return head + rows_block("instances", list(kept), rows)
 
 
 def aws_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:
-    head = AWS_HEADER.format(
-        date=facts[0]["date"], source=PRICE_SOURCE, spot_date=SPOT_DATE, spot_source=SPOT_SOURCE
+    head = headers.AWS.format(
+        region=facts[0]["region"],
+        date=facts[0]["date"],
+        source=PRICE_SOURCE,
+        spot_date=SPOT_DATE,
+        spot_source=SPOT_SOURCE,
     )
     columns = ["name", "usd_per_hour", "spot_usd_per_hour", "interruption"]
     rows = [
@@ -129,12 +113,70 @@ def aws_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:
 
 def papers_prices(facts: Sequence[Row], history: Sequence[Row]) -> str:
     rows = [_price_of_its_time(row["instance_type"], history) for row in facts]
-    head = PAPERS_HEADER.format(date=max(row[2] for row in rows), source=PRICE_SOURCE)
+    head = headers.PAPERS.format(
+        region=facts[0]["region"], date=max(row[2] for row in rows), source=PRICE_SOURCE
+    )
     columns = ["name", "usd_per_hour", "date", "source"]
     today = [[r["instance_type"], r["price_hourly_usd"], r["date"], PRICE_SOURCE] for r in facts]
     return (
         head + rows_block("instances", columns, rows) + history_block(facts, history, extra=today)
     )
+
+
+def gcp_prices(facts: Sequence[Row]) -> str:
+    head = headers.GCP.format(**_where_and_when(facts), source=GCP_SOURCE)
+    columns = ["name", "usd_per_hour", "spot_usd_per_hour"]
+    facts_of = ("instance_type", "price_hourly_usd", "spot_price_hourly_usd")
+    return head + rows_block("instances", columns, ([row[f] for f in facts_of] for row in facts))
+
+
+def azure_prices(facts: Sequence[Row]) -> str:
+    head = headers.AZURE.format(
+        **_where_and_when(facts), source=AZURE_SOURCE, spot_source=AZURE_SPOT_SOURCE
+    )
+    return head + rows_block("instances", AZURE_COLUMNS, map(_azure_row, facts))
+
+
+AZURE_COLUMNS = ["name", "usd_per_hour", "spot_usd_per_hour", "estimated", "source"]
+
+
+def _azure_row(row: Row) -> list[str]:
+    name = row["instance_type"]
+    inferred = AZURE_INFERRED.fullmatch(name) is not None
+    label = ["true", f'"{AZURE_INFERRED_SOURCE}"'] if inferred else ["", ""]
+    return [name, row["price_hourly_usd"], row["spot_price_hourly_usd"], *label]
+
+
+def databricks_prices(facts: Sequence[Row], dbus: Sequence[Row]) -> str:
+    """The types of `facts` whose DBUs per hour are known, all at the one price per DBU."""
+    per_hour = {f"Standard_{row['instance']}": row["dbu_per_hour"] for row in dbus}
+    head = headers.AZURE_DATABRICKS.format(
+        **_where_and_when(facts),
+        source=AZURE_SOURCE,
+        spot_source=AZURE_SPOT_SOURCE,
+        dbu_date=dbus[0]["date"],
+        dbu_source=DBU_SOURCE,
+        usd_per_dbu=_price_per_dbu(dbus),
+    )
+    rows = [
+        [*_azure_row(row), _plain(per_hour[row["instance_type"]])]
+        for row in facts
+        if row["instance_type"] in per_hour
+    ]
+    return head + rows_block("instances", [*AZURE_COLUMNS, "dbu_per_hour"], rows)
+
+
+def _price_per_dbu(dbus: Sequence[Row]) -> str:
+    """The price of a DBU, which must be one and the same in every row."""
+    prices = {
+        f"{float(row['dbu_price_per_hour_usd']) / float(row['dbu_per_hour']):.2f}" for row in dbus
+    }
+    (price,) = prices
+    return price
+
+
+def _where_and_when(facts: Sequence[Row]) -> dict[str, str]:
+    return {"region": facts[0]["region"], "date": facts[0]["date"]}
 
 
 def history_block(
@@ -169,6 +211,10 @@ def _plain(value: str) -> str:
     return {"True": "true", "False": "false"}.get(value, value.removesuffix(".0"))
 
 
+def _file(catalog: str, facts: Sequence[Row]) -> str:
+    return f"{catalog}.{facts[0]['region']}.{facts[0]['date']}.prices.yaml"
+
+
 def _read(path: Path) -> list[Row]:
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
@@ -183,11 +229,18 @@ def main() -> None:
     history = _read(arguments.facts / "aws_price_history.csv")
     of_papers = [row for row in facts if row["in_papers"] == "True"]
     newest = max(_price_of_its_time(row["instance_type"], history)[2] for row in of_papers)
+    azure, gcp = _read(arguments.facts / "azure.csv"), _read(arguments.facts / "gcp.csv")
+    dbus = _read(arguments.facts / "databricks_azure_dbu.csv")
     texts = {
         "aws.shapes.yaml": shapes_text("aws", facts),
-        f"aws.us-east-1.{facts[0]['date']}.prices.yaml": aws_prices(facts, history),
+        _file("aws", facts): aws_prices(facts, history),
         "papers.shapes.yaml": shapes_text("papers", of_papers),
         f"papers.us-east-1.{newest}.prices.yaml": papers_prices(of_papers, history),
+        "azure.shapes.yaml": shapes_text("azure", azure, AZURE_SHAPES),
+        _file("azure", azure): azure_prices(azure),
+        _file("azure-databricks", azure): databricks_prices(azure, dbus),
+        "gcp.shapes.yaml": shapes_text("gcp", gcp, GCP_SHAPES),
+        _file("gcp", gcp): gcp_prices(gcp),
     }
     for name, text in texts.items():
         (arguments.output / name).write_text(text, encoding="utf-8")

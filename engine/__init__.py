@@ -39,6 +39,7 @@ _HOMES = {
         "parse_usd",
     ),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
+    "engine.cost": ("billing_notes",),
     "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload"),
     "engine.profile": (
         "CATEGORIES",
@@ -51,7 +52,12 @@ _HOMES = {
         "StageRun",
     ),
     "engine.limits": ("Limits",),
-    "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
+    "engine.catalog_file": ("find_type", "load_catalog", "type_in", "validate_catalog"),
+    "engine.catalog_index": ("list_catalogs",),
+    "engine.files": ("write_text",),
+    "engine.host": ("HostReport", "host_catalog_text", "measure_host", "resources_text"),
+    "engine.host_probes": ("Measured",),
+    "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),
     "engine.sources": (
         "format_profile",
         "list_samples",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
@@ -67,7 +67,7 @@ def select_candidates(
     if instances is not None:
         kept = match_names(catalog, instances)
     else:
-        arch = limits.arch or _measured_arch(catalog, measured)
+        arch = limits.arch or _measured_arch(catalog, profile)
         kept = []
         for name, offer in catalog.offers.items():
             reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
@@ -109,10 +109,17 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
     return list(matched)
 
 
-def _measured_arch(catalog: Catalog, measured: Collection[str]) -> str:
-    """The architecture of the measured types that the catalog knows."""
-    known = [catalog.offers[name].instance.arch for name in measured if name in catalog.offers]
-    named = Counter(arch for arch in known if arch is not None)
+def _measured_arch(catalog: Catalog, profile: Profile) -> str:
+    """The architecture of the measured types: the catalog's word for those that it knows, else
+    that of the catalog which they were named from."""
+    groups = [group for run in profile.runs for group in run.cluster.groups]
+    own = {group.instance.name: group.instance.arch for group in groups if group.instance}
+    offers = catalog.offers
+    archs = [
+        offers[name].instance.arch if name in offers else own.get(name)
+        for name in profile.instance_types
+    ]
+    named = Counter(arch for arch in archs if arch is not None)
     return named.most_common(1)[0][0] if named else DEFAULT_ARCH
 
 

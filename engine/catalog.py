@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from types import MappingProxyType
 
-from engine.errors import UnknownName
+from engine.errors import BadInput, UnknownName
 
 
 @dataclass(frozen=True, slots=True)
 class InstanceType:
     """The shape of one machine type.
 
-    `cpu_score` is the relative speed of the whole machine (CoreMark iterations per second); only
-    ratios of it are used. `arch` is "x86_64" or "arm64".
+    `cpu_score` is the relative speed of the whole machine by the benchmark named `cpu_benchmark`
+    (for the bundled types CoreMark, in iterations per second); only ratios of scores of the same
+    benchmark are used. `cpu_score_spread` is the standard deviation of its logarithm where the
+    score was derived and not measured with that benchmark. `arch` is "x86_64" or "arm64".
     """
 
     name: str
@@ -36,6 +38,8 @@ class InstanceType:
     ebs_gbps: float | None = None
     cpu_score: float | None = None
     emr_supported: bool | None = None
+    cpu_score_spread: float | None = None
+    cpu_benchmark: str | None = None
 
     @property
     def cpu_score_per_vcpu(self) -> float | None:
@@ -55,13 +59,37 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An instance type with its prices in one region; `history` is oldest first."""
+    """An instance type with its prices in one region; `history` is oldest first.
+
+    `dbu_per_hour` is what Databricks meters for one node; None where that is not known.
+    """
 
     instance: InstanceType
     on_demand: Price
     spot: Price | None = None
     interruption: str | None = None
     history: tuple[Price, ...] = ()
+    dbu_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DbuTier:
+    """What one DBU costs in a pricing tier, since when, and who says so."""
+
+    name: str
+    usd_per_dbu: float
+    date: date
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """The rate that a file's prices were converted with: one unit of `currency` is `usd` USD."""
+
+    currency: str
+    usd: float
+    date: date
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +103,15 @@ class Billing:
         startup_seconds: time from the request to the first task, billed though nothing runs.
         startup_note: what the start-up time rests on, shown with it.
         master: instance type of the master node that is billed beside the workers, or None.
+        master_note: what that type rests on, shown with it.
         surcharge_fraction: the managed service's price as a share of the on-demand price.
+        surcharge_usd_per_vcpu_hour: its price per vCPU of every node, master included.
         surcharge_assumed: the surcharge is a labelled assumption, not a price list's figure.
-        discount_fraction: taken off the instance price (not off the surcharge).
+        surcharge_note: date and source of the surcharge, or what it rests on.
+        usd_per_dbu: price of one DBU; None where no DBUs are metered.
+        dbu_note: tier, date and source of that price and of the DBUs per hour.
+        dbu_date: since when that price holds; None for a price of one's own.
+        discount_fraction: taken off the instance price (not off surcharge or DBUs).
     """
 
     granularity_seconds: float = 1.0
@@ -85,9 +119,14 @@ class Billing:
     startup_seconds: float = 0.0
     startup_note: str | None = None
     master: str | None = None
+    master_note: str | None = None
     surcharge_fraction: float = 0.0
+    surcharge_usd_per_vcpu_hour: float = 0.0
     surcharge_assumed: bool = False
     surcharge_note: str | None = None
+    usd_per_dbu: float | None = None
+    dbu_note: str | None = None
+    dbu_date: date | None = None
     discount_fraction: float = 0.0
     spot: bool = False
 
@@ -97,18 +136,22 @@ class MemoryRule:
     """What of a node's memory the executors may use (`engine.memory` applies it).
 
     `kind` is "emr-yarn" (max(0.75 m, m - 8192 MB)), or "share": `share` of the node's memory.
+    `note` says what it rests on.
     """
 
     kind: str = "share"
     share: float = 0.8
+    note: str | None = None
 
 
 @dataclass(frozen=True)
 class Catalog:
     """All offers of one provider in one region at one date, with its billing defaults.
 
-    `managed_only`: by default only types that the managed service supports are candidates
-    (`InstanceType.emr_supported`). `historic`: the prices are old on purpose.
+    Prices are in USD; `currency` is that of the file, and `exchange` how it was converted (None
+    for USD). `managed_only`: by default only types that the managed service supports are
+    candidates (`InstanceType.emr_supported`). `historic`: the prices are old on purpose.
+    `dbu_tiers`: the known prices of a DBU by tier; empty where no DBUs are metered.
     """
 
     name: str
@@ -123,9 +166,49 @@ class Catalog:
     filtered_by_default: bool = True
     historic: bool = False
     note: str | None = None
+    exchange: Exchange | None = None
+    dbu_tiers: Mapping[str, DbuTier] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offers", MappingProxyType(dict(self.offers)))
+        object.__setattr__(self, "dbu_tiers", MappingProxyType(dict(self.dbu_tiers)))
+
+    def with_terms(
+        self, *, discount_fraction: float | None = None, dbu: str | float | None = None
+    ) -> Catalog:
+        """The same prices on one's own terms; None keeps what the file says.
+
+        Args:
+            discount_fraction: taken off the instance prices, in [0, 1).
+            dbu: a tier of `dbu_tiers`, or USD per DBU.
+
+        Raises:
+            UnknownName: for a tier that the catalog does not have.
+            BadInput: for terms that mean nothing for this catalog.
+        """
+        billing = self.billing
+        if discount_fraction is not None:
+            if not 0.0 <= discount_fraction < 1.0:
+                raise BadInput(f"a discount lies between 0 and 1, not {discount_fraction}")
+            billing = replace(billing, discount_fraction=discount_fraction)
+        if dbu is not None:
+            billing = self._with_dbu(billing, dbu)
+        return self if billing is self.billing else replace(self, billing=billing)
+
+    def _with_dbu(self, billing: Billing, dbu: str | float) -> Billing:
+        if billing.usd_per_dbu is None:
+            raise BadInput(
+                f"catalog {self.name} meters no DBUs", remedy="use the catalog azure-databricks"
+            )
+        if isinstance(dbu, str):
+            if dbu not in self.dbu_tiers:
+                raise UnknownName("DBU tier", dbu, self.dbu_tiers, where=f"catalog {self.name}")
+            tier = self.dbu_tiers[dbu]
+            note = f"{tier.name}, {tier.date}: {tier.source}"
+            return replace(billing, usd_per_dbu=tier.usd_per_dbu, dbu_note=note, dbu_date=tier.date)
+        if not 0.0 < dbu < float("inf"):
+            raise BadInput(f"the price of a DBU must be more than zero, not {dbu}")
+        return replace(billing, usd_per_dbu=dbu, dbu_note="your own price", dbu_date=None)
 
     def offer(self, name: str) -> Offer:
         """The offer of one type.

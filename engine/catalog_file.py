@@ -6,81 +6,96 @@ into `Offer`s. A user's own file may hold both. Whatever is wrong is said with f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
-from importlib import resources
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from engine.catalog import Billing, Catalog, InstanceType, MemoryRule, Offer, Price
-from engine.cells import (
-    iso_date,
-    number_above,
-    number_between,
-    one_of,
-    placed,
-    typed_table,
-    whole_number,
-    yes_or_no,
+from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.catalog_index import SHAPES, bundled_folder, catalog_path, list_catalogs
+from engine.catalog_rules import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Dbus,
+    Told,
+    billing_of,
+    dbus_of,
+    memory_rule_of,
+    price_column,
+    told_of,
 )
+from engine.cells import TypedTable, iso_date, one_of, placed, typed_table, whole_number, yes_or_no
 from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Convert, Section, read_yaml
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_PRICES = ".prices.yaml"
-_SHAPES = ".shapes.yaml"
-
-
-_POSITIVE = number_above(0.0)
-_NOT_NEGATIVE = number_above(0.0, or_equal=True)
 
 _SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
-    "vcpus": _POSITIVE,
-    "memory_gib": _POSITIVE,
+    "vcpus": POSITIVE,
+    "memory_gib": POSITIVE,
     "family": str,
     "arch": one_of("x86_64", "arm64"),
     "generation": whole_number,
-    "network_gbps": _POSITIVE,
-    "local_disk_gb": _NOT_NEGATIVE,
+    "network_gbps": POSITIVE,
+    "local_disk_gb": NOT_NEGATIVE,
     "local_disk_kind": str,
-    "ebs_gbps": _POSITIVE,
-    "cpu_score": _POSITIVE,
+    "ebs_gbps": POSITIVE,
+    "cpu_score": POSITIVE,
     "emr_supported": yes_or_no,
+    "cpu_score_spread": NOT_NEGATIVE,
 }
+_CPU_SCORE = list(_SHAPE_COLUMNS).index("cpu_score")
 _PRICE_COLUMNS: Mapping[str, Convert[Any]] = {
-    "usd_per_hour": _POSITIVE,
     "date": iso_date,
     "source": str,
-    "spot_usd_per_hour": _POSITIVE,
+    "estimated": yes_or_no,
     "spot_date": iso_date,
     "spot_source": str,
     "spot_estimated": yes_or_no,
     "interruption": str,
+    "dbu_per_hour": POSITIVE,
 }
+_AMOUNT_COLUMNS: Mapping[str, Convert[Any]] = {
+    "usd_per_hour": POSITIVE,
+    "price_per_hour": POSITIVE,
+    "spot_usd_per_hour": POSITIVE,
+    "spot_price_per_hour": POSITIVE,
+}
+"""Money is in USD, or in the currency of the file: `price_column` says which columns hold it."""
 _SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": str, **_SHAPE_COLUMNS}
-_OFFER_COLUMNS: Mapping[str, Convert[Any]] = {"name": str, **_SHAPE_COLUMNS, **_PRICE_COLUMNS}
+_OFFER_COLUMNS: Mapping[str, Convert[Any]] = {
+    "name": str,
+    **_SHAPE_COLUMNS,
+    **_AMOUNT_COLUMNS,
+    **_PRICE_COLUMNS,
+}
 _HISTORY_COLUMNS: Mapping[str, Convert[Any]] = {
     "name": str,
-    "usd_per_hour": _POSITIVE,
+    "usd_per_hour": POSITIVE,
+    "price_per_hour": POSITIVE,
     "date": iso_date,
     "source": str,
 }
 
-_SHAPE_FILE_KEYS = ("shapes_of", "source", "note", "instances")
+_SHAPE_FILE_KEYS = ("shapes_of", "source", "note", "cpu_benchmark", "instances")
 _PRICE_FILE_KEYS = (
     "catalog",
     "provider",
     "region",
     "currency",
+    "exchange",
     "shapes",
+    "cpu_benchmark",
     "date",
     "source",
     "spot",
     "billing",
+    "dbu",
+    "dbu_tiers",
     "memory_rule",
     "managed_only",
     "filtered_by_default",
@@ -91,53 +106,82 @@ _PRICE_FILE_KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class CatalogEntry:
-    """A bundled catalog: what its file name tells, without opening it."""
+def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Catalog:
+    """A bundled catalog by name ("aws", "azure"), the catalog in a YAML file, or that of one
+    region in a folder of price files.
 
-    name: str
-    region: str
-    date: date
-    path: Path
-
-
-def list_catalogs() -> tuple[CatalogEntry, ...]:
-    """The bundled catalogs, the newest price file of each, by name."""
-    folder = Path(str(resources.files("catalogs")))
-    newest: dict[tuple[str, str], CatalogEntry] = {}
-    for path in sorted(folder.glob(f"*{_PRICES}")):
-        name, region, day = path.name.removesuffix(_PRICES).split(".")
-        newest[name, region] = CatalogEntry(name, region, date.fromisoformat(day), path)
-    return tuple(sorted(newest.values(), key=attrgetter("name", "region")))
-
-
-def load_catalog(name_or_path: str | Path) -> Catalog:
-    """A bundled catalog by name ("aws", "papers"), or the catalog in a YAML file.
+    Args:
+        region: which one, where there are price files of several; with a file, what it must be.
 
     Raises:
-        UnknownName: when it is neither a bundled name nor a file.
-        BadInput: for the first thing that is wrong with the file, with its line.
+        UnknownName: when it is neither a bundled name nor a file, or has no such region.
+        BadInput: for the first thing that is wrong with the file, with its line, and where several
+            regions are known and none is named.
     """
-    catalog, problems = _load(_path_of(str(name_or_path)))
+    catalog, problems = _load(catalog_path(str(name_or_path), region))
     if problems:
         raise problems[0]
     assert catalog is not None
+    if region is not None and catalog.region != region:
+        raise UnknownName("region", region, [catalog.region], where=str(name_or_path))
     return catalog
 
 
-def validate_catalog(name_or_path: str | Path) -> tuple[BadInput, ...]:
-    """Everything that is wrong with a catalog, row by row; empty when it loads."""
-    return tuple(_load(_path_of(str(name_or_path)))[1])
+def validate_catalog(
+    name_or_path: str | Path, *, region: str | None = None
+) -> tuple[BadInput, ...]:
+    """Everything that is wrong with a catalog, row by row; empty when it loads.
+
+    Raises:
+        BadInput: when there is no such file to validate.
+    """
+    path = catalog_path(str(name_or_path), region)
+    if not path.is_file():
+        raise BadInput("no such file", where=str(path))
+    return tuple(_load(path)[1])
 
 
-def _path_of(name: str) -> Path:
-    bundled = {entry.name: entry.path for entry in list_catalogs()}
-    if name in bundled:
-        return bundled[name]
-    path = Path(name)
-    if path.suffix in {".yaml", ".yml"} or path.exists() or len(path.parts) > 1:
-        return path
-    raise UnknownName("catalog", name, bundled, where=None)
+def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
+    """A type of one catalog, given by name or file; a file of shapes without prices serves too.
+
+    Raises:
+        UnknownName: with close matches, when it does not hold the type.
+        BadInput: for the first thing that is wrong with the file.
+    """
+    path = catalog_path(where)
+    top = read_yaml(path)
+    if "shapes_of" not in top.lines:
+        catalog = load_catalog(path)
+        return catalog, catalog.offer(name).instance
+    problems: list[BadInput] = []
+    shapes = _shapes_in(top, problems)
+    if problems:
+        raise problems[0]
+    if name not in shapes:
+        raise UnknownName("instance type", name, shapes, where=where)
+    return None, shapes[name]
+
+
+def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
+    """A type by name, looked for in the catalog `first`, then in all bundled ones.
+
+    Raises:
+        UnknownName: when no catalog has it, with the close matches of all.
+    """
+    given = first if isinstance(first, Catalog) else load_catalog(first)
+    tried: dict[str, Catalog] = {}
+    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
+        if name in catalog.offers:
+            return catalog, catalog.offers[name].instance
+        tried.setdefault(catalog.name, catalog)
+    known = {offered for catalog in tried.values() for offered in catalog.offers}
+    raise UnknownName(
+        "instance type",
+        name,
+        known,
+        where=f"catalogs {', '.join(tried)}",
+        remedy="`sparkplan catalog show NAME` lists the types of a catalog",
+    )
 
 
 def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
@@ -145,29 +189,38 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
     problems: list[BadInput] = []
     try:
         top = read_yaml(path)
+        if "shapes_of" in top.lines:
+            raise BadInput(
+                "holds shapes without prices",
+                where=str(path),
+                remedy="it serves --ran-on TYPE@FILE, or a price file that says 'shapes:'",
+            )
         top.check_keys(_PRICE_FILE_KEYS)
         shapes = _shapes(top, problems)
-        offers = _offers(top, shapes, problems)
-        catalog = _catalog(top, offers) if not problems else None
+        told, dbus = told_of(top), dbus_of(top, problems)
+        offers = _offers(top, shapes, told, dbus, problems)
+        catalog = _catalog(top, offers, told, dbus) if not problems else None
     except BadInput as error:
         return None, [*problems, error]
     return catalog, problems
 
 
-def _catalog(top: Section, offers: Mapping[str, Offer]) -> Catalog:
+def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus | None) -> Catalog:
     return Catalog(
         name=top.get("catalog", str) or top.path.name.split(".")[0],
         provider=top.get("provider", str) or "other",
         region=top.get("region", str) or "",
-        currency=top.get("currency", one_of("USD")) or "USD",
+        currency=told.exchange.currency if told.exchange else "USD",
         date=top.need("date", iso_date),
         offers=offers,
-        billing=_billing(top, offers),
-        memory_rule=_memory_rule(top),
+        billing=billing_of(top, offers, dbus),
+        memory_rule=memory_rule_of(top),
         managed_only=_flag(top, "managed_only", default=False),
         filtered_by_default=_flag(top, "filtered_by_default", default=True),
         historic=_flag(top, "historic", default=False),
         note=top.get("note", str),
+        exchange=told.exchange,
+        dbu_tiers=dbus.tiers if dbus else {},
     )
 
 
@@ -176,52 +229,23 @@ def _flag(section: Section, key: str, *, default: bool) -> bool:
     return default if value is None else value
 
 
-def _billing(top: Section, offers: Mapping[str, Offer]) -> Billing:
-    section = top.section("billing")
-    if section is None:
-        return Billing()
-    converters: Mapping[str, Convert[Any]] = {
-        "granularity_seconds": _NOT_NEGATIVE,
-        "minimum_seconds": _NOT_NEGATIVE,
-        "startup_seconds": _NOT_NEGATIVE,
-        "startup_note": str,
-        "master": str,
-        "surcharge_fraction": number_between(0.0, 5.0),
-        "surcharge_assumed": yes_or_no,
-        "surcharge_note": str,
-        "discount_fraction": number_between(0.0, 1.0),
-    }
-    section.check_keys(tuple(converters))
-    given = {key: section.get(key, convert) for key, convert in converters.items()}
-    billing = Billing(**{key: value for key, value in given.items() if value is not None})
-    if billing.master is not None and billing.master not in offers:
-        where = section.where(section.lines["master"])
-        raise UnknownName("master type", billing.master, offers, where=where)
-    return billing
-
-
-def _memory_rule(top: Section) -> MemoryRule:
-    section = top.section("memory_rule")
-    if section is None:
-        return MemoryRule()
-    section.check_keys(("kind", "share"))
-    kind = section.need("kind", one_of("emr-yarn", "share"))
-    share = section.get("share", number_between(0.01, 1.0001))
-    return MemoryRule(kind) if share is None else MemoryRule(kind, share)
-
-
 def _shapes(top: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
     """The shapes that the file refers to; none when its own rows hold them."""
     named = top.get("shapes", str)
     if named is None:
         return {}
-    shapes_file = read_yaml(_shapes_path(top, named))
+    return _shapes_in(read_yaml(_shapes_path(top, named)), problems)
+
+
+def _shapes_in(shapes_file: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
+    """The types of a shapes file, by name."""
     shapes_file.check_keys(_SHAPE_FILE_KEYS)
+    benchmark = shapes_file.get("cpu_benchmark", str)
     shapes: dict[str, InstanceType] = {}
     table = typed_table(shapes_file, "instances", _SHAPE_FILE_COLUMNS, problems)
     for line, name, shape in zip(table.lines, table.names, table.rows(_SHAPE_COLUMNS), strict=True):
         with placed(shapes_file, line, problems):
-            _add(shapes, name, _instance(name, shape))
+            _add(shapes, name, _instance(name, shape, benchmark))
     return shapes
 
 
@@ -230,49 +254,36 @@ def _shapes_path(top: Section, named: str) -> Path:
     beside = top.path.parent / named
     if beside.is_file():
         return beside
-    folder = Path(str(resources.files("catalogs")))
-    bundled = folder / (named.removesuffix(_SHAPES) + _SHAPES)
+    folder = bundled_folder()
+    bundled = folder / (named.removesuffix(SHAPES) + SHAPES)
     if len(Path(named).parts) == 1 and bundled.is_file():
         return bundled
-    names = [path.name.removesuffix(_SHAPES) for path in folder.glob(f"*{_SHAPES}")]
+    names = [path.name.removesuffix(SHAPES) for path in folder.glob(f"*{SHAPES}")]
     raise UnknownName("shapes file", named, names, where=top.where(top.lines["shapes"]))
 
 
-class _Told(NamedTuple):
-    """What a price file says once for all its rows: when the prices were so, and who says it."""
-
-    day: date | None
-    source: str | None
-    spot_day: date | None
-    spot_source: str | None
-    spot_estimated: bool
-
-
-def _told(top: Section) -> _Told:
-    day, source = top.get("date", iso_date), top.get("source", str)
-    spot = top.section("spot")
-    if spot is None:
-        return _Told(day, source, day, source, False)
-    spot.check_keys(("date", "source", "estimated"))
-    estimated = _flag(spot, "estimated", default=False)
-    return _Told(
-        day, source, spot.get("date", iso_date) or day, spot.get("source", str) or source, estimated
-    )
-
-
 def _offers(
-    top: Section, shapes: Mapping[str, InstanceType], problems: list[BadInput]
+    top: Section,
+    shapes: Mapping[str, InstanceType],
+    told: Told,
+    dbus: Dbus | None,
+    problems: list[BadInput],
 ) -> Mapping[str, Offer]:
-    told = _told(top)
     history = _history(top, told, problems)
     table = typed_table(top, "instances", _OFFER_COLUMNS, problems)
+    benchmark = top.get("cpu_benchmark", str)
     offers: dict[str, Offer] = {}
     shape_cells, price_cells = table.rows(_SHAPE_COLUMNS), table.rows(_PRICE_COLUMNS)
-    rows = zip(table.lines, table.names, shape_cells, price_cells, strict=True)
-    for line, name, shape, price in rows:
+    rows = zip(
+        table.lines, table.names, shape_cells, _usd(top, table, told), price_cells, strict=True
+    )
+    for line, name, shape, usd, price in rows:
         with placed(top, line, problems):
-            instance = _joined(name, shape, shapes)
-            _add(offers, name, _offer(instance, price, told, history.get(name, ())))
+            instance = _joined(name, shape, shapes, benchmark)
+            offer = _offer(instance, usd, price, told, history.get(name, ()))
+            if dbus is not None and offer.dbu_per_hour is None:
+                raise BadInput(f"{name}: dbu_per_hour is missing")
+            _add(offers, name, offer)
     if not offers and not problems:
         raise BadInput("no instance types", where=str(top.path), remedy="add a list 'instances'")
     for name in history:
@@ -282,51 +293,77 @@ def _offers(
     return offers
 
 
-def _joined(name: str, shape: Sequence[Any], shapes: Mapping[str, InstanceType]) -> InstanceType:
+def _usd(
+    top: Section, table: TypedTable, told: Told, key: str = "instances"
+) -> Iterable[tuple[float | None, float | None]]:
+    """On-demand and spot price of each row in USD, whatever the currency of the file."""
+    try:
+        columns = [
+            price_column(table.values, plain, told.exchange)
+            for plain in ("usd_per_hour", "spot_usd_per_hour")
+        ]
+    except BadInput as error:
+        where = top.where(top.lines[key])
+        raise BadInput(error.what, where=where, remedy=error.remedy) from None
+    if told.exchange is None:
+        return table.rows(columns)
+    rate = told.exchange.usd
+    return [(paid and paid * rate, spot and spot * rate) for paid, spot in table.rows(columns)]
+
+
+def _joined(
+    name: str, shape: Sequence[Any], shapes: Mapping[str, InstanceType], benchmark: str | None
+) -> InstanceType:
     """A type's shape, from the shapes file or from its own row, never from both."""
     instance = shapes.get(name)
     if instance is None:
-        return _instance(name, shape)
+        return _instance(name, shape, benchmark)
     if any(value is not None for value in shape):
         raise BadInput(f"{name}: its shape stands in the shapes file already")
     return instance
 
 
 def _offer(
-    instance: InstanceType, price: Sequence[Any], told: _Told, history: tuple[Price, ...]
+    instance: InstanceType,
+    usd: tuple[float | None, float | None],
+    price: Sequence[Any],
+    told: Told,
+    history: tuple[Price, ...],
 ) -> Offer:
-    """An offer from the cells of `_PRICE_COLUMNS`."""
-    usd, day, source, spot_usd, spot_day, spot_source, estimated, interruption = price
-    on_demand = _price(usd, day or told.day, source or told.source, False)
+    """An offer from its prices in USD and the cells of `_PRICE_COLUMNS`."""
+    day, source, inferred, spot_day, spot_source, estimated, interruption, dbus = price
+    on_demand = _price(usd[0], day or told.day, source or told.source, bool(inferred), told)
     spot = None
-    if spot_usd is not None:
+    if usd[1] is not None:
         spot = _price(
-            spot_usd,
+            usd[1],
             spot_day or told.spot_day,
             spot_source or told.spot_source,
             told.spot_estimated if estimated is None else estimated,
+            told,
         )
-    return Offer(instance, on_demand, spot, interruption, history)
+    return Offer(instance, on_demand, spot, interruption, history, dbus)
 
 
-def _price(usd: float | None, day: date | None, source: str | None, estimated: bool) -> Price:
+def _price(
+    usd: float | None, day: date | None, source: str | None, estimated: bool, told: Told
+) -> Price:
     if usd is None or day is None or source is None:
-        column = "usd_per_hour" if usd is None else "date" if day is None else "source"
+        amount = "usd_per_hour" if told.exchange is None else "price_per_hour"
+        column = amount if usd is None else "date" if day is None else "source"
         remedy = None if usd is None else f"say '{column}:' once for the file"
         raise BadInput(f"a price without {column}", remedy=remedy)
     return Price(usd, day, source, estimated)
 
 
-def _history(
-    top: Section, told: _Told, problems: list[BadInput]
-) -> Mapping[str, tuple[Price, ...]]:
+def _history(top: Section, told: Told, problems: list[BadInput]) -> Mapping[str, tuple[Price, ...]]:
     """Earlier prices per type, oldest first."""
     table = typed_table(top, "history", _HISTORY_COLUMNS, problems)
     found: dict[str, dict[date, Price]] = {}
-    cells = table.rows(("usd_per_hour", "date", "source"))
-    for line, name, (usd, day, source) in zip(table.lines, table.names, cells, strict=True):
+    cells = zip(_usd(top, table, told, "history"), table.rows(("date", "source")), strict=True)
+    for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
         with placed(top, line, problems):
-            price = _price(usd, day, source or told.source, False)
+            price = _price(usd[0], day, source or told.source, False, told)
             _add(found.setdefault(name, {}), price.date, price)
     return {
         name: tuple(sorted(prices.values(), key=attrgetter("date")))
@@ -334,11 +371,11 @@ def _history(
     }
 
 
-def _instance(name: str, shape: Sequence[Any]) -> InstanceType:
+def _instance(name: str, shape: Sequence[Any], benchmark: str | None) -> InstanceType:
     """A type from the cells of `_SHAPE_COLUMNS`, which are in the order of its fields."""
     if shape[0] is None or shape[1] is None:
         raise BadInput(f"{name}: {'vcpus' if shape[0] is None else 'memory_gib'} is missing")
-    return InstanceType(name, *shape)
+    return InstanceType(name, *(*shape, benchmark if shape[_CPU_SCORE] else None))
 
 
 def _add(known: dict[K, V], key: K, value: V) -> None:

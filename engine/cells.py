@@ -74,6 +74,13 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def currency_code(text: str) -> str:
+    """A converter to a currency's code: three letters, as in ISO 4217."""
+    if not (len(text) == 3 and text.isascii() and text.isalpha() and text.isupper()):
+        raise ValueError(f"must be a currency code like USD or EUR, not {text!r}")
+    return text
+
+
 def iso_date(text: str) -> date:
     """A converter to a date."""
     try:

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, overload
 import numpy as np
 
 from engine.catalog import Billing, Catalog, InstanceType, Price
-from engine.cost import cost_usd, itemised, master_price, price_of
+from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.mixes import source_of
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
@@ -120,7 +120,7 @@ class Answers:
     def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
         offer = self.surface.candidates.offers[row]
         price = price_of(offer, self._rules(row))
-        master = master_price(self.catalog, self.billing)
+        master = master_offer(self.catalog, self.billing)
         if seconds is None or price is None:
             return None
         return float(
@@ -129,7 +129,8 @@ class Answers:
                 seconds=seconds,
                 price_usd_per_hour=price.usd_per_hour,
                 on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
-                master_usd_per_hour=master.usd_per_hour if master else 0.0,
+                service_usd_per_hour=service_rate(offer, self.billing),
+                master=master,
                 billing=self.billing,
             )
         )
@@ -187,7 +188,8 @@ class Answers:
         price = price_of(offer, self.billing)
         if price is None:
             return ()
-        return price_notices(price, offer.instance.name, self.catalog, self.today)
+        notices = price_notices(price, offer.instance.name, self.catalog, self.today)
+        return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
         """A point that does not satisfy the goal: its type's nearest miss."""
@@ -319,11 +321,24 @@ def price_notices(
     if price.estimated:
         text = f"the price of {name} is an estimate of {price.date}: {price.source}"
         notices.append(Notice("estimated-price", text, "check the current price"))
-    age_days = 0 if today is None or catalog.historic else (today - price.date).days
-    if age_days > OLD_PRICE_DAYS:
-        text = f"the price of {name} is {age_days} days old ({price.date})"
-        notices.append(Notice("old-price", text, "check the current price"))
-    return tuple(notices)
+    old = _old(f"the price of {name}", price.date, catalog, today)
+    return (*notices, old) if old else tuple(notices)
+
+
+def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
+    """The warning about an old price of a DBU."""
+    if billing.dbu_date is None:
+        return ()
+    old = _old("the price of a DBU", billing.dbu_date, catalog, today)
+    return (old,) if old else ()
+
+
+def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
+    age_days = 0 if today is None or catalog.historic else (today - since).days
+    if age_days <= OLD_PRICE_DAYS:
+        return None
+    text = f"{what} is {age_days} days old ({since})"
+    return Notice("old-price", text, "check the current price")
 
 
 def in_runs(p: float, *, asked: float | None = None) -> str:

@@ -8,7 +8,8 @@ A node that runs for T seconds is billed for
 and a cluster of n workers of a type costs
 
     C(n, T) = billed(T) / 3600 * (n * w + m)
-    w = p * (1 - discount) + surcharge * p_on_demand,    m the same for the master node.
+    w = p * (1 - discount) + surcharge * p_on_demand + surcharge_per_vcpu * vCPUs + p_dbu * dbu,
+    m the same for the master node.
 
 With granularity 0, no minimum, start-up, master, surcharge or discount this is OptEx Eq. 9,
 C = sum_t c_t n_t T. Prices are USD per node-hour; `p` is the spot price where spot is rented (the
@@ -17,12 +18,13 @@ master never is), while the surcharge stays a share of the on-demand price.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from engine.catalog import Billing, Catalog, Offer, Price
+from engine.catalog import Billing, Catalog, Exchange, Offer, Price
 from engine.units import SECONDS_PER_HOUR
 
 FloatArray = NDArray[np.float64]
@@ -43,7 +45,8 @@ class Cost:
         startup_usd: all nodes, from the request to the first task.
         rounding_usd: what the granularity and the minimum add.
         discount_usd: zero or negative.
-        surcharge_usd: the managed service.
+        surcharge_usd: the managed service, as a share of the price and per vCPU.
+        dbu_usd: the managed service, by DBUs.
         assumptions: what rests on an assumption or an estimate, one line each.
     """
 
@@ -53,6 +56,7 @@ class Cost:
     rounding_usd: float
     discount_usd: float
     surcharge_usd: float
+    dbu_usd: float
     billed_seconds: float
     assumptions: tuple[str, ...] = ()
 
@@ -71,6 +75,7 @@ class Cost:
             "rounding": self.rounding_usd,
             "discount": self.discount_usd,
             "surcharge": self.surcharge_usd,
+            "dbu": self.dbu_usd,
         }
 
 
@@ -90,12 +95,31 @@ def billed_seconds(seconds: ArrayLike, billing: Billing) -> FloatArray:
 
 
 def node_rate(
-    price_usd_per_hour: ArrayLike, on_demand_usd_per_hour: ArrayLike, billing: Billing
+    price_usd_per_hour: ArrayLike,
+    on_demand_usd_per_hour: ArrayLike,
+    billing: Billing,
+    *,
+    service_usd_per_hour: ArrayLike = 0.0,
 ) -> FloatArray:
-    """USD per billed hour of one node, discount and surcharge included."""
+    """USD per billed hour of one node, discount, surcharge and `service_rate` included."""
     paid = np.asarray(price_usd_per_hour, dtype=float) * (1.0 - billing.discount_fraction)
     listed = np.asarray(on_demand_usd_per_hour, dtype=float)
-    return np.asarray(paid + listed * billing.surcharge_fraction)
+    service = np.asarray(service_usd_per_hour, dtype=float)
+    return np.asarray(paid + listed * billing.surcharge_fraction + service)
+
+
+def service_rate(offer: Offer, billing: Billing) -> float:
+    """What the managed service takes for an hour of one node whatever the node's price, in USD:
+    per vCPU and by DBUs; inf where DBUs are metered and those of the type are not known."""
+    per_vcpu = billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
+    return per_vcpu + dbu_rate(offer, billing)
+
+
+def dbu_rate(offer: Offer, billing: Billing) -> float:
+    """What the DBUs of one node cost per hour, in USD; 0 where none are metered."""
+    if billing.usd_per_dbu is None:
+        return 0.0
+    return billing.usd_per_dbu * (math.inf if offer.dbu_per_hour is None else offer.dbu_per_hour)
 
 
 def cost_usd(
@@ -105,18 +129,28 @@ def cost_usd(
     price_usd_per_hour: ArrayLike,
     billing: Billing,
     on_demand_usd_per_hour: ArrayLike | None = None,
-    master_usd_per_hour: float = 0.0,
+    service_usd_per_hour: ArrayLike = 0.0,
+    master: Offer | None = None,
 ) -> FloatArray:
     """The cost of runs (OptEx Eq. 9 where billing adds nothing); arguments broadcast.
 
     Args:
         on_demand_usd_per_hour: what the surcharge is a share of; the price itself if left out.
-        master_usd_per_hour: on-demand price of the master node, 0 where none is billed.
+        service_usd_per_hour: the worker's `service_rate`.
+        master: the master node, on demand; None where none is billed.
     """
     listed = price_usd_per_hour if on_demand_usd_per_hour is None else on_demand_usd_per_hour
-    workers = np.asarray(nodes) * node_rate(price_usd_per_hour, listed, billing)
-    master = node_rate(master_usd_per_hour, master_usd_per_hour, billing)
-    return np.asarray(billed_seconds(seconds, billing) / SECONDS_PER_HOUR * (workers + master))
+    rate = node_rate(price_usd_per_hour, listed, billing, service_usd_per_hour=service_usd_per_hour)
+    hourly = np.asarray(nodes) * rate + master_rate(master, billing)
+    return np.asarray(billed_seconds(seconds, billing) / SECONDS_PER_HOUR * hourly)
+
+
+def master_rate(master: Offer | None, billing: Billing) -> float:
+    """USD per billed hour of the master node, all included; 0 where none is billed."""
+    if master is None:
+        return 0.0
+    price, service = master.on_demand.usd_per_hour, service_rate(master, billing)
+    return float(node_rate(price, price, billing, service_usd_per_hour=service))
 
 
 def price_of(offer: Offer, billing: Billing) -> Price | None:
@@ -124,13 +158,13 @@ def price_of(offer: Offer, billing: Billing) -> Price | None:
     return offer.spot if billing.spot else offer.on_demand
 
 
-def master_price(catalog: Catalog, billing: Billing) -> Price | None:
-    """The on-demand price of the master node; None where none is billed.
+def master_offer(catalog: Catalog, billing: Billing) -> Offer | None:
+    """The master node, which is billed on demand; None where none is billed.
 
     Raises:
         UnknownName: when the catalog does not hold the master's type.
     """
-    return None if billing.master is None else catalog.offer(billing.master).on_demand
+    return None if billing.master is None else catalog.offer(billing.master)
 
 
 def itemised(
@@ -147,33 +181,74 @@ def itemised(
         UnknownName: when the catalog does not hold the master's type.
         ValueError: when the type has no spot price and spot is asked for.
     """
-    price, master = price_of(offer, billing), master_price(catalog, billing)
+    price, master = price_of(offer, billing), master_offer(catalog, billing)
     if price is None:
         raise ValueError(f"{offer.instance.name} has no spot price")
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
-    head = (master.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
-    listed = nodes * offer.on_demand.usd_per_hour / SECONDS_PER_HOUR + head
+    head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
+    every = [(nodes, offer), *([(1, master)] if master else [])]
     return Cost(
         workers_usd=workers * seconds,
         master_usd=head * seconds,
         startup_usd=(workers + head) * billing.startup_seconds,
         rounding_usd=(workers + head) * (billed - billing.startup_seconds - seconds),
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
-        surcharge_usd=billing.surcharge_fraction * listed * billed,
+        surcharge_usd=sum(n * surcharge_rate(one, billing) for n, one in every)
+        * billed
+        / SECONDS_PER_HOUR,
+        dbu_usd=sum(n * dbu_rate(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR,
         billed_seconds=billed,
-        assumptions=assumptions(price, billing),
+        assumptions=assumptions(price, billing, catalog.exchange),
     )
 
 
-def assumptions(price: Price, billing: Billing) -> tuple[str, ...]:
-    """What of a cost rests on an assumption or an estimate, one line each."""
+def surcharge_rate(offer: Offer, billing: Billing) -> float:
+    """What the managed service takes for an hour of one node, DBUs apart, in USD."""
+    share = billing.surcharge_fraction * offer.on_demand.usd_per_hour
+    return share + billing.surcharge_usd_per_vcpu_hour * offer.instance.vcpus
+
+
+def assumptions(
+    price: Price, billing: Billing, exchange: Exchange | None = None
+) -> tuple[str, ...]:
+    """What of a cost rests on an assumption, an estimate or one's own terms, one line each."""
     lines = []
     if price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
-    if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
-        note = billing.surcharge_note or "no price list tells it"
-        lines.append(f"surcharge {billing.surcharge_fraction:.0%} assumed: {note}")
-    if billing.startup_seconds > 0 and billing.startup_note:
-        lines.append(f"start-up {billing.startup_seconds:.0f} s assumed: {billing.startup_note}")
+    if exchange is not None:
+        lines.append(
+            f"prices converted from {exchange.currency} at {exchange.usd:g} USD "
+            f"({exchange.date}): {exchange.source}"
+        )
+    lines += billing_notes(billing)
+    if billing.discount_fraction:
+        lines.append(f"discount of {100 * billing.discount_fraction:.3g} % off the instance prices")
     return tuple(lines)
+
+
+def billing_notes(billing: Billing) -> list[str]:
+    """On what the billing rules rest, one line each."""
+    lines = _service_lines(billing)
+    if billing.startup_note:
+        told = (
+            f"{billing.startup_seconds:.0f} s assumed" if billing.startup_seconds else "not billed"
+        )
+        lines.append(f"start-up {told}: {billing.startup_note}")
+    if billing.master and billing.master_note:
+        lines.append(f"master {billing.master} assumed: {billing.master_note}")
+    return lines
+
+
+def _service_lines(billing: Billing) -> list[str]:
+    """What the managed service's price rests on."""
+    lines, note = [], billing.surcharge_note or "no price list tells it"
+    verb = " assumed" if billing.surcharge_assumed else ""
+    if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
+        lines.append(f"surcharge {billing.surcharge_fraction:.0%} assumed: {note}")
+    if billing.surcharge_usd_per_vcpu_hour > 0:
+        fee = billing.surcharge_usd_per_vcpu_hour
+        lines.append(f"surcharge ${fee:g} per vCPU and hour{verb}: {note}")
+    if billing.usd_per_dbu is not None:
+        lines.append(f"DBU at ${billing.usd_per_dbu:g}: {billing.dbu_note or 'not said by whom'}")
+    return lines

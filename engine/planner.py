@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from engine import exports
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
+from engine.choices import plural
 from engine.cluster import Cluster, Layout, Workload
-from engine.cost import EXACT_BILLING, cost_usd, master_price
+from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.forecast import FloatArray
@@ -206,18 +207,20 @@ def cost_of(cluster: Cluster, seconds: float, profile: Profile) -> float | None:
     price = group.price_usd_per_hour
     if price is None:
         price = _observed_price(profile, cluster.instance.name)
-    if catalog is None:
-        master, billing = None, EXACT_BILLING
-    else:
-        master, billing = master_price(catalog, catalog.billing), catalog.billing
     if price is None:
         return None
+    master, billing, service = None, EXACT_BILLING, 0.0
+    if catalog is not None:
+        master, billing = master_offer(catalog, catalog.billing), catalog.billing
+        offer = catalog.offers.get(cluster.instance.name)
+        service = service_rate(offer, billing) if offer else 0.0
     return float(
         cost_usd(
             nodes=group.nodes,
             seconds=seconds,
             price_usd_per_hour=price,
-            master_usd_per_hour=master.usd_per_hour if master else 0.0,
+            service_usd_per_hour=service,
+            master=master,
             billing=billing,
         )
     )
@@ -273,7 +276,8 @@ def handover_of(
 def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     """What was predicted and assumed, in plain lines for the head of an export."""
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
-    lines = [f"sparkplan: {types or f'{choice.executors} executors'}, model {found.model}"]
+    what = types or plural(choice.executors or 0, "executor")
+    lines = [f"sparkplan: {what}, model {found.model}"]
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")

@@ -18,7 +18,7 @@ from engine.batch import ClusterBatch
 from engine.candidates import Candidates
 from engine.catalog import Billing
 from engine.cluster import Cluster, Workload
-from engine.cost import billed_seconds, master_price, node_rate
+from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
 from engine.limits import NO_LIMITS, Constraints, Limits
@@ -234,10 +234,11 @@ class Surface:
 
     def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
         listed, spot = self._prices
-        master = master_price(self.candidates.catalog, billing)
-        head = master.usd_per_hour if master else 0.0
+        master = master_offer(self.candidates.catalog, billing)
         paid = spot if billing.spot else listed
-        return node_rate(paid, listed, billing), float(node_rate(head, head, billing))
+        service = [service_rate(offer, billing) for offer in self.candidates.offers]
+        rates = node_rate(paid, listed, billing, service_usd_per_hour=service)
+        return rates, master_rate(master, billing)
 
     @cached_property
     def _prices(self) -> tuple[FloatArray, FloatArray]:
@@ -268,15 +269,18 @@ class Surface:
 
         A cost rises with the time and with the hourly rate, whatever the granularity, minimum,
         start-up and master are; and discount and surcharge scale all on-demand rates alike. So
-        one skyline serves all on-demand billings; spot rates have one per discount and surcharge.
+        one skyline serves all on-demand billings; spot rates, and fees per vCPU or by DBUs, which
+        weigh on some types more than on others, have one per discount and surcharge.
         """
         rates = Billing()
-        if billing.spot:
+        if billing.spot or billing.surcharge_usd_per_vcpu_hour or billing.usd_per_dbu is not None:
             rates = replace(
                 rates,
-                spot=True,
+                spot=billing.spot,
                 discount_fraction=billing.discount_fraction,
                 surcharge_fraction=billing.surcharge_fraction,
+                surcharge_usd_per_vcpu_hour=billing.surcharge_usd_per_vcpu_hour,
+                usd_per_dbu=billing.usd_per_dbu,
             )
         return self._cached_points(  # type: ignore[attr-defined, no-any-return]
             rates, candidates, max_nodes

@@ -1,11 +1,13 @@
 """From the machines that were measured to machines that were not: relative speed and its doubt.
 
-Speed is per core. It comes from the ratio of CPU scores per vCPU where both machines have one;
-every other case is an assumption with a warning code of its own and a wider spread.
+Speed is per core. It comes from the ratio of CPU scores per vCPU where both machines have one of
+the same benchmark; every other case is an assumption with a warning code of its own and a wider
+spread.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,10 @@ SPREAD_NO_SCORE = 0.35
 """Prior standard deviations of log time. Predicting one measured type from another on public run
 tables was off by 0.20 to 0.45 (root mean square of log time, by job): memory and disks differ too,
 and a CPU score says nothing of them."""
+
+SPREAD_BETWEEN_CATALOGS = 0.30
+"""The same where the two scores stand in different catalogs: two campaigns measured them (on equal
+processors they agree within about 10 %), and other disks and another object store come with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +45,21 @@ def speed_of(
     """
     if target is None or (source is not None and target.name == source.name):
         return Speed(1.0)
-    target_score = _score(target, catalog)
-    source_score = _score(source, catalog) if source is not None else None
-    median = catalog.median_cpu_score_per_vcpu if catalog is not None else None
+    target, source = _scored(target, catalog), source and _scored(source, catalog)
+    target_score = target.cpu_score_per_vcpu
     if source is None:
+        median = catalog.median_cpu_score_per_vcpu if catalog is not None else None
         if target_score is None or median is None:
             return Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
         return Speed(target_score / median, SPREAD_UNKNOWN_SOURCE, "unknown-source-type")
-    if target_score is None or source_score is None:
+    source_score = source.cpu_score_per_vcpu
+    same_benchmark = source.cpu_benchmark == target.cpu_benchmark
+    if target_score is None or source_score is None or not same_benchmark:
         return Speed(1.0, SPREAD_NO_SCORE, "no-cpu-score")
-    return Speed(target_score / source_score, SPREAD_TRANSFERRED, "transferred-speed")
+    foreign = catalog is not None and source.name not in catalog.offers
+    spread = SPREAD_BETWEEN_CATALOGS if foreign else SPREAD_TRANSFERRED
+    doubts = (spread, source.cpu_score_spread or 0.0, target.cpu_score_spread or 0.0)
+    return Speed(target_score / source_score, math.hypot(*doubts), "transferred-speed")
 
 
 def speeds_of(
@@ -58,12 +69,13 @@ def speeds_of(
     return [speed_of(target, source, catalog) for target in targets]
 
 
-def _score(instance: InstanceType, catalog: Catalog | None) -> float | None:
-    """A type that a table or a profile names without a score is looked up in the catalog."""
-    if instance.cpu_score_per_vcpu is not None or catalog is None:
-        return instance.cpu_score_per_vcpu
+def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
+    """A type that a table or a profile names without a score, or without saying of which
+    benchmark its score is, is looked up in the catalog."""
+    if instance.cpu_benchmark is not None or catalog is None:
+        return instance
     offer = catalog.offers.get(instance.name)
-    return offer.instance.cpu_score_per_vcpu if offer else None
+    return offer.instance if offer is not None and offer.instance.cpu_score else instance
 
 
 def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
@@ -76,6 +88,13 @@ def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
             "by CPU score",
             f"run the job once on {name} and add its log",
         )
+    if speed.code == "unknown-source-type" and target is not None and target.cpu_score is None:
+        return Notice(
+            speed.code,
+            f"the log does not say where it ran, and {name} has no CPU score: every vCPU is taken "
+            "to be as fast as the measured ones",
+            "name it with --ran-on TYPE",
+        )
     if speed.code == "unknown-source-type":
         return Notice(
             speed.code,
@@ -85,7 +104,8 @@ def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
     if speed.code == "no-cpu-score":
         return Notice(
             speed.code,
-            f"no CPU score for {name}: every vCPU is taken to be as fast as the measured ones",
+            f"no CPU score compares {name} with the measured type: every vCPU is taken to be as "
+            "fast as the measured ones",
             f"run the job once on {name} and add its log",
         )
     return None

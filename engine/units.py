@@ -92,12 +92,16 @@ def has_size_unit(text: str) -> bool:
     return bool(match and (match[2] or match[4]))
 
 
-def parse_times(text: str) -> float | None:
-    """The factor in "3x" (times the largest run); None where the text is not of that form."""
+def parse_times(text: str, *, where: str | None = None) -> float | None:
+    """The factor in "3x" (times the largest run); None where the text is not of that form.
+
+    Raises:
+        BadInput: for a factor of zero.
+    """
     match = _TIMES.match(text.strip())
     if not match:
         return None
-    return _positive(_number(match[1]), text, "a factor", where=None)
+    return _positive(_number(match[1]), text, "a factor", where=where)
 
 
 def parse_seconds(text: str, *, where: str | None = None) -> float:

@@ -26,6 +26,7 @@ from tui.messages import PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.session import Answer, Built, EngineSession, Session
 from tui.state import (
+    AS_TOLD,
     Action,
     ChartKind,
     DeadlineRelaxed,
@@ -37,6 +38,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
+    Terms,
     View,
     evidence_key,
     goal_key,
@@ -65,6 +67,7 @@ class AppOptions:
     sources: tuple[str, ...] = ()
     ran_on: str | None = None
     catalog: str = "aws"
+    terms: Terms = AS_TOLD
     model: str = "sparkplan"
     instances: tuple[str, ...] = ()
     deadline_seconds: float | None = None
@@ -81,6 +84,7 @@ class AppOptions:
             sources=self.sources or (DEFAULT_SAMPLE,),
             ran_on=self.ran_on,
             catalog=self.catalog,
+            terms=self.terms,
             model=self.model,
             instances=self.instances,
             deadline_seconds=self.deadline_seconds,

@@ -25,7 +25,8 @@ COMMANDS = {
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
     "export": "the recommendation as text to paste",
-    "catalog": "list, show and validate price catalogs",
+    "catalog": "list, show, validate and refresh price catalogs",
+    "measure-host": "measure this machine: as an instance type, and its throughputs",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
 }
@@ -61,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
     if arguments and arguments[0] in COMMANDS:
-        command = import_module(f"tui.headless.{arguments[0]}")
+        command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(
             prog=f"sparkplan {arguments[0]}",
             description=COMMANDS[arguments[0]],
@@ -79,12 +80,13 @@ def open_planner(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Capacity planner for Apache Spark. Without a command it opens the planner on "
         "SOURCE...,\nor on a bundled sample.",
-        epilog="commands:\n" + "\n".join(f"  {name:<11}{what}" for name, what in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<13}{what}" for name, what in COMMANDS.items()),
         allow_abbrev=False,
     )
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
     options.add_origin(parser)
     parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
+    options.add_terms(parser)
     options.add_goal(parser)
     options.add_model(parser)
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
@@ -95,12 +97,14 @@ def open_planner(arguments: list[str]) -> int:
     terminal.require_interactive()
     terminal.hasten()
     from tui import app
+    from tui.state import Terms
 
     return app.run(
         app.AppOptions(
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,
+            terms=Terms(args.region, args.discount, args.dbu_price),
             model=args.model,
             instances=options.globs(args.instances) or (),
             deadline_seconds=args.deadline,

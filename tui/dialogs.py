@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ from tui.views import words
 from tui.widgets.numbers import money_text
 
 if TYPE_CHECKING:
-    from engine import Choice, Offer
+    from engine import Catalog, Choice, Offer
     from tui.app import PlannerApp
 
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -93,7 +95,7 @@ def names(app: PlannerApp) -> Names:
     """What the arguments of typed commands may be."""
     return Names(
         models=tuple(model.name for model in engine.MODELS),
-        catalogs=tuple(catalog_names()),
+        catalogs=tuple(entry.name for entry in engine.list_catalogs()),
         categories=tuple(engine.CATEGORIES),
         instances=tuple(app.built.catalog.offers) if app.built else (),
         sources=tuple(sample.name for sample in engine.list_samples()),
@@ -131,13 +133,32 @@ def open_sources(app: PlannerApp) -> None:
 
 
 def ran_on(app: PlannerApp) -> None:
-    """The type that the job was measured on, out of the catalog."""
+    """The type that the job was measured on, out of any catalog; those of the chosen one first."""
     if app.built is None:
         app.show_notice("the evidence is still being read", "warn")
         return
     options = [Option("", "as the log says", "nothing is assumed beyond it")]
     options += [type_option(offer) for offer in app.built.catalog.offers.values()]
+    options += elsewhere(app.built.catalog)
     _pick(app, "Where did it run?", options, lambda name: SetRanOn(name or None))
+
+
+def elsewhere(chosen: Catalog) -> list[Option]:
+    """The types of the other bundled catalogs, as TYPE@CATALOG; each type once."""
+    found, seen = [], set(chosen.offers)
+    for catalog in _bundled():
+        for name, offer in catalog.offers.items():
+            if name not in seen:
+                seen.add(name)
+                label = f"{name}@{catalog.name}"
+                found.append(replace(type_option(offer), value=label, label=label))
+    return found
+
+
+@lru_cache(1)
+def _bundled() -> tuple[Catalog, ...]:
+    """All bundled catalogs; about 50 ms the first time."""
+    return tuple(engine.load_catalog(entry.path) for entry in engine.list_catalogs())
 
 
 def category(app: PlannerApp) -> None:
@@ -155,13 +176,9 @@ def model(app: PlannerApp) -> None:
 
 def catalog(app: PlannerApp) -> None:
     """The bundled price catalogs."""
-    options = [Option(name, name) for name in catalog_names()]
+    found = {entry.name: entry for entry in engine.list_catalogs()}
+    options = [Option(name, name, f"{e.region}, {e.date}") for name, e in found.items()]
     _pick(app, "Price catalog", options, SetCatalog)
-
-
-def catalog_names() -> list[str]:
-    """Names of the bundled catalogs."""
-    return [getattr(entry, "name", str(entry)) for entry in engine.list_catalogs()]
 
 
 def instances(app: PlannerApp) -> None:

@@ -52,6 +52,20 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
+def executors(cluster: engine.Cluster) -> str:
+    """ "8 executors of 4 cores on 2 nodes"; the nodes where they are known."""
+    parts = [_count(cluster.executors, "executor"), f"of {_count(cluster.executor_cores, 'core')}"]
+    if cluster.nodes is not None:
+        parts.append(f"on {_count(cluster.nodes, 'node')}")
+    return " ".join(parts)
+
+
+def _count(number: int | None, word: str) -> str:
+    if number is None:
+        return f"{UNKNOWN} {word}s"
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
 def size(value: float | None, unit: str) -> str:
     """An amount of input in the profile's unit."""
     if value is None:

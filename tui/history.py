@@ -67,6 +67,7 @@ _WORDS = {
     "sources": "evidence",
     "ran_on": "where it ran",
     "category": "kind of job",
+    "terms": "price terms",
     "instances": "instance types",
     "deadline_seconds": "deadline",
     "deadline_chosen": "deadline",

@@ -154,6 +154,44 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_terms(parser: argparse.ArgumentParser) -> None:
+    """Which of a catalog's prices hold, and on what terms."""
+    parser.add_argument("--region", metavar="R", help="where a catalog has several")
+    parser.add_argument(
+        "--discount",
+        type=quantity(engine.parse_fraction),
+        metavar="P",
+        help="off the instance prices, such as 15%%",
+    )
+    parser.add_argument(
+        "--dbu-price",
+        type=dbu_price,
+        metavar="TIER|USD",
+        help="of one DBU (catalog azure-databricks)",
+    )
+
+
+def dbu_price(text: str) -> str | float:
+    """An argument type: the name of a tier, or an amount of money."""
+    named = text.strip()[:1].isalpha() and not text.strip().lower().startswith("usd")
+    return text.strip() if named else quantity(engine.parse_usd)(text)
+
+
+def catalog_of(args: argparse.Namespace, name: str | None = None) -> engine.Catalog:
+    """The catalog `name` (default: that of --catalog) on the terms of `add_terms`."""
+    chosen = name or args.catalog or DEFAULT_CATALOG
+    catalog = engine.load_catalog(chosen, region=getattr(args, "region", None))
+    return catalog.with_terms(
+        discount_fraction=getattr(args, "discount", None), dbu=getattr(args, "dbu_price", None)
+    )
+
+
+def given_terms(args: argparse.Namespace) -> list[str]:
+    """The options of `add_terms` that were given."""
+    names = ("region", "discount", "dbu_price")
+    return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n, None) is not None]
+
+
 def add_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--deadline", type=duration, metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
@@ -164,53 +202,12 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_limits(parser: argparse.ArgumentParser) -> None:
-    """What may be rented, and what is paid for already."""
-    parser.add_argument(
-        "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
-    )
-    parser.add_argument(
-        "--limit", action="append", default=[], metavar="GLOB=N",
-        help="at most N nodes of these types together",
-    )  # fmt: skip
-    parser.add_argument(
-        "--max-vcpus", type=whole(), metavar="N", help="quota of vCPUs over all workers"
-    )
-    parser.add_argument("--min-nodes", type=whole(), metavar="N", help="at least N workers")
-    parser.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
-    parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
-
-
-def limits_of(args: argparse.Namespace) -> engine.Limits:
-    """The limits that the arguments state."""
-    return engine.Limits(
-        owned=tuple(counted(text, "--own") for text in args.own),
-        most=tuple(counted(text, "--limit", least=0) for text in args.limit),
-        max_vcpus=args.max_vcpus,
-        min_nodes=args.min_nodes or 1,
-        arch=args.arch,
-        exclude=globs(args.exclude) or (),
-    )
-
-
-def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:
-    """ "m5.xlarge=10" as a type (or glob) and a number of nodes."""
-    name, equals, number = (part.strip() for part in text.partition("="))
-    if not name or not equals or not number.isascii() or not number.isdigit():
-        raise engine.BadInput(
-            f"{text!r} is not TYPE=N", where=option, remedy=f"write {option} m5.xlarge=10"
-        )
-    if int(number) < least:
-        raise engine.BadInput(f"{text!r}: at least {least}", where=option)
-    return name, int(number)
-
-
 def read_profile(args: argparse.Namespace) -> engine.Profile:
     """The profile that the SOURCE arguments give."""
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
-    profile = engine.read(*args.sources, ran_on=ran_on(args.ran_on))
+    profile = engine.read(*args.sources, ran_on=ran_on(args))
     return profile if resources is None else replace(profile, resources=resources)
 
 
@@ -231,12 +228,29 @@ def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
     return resources if stress is None else engine.revise_resources(resources, engine.read(stress))
 
 
-def ran_on(text: str | None) -> engine.InstanceType | None:
-    """The type named by --ran-on, with its shape and speed from the catalog."""
-    if text is None:
+def ran_on(args: argparse.Namespace) -> engine.InstanceType | None:
+    """The type named by --ran-on, with its shape and speed from its catalog."""
+    if args.ran_on is None:
         return None
-    name, _, catalog = text.partition("@")
-    return engine.load_catalog(catalog or DEFAULT_CATALOG).offer(name).instance
+    return origin_of(args.ran_on, first=looked_in(args))[1]
+
+
+def looked_in(args: argparse.Namespace) -> engine.Catalog | str:
+    """The catalog that types are looked for in first: that of --catalog, where it is given."""
+    return catalog_of(args) if getattr(args, "catalog", None) else DEFAULT_CATALOG
+
+
+def origin_of(
+    text: str, *, first: engine.Catalog | str
+) -> tuple[engine.Catalog | None, engine.InstanceType]:
+    """The type that TYPE or TYPE@CATALOG names, and its catalog (None for a file of shapes without
+    prices); without @CATALOG it is looked for in the catalog `first`, then in all bundled ones."""
+    name, at, catalog = text.partition("@")
+    if at and not catalog:
+        raise engine.BadInput(f"{text!r} names no catalog", remedy="write TYPE@CATALOG, or TYPE")
+    if not catalog:
+        return engine.find_type(name, first=first)
+    return engine.type_in(name, catalog)
 
 
 def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Workload:
@@ -255,7 +269,7 @@ def workload_of(args: argparse.Namespace, profile: engine.Profile) -> engine.Wor
 
 def sized(text: str, profile: engine.Profile) -> engine.Workload:
     """The profile's reference workload at the size that `text` names."""
-    times = engine.parse_times(text)
+    times = engine.parse_times(text, where="--input-size")
     if times is not None:
         check_times(times, text)
         return profile.workload_at(times)
@@ -314,73 +328,6 @@ def parameters(pairs: list[str]) -> dict[str, float]:
                 f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
             )
     return found
-
-
-def cluster_of(
-    args: argparse.Namespace, profile: engine.Profile, *, nodes: int | None
-) -> engine.Cluster:
-    """The cluster asked for: executors, nodes of a type, or that of the profile's largest run."""
-    if args.executors is not None:
-        if nodes is not None or args.instance is not None:
-            raise engine.BadInput(
-                "give either nodes (--nodes, --instance) or executors (--executors), not both"
-            )
-        return _of_executors(args, profile)
-    if args.executor_cores is not None or args.executor_memory is not None:
-        raise engine.BadInput(
-            "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
-        )
-    largest = profile.largest_run
-    if nodes is None and args.instance is None and args.catalog is not None:
-        raise engine.BadInput(
-            "no type is looked up", where="--catalog", remedy="add --nodes N --instance TYPE"
-        )
-    if nodes is None and args.instance is None and largest is not None:
-        return largest.cluster
-    if nodes is None:
-        raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
-    name = args.instance or _only_type(profile)
-    return engine.Cluster.of_nodes(
-        instance_type=name, nodes=nodes, catalog=type_catalog(args, profile, name)
-    )
-
-
-def type_catalog(
-    args: argparse.Namespace, profile: engine.Profile, name: str | None
-) -> engine.Catalog | None:
-    """The catalog that a type is looked up in; types that the profile knows need none."""
-    if args.catalog is not None:
-        return engine.load_catalog(args.catalog)
-    origin, _, origin_catalog = (args.ran_on or "").partition("@")
-    if name is not None and name == origin:
-        return engine.load_catalog(origin_catalog or DEFAULT_CATALOG)
-    if name is None or name in profile.instance_types:
-        return None
-    return engine.load_catalog(DEFAULT_CATALOG)
-
-
-def _of_executors(args: argparse.Namespace, profile: engine.Profile) -> engine.Cluster:
-    largest = profile.largest_run
-    cores = args.executor_cores or (largest.cluster.executor_cores if largest else None)
-    if cores is None:
-        raise engine.BadInput(
-            "how many cores an executor has is not known", remedy="add --executor-cores C"
-        )
-    return engine.Cluster.of_executors(
-        executors=args.executors, executor_cores=cores, executor_memory_gib=args.executor_memory
-    )
-
-
-def _only_type(profile: engine.Profile) -> str | None:
-    """The type that --instance may leave out: the only one, or the unnamed nodes of the logs."""
-    types = profile.instance_types
-    if len(types) > 1:
-        raise engine.BadInput(
-            "the profile knows several instance types",
-            remedy="name one with --instance",
-            choices=types,
-        )
-    return types[0] if types else None
 
 
 def globs(text: str | None) -> tuple[str, ...] | None:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 import engine
-from tui.state import MAX_NODES, PlanState, evidence_key
+from tui import options
+from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 
 if TYPE_CHECKING:
     from engine import (
@@ -85,14 +87,14 @@ class EngineSession:
     _profile: Profile | None = None
     _profile_key: Hashable = None
     _fitted: FittedModel | None = None
-    _catalogs: dict[str, Catalog] = field(default_factory=dict)
+    _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
         profile = self._read(state, say)
         say("reading prices")
-        catalog = self._catalog(state.catalog)
+        catalog = self._catalog(state.catalog, state.terms)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
@@ -115,7 +117,7 @@ class EngineSession:
         """The report on the goal, the curve of the selected type, and the explanation."""
         goal = _goal(state)
         billing = replace(built.catalog.billing, spot=state.spot)
-        report = built.plan.report(goal, billing=billing)
+        report = built.plan.report(goal, billing=billing, today=date.today())
         best = report.recommendation.recommended or report.recommendation.nearest
         compared = None
         if state.selected is not None and (best is None or best.instance != state.selected):
@@ -138,8 +140,8 @@ class EngineSession:
             say("reading " + ", ".join(state.sources))
             origin = None
             if state.ran_on is not None:
-                name, _, catalog = state.ran_on.partition("@")
-                origin = self._catalog(catalog or state.catalog).offer(name).instance
+                chosen = self._catalog(state.catalog, state.terms)
+                _, origin = options.origin_of(state.ran_on, first=chosen)
             self._profile = engine.read(*state.sources, ran_on=origin)
             self._profile_key = key
         return self._profile
@@ -151,10 +153,12 @@ class EngineSession:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept
 
-    def _catalog(self, name: str) -> Catalog:
-        if name not in self._catalogs:
-            self._catalogs[name] = engine.load_catalog(name)
-        return self._catalogs[name]
+    def _catalog(self, name: str, terms: Terms) -> Catalog:
+        if (name, terms) not in self._catalogs:
+            self._catalogs[name, terms] = engine.load_catalog(name, region=terms.region).with_terms(
+                discount_fraction=terms.discount_fraction, dbu=terms.dbu
+            )
+        return self._catalogs[name, terms]
 
 
 def _goal(state: PlanState) -> Goal:

@@ -29,6 +29,18 @@ _NICE = (
 """Round durations in seconds, ascending."""
 
 
+class Terms(NamedTuple):
+    """On what terms a catalog's prices hold; None keeps what its file says."""
+
+    region: str | None = None
+    discount_fraction: float | None = None
+    dbu: str | float | None = None
+
+
+AS_TOLD = Terms()
+"""The terms of the catalog's own file."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanState:
     """The whole state of the planner.
@@ -48,6 +60,7 @@ class PlanState:
     ran_on: str | None = None
     category: str | None = None
     catalog: str = "aws"
+    terms: Terms = AS_TOLD
     instances: tuple[str, ...] = ()
     model: str = "sparkplan"
     deadline_seconds: float | None = None
@@ -247,8 +260,8 @@ def _with_input(
         case SetCategory(category):
             return replace(state, category=category)
         case SetCatalog(catalog):
-            # Names of types mean nothing in another provider's catalog.
-            return replace(state, catalog=catalog, instances=(), selected=None)
+            # Names of types, regions and discounts mean nothing in another provider's catalog.
+            return replace(state, catalog=catalog, terms=AS_TOLD, instances=(), selected=None)
         case SetModel(model):
             return replace(state, model=model)
         case SetSpot(spot):
@@ -302,6 +315,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         ran_on=good.ran_on,
         category=good.category,
         catalog=good.catalog,
+        terms=good.terms,
         model=good.model,
         instances=good.instances,
         scale=good.scale,
@@ -340,6 +354,7 @@ def plan_key(state: PlanState) -> Hashable:
         evidence_key(state),
         state.category,
         state.catalog,
+        state.terms,
         state.model,
         state.instances,
         state.scale,

@@ -336,4 +336,4 @@ def _fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ..
 
 def _listed(values: FloatArray) -> str:
     low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"

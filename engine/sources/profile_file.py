@@ -6,9 +6,7 @@ gives an equal profile and writing that gives the same text. docs/formats.md des
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import fields
 from math import isfinite, nan
@@ -20,6 +18,7 @@ import msgspec
 from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, UnknownName
+from engine.files import write_text
 from engine.profile import CATEGORIES, Profile, Run
 from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
 from engine.sources.profile_text import format_profile
@@ -207,25 +206,4 @@ def write_profile(profile: Profile, path: str | Path) -> None:
     Raises:
         BadInput: when it cannot be written.
     """
-    target = Path(path)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                file.write(format_profile(profile))
-            Path(temporary).chmod(_mode(target))
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise BadInput(error.strerror or "cannot be written", where=str(target)) from None
-
-
-def _mode(target: Path) -> int:
-    """The mode of the file that is replaced, else what the umask leaves."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
+    write_text(path, format_profile(profile))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
@@ -10,12 +11,14 @@ from hypothesis import strategies as st
 from synthetic import catalog_of, offer
 
 from engine.catalog import Billing
-from engine.cost import billed_seconds, cost_usd, itemised
+from engine.catalog_file import load_catalog
+from engine.choices import dbu_notices, price_notices
+from engine.cost import billed_seconds, cost_usd, itemised, service_rate
 from engine.errors import UnknownName
 
 HOUR = 3600.0
-MASTER = offer("master", 0.2)
-WORKER = offer("worker", 0.5, spot=0.2)
+MASTER = replace(offer("master", 0.2), dbu_per_hour=0.75)
+WORKER = replace(offer("worker", 0.5, spot=0.2, vcpus=16), dbu_per_hour=3.0)
 CATALOG = catalog_of(MASTER, WORKER)
 EMR_LIKE = Billing(
     minimum_seconds=60.0,
@@ -117,6 +120,7 @@ def test_nothing_is_assumed_in_plain_billing() -> None:
             "rounding": 0,
             "discount": 0,
             "surcharge": 0,
+            "dbu": 0,
         }
     )
 
@@ -135,6 +139,8 @@ def test_a_master_that_the_catalog_does_not_hold() -> None:
     minimum=st.sampled_from([0.0, 60.0, 600.0]),
     startup=st.floats(0.0, 600.0),
     surcharge=st.floats(0.0, 1.0),
+    per_vcpu=st.floats(0.0, 0.1),
+    usd_per_dbu=st.none() | st.floats(0.01, 1.0),
     discount=st.floats(0.0, 0.9),
     spot=st.booleans(),
 )
@@ -145,6 +151,8 @@ def test_the_parts_add_up_to_the_vectorised_cost(
     minimum: float,
     startup: float,
     surcharge: float,
+    per_vcpu: float,
+    usd_per_dbu: float | None,
     discount: float,
     spot: bool,
 ) -> None:
@@ -154,6 +162,8 @@ def test_the_parts_add_up_to_the_vectorised_cost(
         startup_seconds=startup,
         master="master",
         surcharge_fraction=surcharge,
+        surcharge_usd_per_vcpu_hour=per_vcpu,
+        usd_per_dbu=usd_per_dbu,
         discount_fraction=discount,
         spot=spot,
     )
@@ -163,10 +173,61 @@ def test_the_parts_add_up_to_the_vectorised_cost(
         seconds=np.asarray([seconds, 2 * seconds]),
         price_usd_per_hour=0.2 if spot else 0.5,
         on_demand_usd_per_hour=0.5,
-        master_usd_per_hour=0.2,
+        service_usd_per_hour=service_rate(WORKER, billing),
+        master=MASTER,
         billing=billing,
     )
     assert cost.total_usd == pytest.approx(float(whole[0]), rel=1e-9)
     assert whole[1] >= whole[0]
     assert cost.rounding_usd >= -1e-9 * cost.total_usd
     assert cost.billed_seconds >= minimum
+
+
+def test_dataproc_charges_every_vcpu_of_the_cluster() -> None:
+    """Google's example: 24 vCPUs (a master and five workers of four) for two hours, 0.48 USD."""
+    node = offer("n1-standard-4", 0.19, vcpus=4)
+    billing = Billing(surcharge_usd_per_vcpu_hour=0.01, master="n1-standard-4")
+    cost = itemised(
+        nodes=5, seconds=2 * HOUR, offer=node, billing=billing, catalog=catalog_of(node)
+    )
+    assert cost.surcharge_usd == pytest.approx(0.48)
+    assert cost.total_usd == pytest.approx(0.48 + 6 * 2 * 0.19)
+
+
+def test_dbus_stand_apart_and_are_not_discounted() -> None:
+    """Three workers of 3 DBU/h and a driver of 0.75 for two hours at 0.30 USD per DBU."""
+    billing = Billing(usd_per_dbu=0.3, dbu_note="premium", master="master", discount_fraction=0.5)
+    cost = itemised(nodes=3, seconds=2 * HOUR, offer=WORKER, billing=billing, catalog=CATALOG)
+    assert cost.dbu_usd == pytest.approx((3 * 3.0 + 0.75) * 2 * 0.3)
+    assert cost.surcharge_usd == 0.0
+    assert cost.discount_usd == pytest.approx(-0.5 * (3 * 0.5 + 0.2) * 2)
+    assert any("DBU at $0.3: premium" in line for line in cost.assumptions)
+    assert any("discount of 50 %" in line for line in cost.assumptions)
+
+
+def test_a_type_whose_dbus_nobody_knows_has_no_cost() -> None:
+    unknown = replace(WORKER, dbu_per_hour=None)
+    assert service_rate(unknown, Billing(usd_per_dbu=0.3)) == math.inf
+    assert service_rate(unknown, Billing()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["aws", "azure", "azure-databricks", "gcp"])
+def test_prices_of_every_catalog_grow_old(name: str) -> None:
+    catalog = load_catalog(name)
+    offer = next(iter(catalog.offers.values()))
+
+    def codes(today: date) -> list[str]:
+        notices = price_notices(offer.on_demand, "x", catalog, today)
+        return [notice.code for notice in notices if notice.code == "old-price"]
+
+    assert codes(date(2026, 8, 1)) == []
+    assert codes(date(2027, 2, 1)) == ["old-price"]
+
+
+def test_the_price_of_a_dbu_grows_old_too() -> None:
+    catalog = load_catalog("azure-databricks")
+    (notice,) = dbu_notices(catalog.billing, catalog, date(2026, 8, 1))
+    assert (notice.code, "2023-06-20" in notice.text) == ("old-price", True)
+    assert dbu_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
+    assert dbu_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
+    assert dbu_notices(Billing(), catalog, date(2026, 8, 1)) == ()

@@ -16,7 +16,7 @@ from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.catalog_file import load_catalog
 from engine.cluster import Workload
-from engine.cost import cost_usd
+from engine.cost import cost_usd, service_rate
 from engine.errors import BadInput, UnknownName
 from engine.forecast import Forecast
 from engine.optimiser import Goal, Recommendation, Surface, recommend, select
@@ -39,7 +39,7 @@ class Brute:
     def __init__(self, surface: Surface, goal: Goal, billing: Billing, names: set[str]) -> None:
         self.goal, self.points = goal, []
         catalog = surface.candidates.catalog
-        master = catalog.offer(billing.master).on_demand.usd_per_hour if billing.master else 0.0
+        master = catalog.offer(billing.master) if billing.master else None
         for row, entry in enumerate(surface.candidates.offers):
             price = entry.spot if billing.spot else entry.on_demand
             if entry.instance.name not in names or price is None:
@@ -55,7 +55,8 @@ class Brute:
                         seconds=seconds,
                         price_usd_per_hour=price.usd_per_hour,
                         on_demand_usd_per_hour=entry.on_demand.usd_per_hour,
-                        master_usd_per_hour=master,
+                        service_usd_per_hour=service_rate(entry, billing),
+                        master=master,
                         billing=billing,
                     )
                 )
@@ -112,7 +113,16 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, set[str]]:
         )
         for row, price in enumerate(prices)
     ]
-    catalog = catalog_of(*offers, offer("master", 0.1))
+    fees = np.random.default_rng([seed, 1])
+    offers = [
+        replace(
+            one,
+            instance=replace(one.instance, vcpus=float(fees.choice([4, 8, 16]))),
+            dbu_per_hour=float(fees.uniform(0.5, 4.0)),
+        )
+        for one in offers
+    ]
+    catalog = catalog_of(*offers, replace(offer("master", 0.1), dbu_per_hour=0.75))
     speed = {f"t{row}": float(rng.choice([1.0, 2.0, rng.uniform(0.5, 3)])) for row in range(k)}
     overhead = float(rng.choice([0.0, 0.0, 20.0, 60.0]))
     drag = float(rng.choice([0.0, 0.0, 15.0]))
@@ -134,6 +144,8 @@ def random_case(seed: int) -> tuple[Surface, Goal, Billing, set[str]]:
         startup_seconds=float(rng.choice([0.0, 210.0])),
         master="master" if rng.random() < 0.5 else None,
         surcharge_fraction=float(rng.choice([0.0, 0.25])),
+        surcharge_usd_per_vcpu_hour=float(fees.choice([0.0, 0.01, 0.05])),
+        usd_per_dbu=0.3 if fees.random() < 0.3 else None,
         discount_fraction=float(rng.choice([0.0, 0.3])),
         spot=bool(rng.random() < 0.3),
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from screen import settled, text_of
 
 from tui.history import MOST_STEPS, ONE_GESTURE_SECONDS, History, difference
-from tui.state import INPUTS, PlanState
+from tui.state import INPUTS, PlanState, Terms
 from tui.widgets.slider import Slider
 
 START = PlanState(sources=("a.zstd",))
@@ -82,7 +82,8 @@ def test_old_steps_are_forgotten():
 
 def test_every_input_has_a_word():
     other = PlanState(
-        sources=("b",), ran_on="x", category="sql", catalog="papers", instances=("m5.*",),
+        sources=("b",), ran_on="x", category="sql", catalog="papers",
+        terms=Terms(discount_fraction=0.1), instances=("m5.*",),
         model="ernest", deadline_seconds=1.0, deadline_chosen=True, budget_usd=1.0, scale=2.0,
         max_nodes=2, confidence=0.5, spot=True,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tui.state import (
+    AS_TOLD,
     MAX_NODES,
     Action,
     DeadlineRelaxed,
@@ -28,6 +29,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
+    Terms,
     evidence_key,
     goal_key,
     nice_seconds,
@@ -159,3 +161,12 @@ def test_the_node_limit_stays_within_what_a_plan_holds(nodes):
 def test_nice_durations_are_never_shorter_and_at_most_ten_times_as_long(seconds):
     nice = nice_seconds(seconds)
     assert seconds <= nice <= max(1.0, 10.0 * seconds)
+
+
+def test_terms_belong_to_their_catalog():
+    """A region or a discount of one provider means nothing with another's prices."""
+    named = replace(START, catalog="azure", terms=Terms("eastus", 0.15))
+    assert plan_key(named) != plan_key(replace(named, terms=AS_TOLD))
+    elsewhere = reduce(named, SetCatalog("gcp"))
+    assert elsewhere.terms == AS_TOLD
+    assert reduce(elsewhere, PlanRefused(named)).terms == named.terms

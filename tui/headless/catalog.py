@@ -1,32 +1,64 @@
-"""`sparkplan catalog`: which price catalogs there are, what they hold, whether a file is valid."""
+"""`sparkplan catalog`: which price catalogs there are, what they hold, whether a file is valid, and
+new price files from price lists."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from datetime import date
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import engine
 from tui import format as text
 from tui import options
 from tui.headless import output
 
+NAMED = 3
+"""Types that a count is illustrated with."""
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(
-        dest="action", required=True, metavar="list|show|validate", parser_class=type(parser)
+        dest="action",
+        required=True,
+        metavar="list|show|validate|refresh",
+        parser_class=type(parser),
     )
     listing = actions.add_parser("list", help="the bundled catalogs")
     options.add_json(listing)
     show = actions.add_parser("show", help="the types of one catalog and their prices")
     show.add_argument("name", metavar="NAME|FILE")
+    show.add_argument("--region", metavar="R", help="where there are several")
     show.add_argument("--instances", metavar="GLOB,...", help="only these types")
     options.add_json(show)
     validate = actions.add_parser("validate", help="check a catalog file of one's own")
     validate.add_argument("name", metavar="FILE")
+    validate.add_argument("--region", metavar="R", help="where there are several")
+    configure_refresh(actions.add_parser("refresh", help="a new price file from a price list"))
+
+
+def configure_refresh(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME|FILE", help="the catalog whose prices are refreshed")
+    parser.add_argument(
+        "--from",
+        dest="files",
+        nargs="+",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="a downloaded price list (AWS offer file, JSON or CSV; Azure Retail Prices, all "
+        "pages as JSON), or a CSV with name and usd_per_hour; nothing is downloaded",
+    )
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="DIR")
+    parser.add_argument("--region", metavar="R", help="where the list has several")
+    parser.add_argument("--date", metavar="DAY", help="since when the prices hold: 2026-07-20")
+    options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    return {"list": list_all, "show": show, "validate": validate}[args.action](args)
+    actions = {"list": list_all, "show": show, "validate": validate, "refresh": refresh}
+    return actions[args.action](args)
 
 
 def list_all(args: argparse.Namespace) -> int:
@@ -35,7 +67,7 @@ def list_all(args: argparse.Namespace) -> int:
         output.print_json({"catalogs": [summary(catalog) for catalog in catalogs]})
     else:
         rows = [
-            (c.name, c.region, str(c.date), f"{len(c.offers)} types", c.note or "")
+            (c.name, c.region, str(c.date), f"{len(c.offers):,} types", c.note or "")
             for c in catalogs
         ]
         print(text.table(rows, right=(3,)))
@@ -43,11 +75,14 @@ def list_all(args: argparse.Namespace) -> int:
 
 
 def summary(catalog: engine.Catalog) -> dict[str, object]:
+    exchange = catalog.exchange
     return {
         "name": catalog.name,
         "provider": catalog.provider,
         "region": catalog.region,
         "currency": catalog.currency,
+        "exchange": exchange
+        and {"usd": exchange.usd, "date": str(exchange.date), "source": exchange.source},
         "date": str(catalog.date),
         "types": len(catalog.offers),
         "note": catalog.note,
@@ -55,7 +90,7 @@ def summary(catalog: engine.Catalog) -> dict[str, object]:
 
 
 def show(args: argparse.Namespace) -> int:
-    catalog = engine.load_catalog(args.name)
+    catalog = engine.load_catalog(args.name, region=args.region)
     patterns = options.globs(args.instances) or ("*",)
     offers = [
         offer
@@ -68,24 +103,58 @@ def show(args: argparse.Namespace) -> int:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})
     else:
-        print(text.table([HEADER, *map(row, offers)], right=(1, 2, 3, 5)))
+        print("\n".join(map(text.shown, head(catalog))))
+        rows = table(offers)
+        print(text.table(rows, right=(1, 2, 3, 5, *((6,) if len(rows[0]) == len(HEADER) else ()))))
     return 0
 
 
-HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "price source")
+def head(catalog: engine.Catalog) -> list[str]:
+    """What holds for all types: where, since when, how it is billed, what is assumed."""
+    rules, exchange = catalog.billing, catalog.exchange
+    terms = [f"billed by {rules.granularity_seconds:g} s" if rules.granularity_seconds else "exact"]
+    terms += [f"at least {rules.minimum_seconds:g} s"] if rules.minimum_seconds else []
+    terms += [f"master {rules.master}"] if rules.master else []
+    if rules.discount_fraction:
+        terms.append(f"discount {100 * rules.discount_fraction:.3g} %")
+    lines = [
+        f"{catalog.name}: {len(catalog.offers):,} types, {catalog.region}, {catalog.date}",
+        f"billing: {', '.join(terms)}",
+    ]
+    if exchange is not None:
+        told = f"{exchange.usd:g} USD ({exchange.date}, {exchange.source})"
+        lines.append(f"prices converted: 1 {exchange.currency} = {told}")
+    lines += engine.billing_notes(rules)
+    rule = catalog.memory_rule
+    share = "EMR's YARN rule" if rule.kind == "emr-yarn" else f"{100 * rule.share:g} % of a node's"
+    lines.append(f"memory for executors: {share}{f' ({rule.note})' if rule.note else ''}")
+    return [*lines, *([catalog.note] if catalog.note else []), ""]
+
+
+HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "price source")
+
+
+def table(offers: list[engine.Offer]) -> list[tuple[str, ...]]:
+    """The rows under their header; the column of DBUs only where there are any."""
+    rows = [HEADER, *map(row, offers)]
+    if any(offer.dbu_per_hour is not None for offer in offers):
+        return rows
+    return [(*cells[:6], *cells[7:]) for cells in rows]
 
 
 def row(offer: engine.Offer) -> tuple[str, ...]:
     shape, price, spot = offer.instance, offer.on_demand, offer.spot
-    estimated = " (estimated)" if spot is not None and spot.estimated else ""
     return (
         shape.name,
         f"{shape.vcpus:g}",
         f"{shape.memory_gib:g}",
-        f"{price.usd_per_hour:.4g}",
+        f"{price.usd_per_hour:.4g}{' (estimated)' if price.estimated else ''}",
         str(price.date),
-        text.UNKNOWN if spot is None else f"{spot.usd_per_hour:.4g}{estimated}",
-        price.source,
+        text.UNKNOWN
+        if spot is None
+        else f"{spot.usd_per_hour:.4g}{' (estimated)' if spot.estimated else ''}",
+        text.UNKNOWN if offer.dbu_per_hour is None else f"{offer.dbu_per_hour:g}",
+        text.shown(price.source),
     )
 
 
@@ -97,10 +166,12 @@ def as_dict(offer: engine.Offer) -> dict[str, object]:
         "memory_gib": shape.memory_gib,
         "arch": shape.arch,
         "cpu_score": shape.cpu_score,
+        "cpu_benchmark": shape.cpu_benchmark,
         "emr_supported": shape.emr_supported,
         "price": price_dict(offer.on_demand),
         "spot": price_dict(offer.spot) if offer.spot else None,
         "interruption": offer.interruption,
+        "dbu_per_hour": offer.dbu_per_hour,
         "history": [price_dict(price) for price in offer.history],
     }
 
@@ -120,19 +191,124 @@ def billing(catalog: engine.Catalog) -> dict[str, object]:
         "granularity_seconds": rules.granularity_seconds,
         "minimum_seconds": rules.minimum_seconds,
         "startup_seconds": rules.startup_seconds,
+        "startup_note": rules.startup_note,
         "master": rules.master,
+        "master_note": rules.master_note,
         "surcharge_fraction": rules.surcharge_fraction,
+        "surcharge_usd_per_vcpu_hour": rules.surcharge_usd_per_vcpu_hour,
         "surcharge_assumed": rules.surcharge_assumed,
         "surcharge_note": rules.surcharge_note,
+        "usd_per_dbu": rules.usd_per_dbu,
+        "dbu_note": rules.dbu_note,
+        "dbu_tiers": [
+            {"name": t.name, "usd_per_dbu": t.usd_per_dbu, "date": str(t.date), "source": t.source}
+            for t in catalog.dbu_tiers.values()
+        ],
         "discount_fraction": rules.discount_fraction,
     }
 
 
 def validate(args: argparse.Namespace) -> int:
-    problems = engine.validate_catalog(args.name)
+    problems = engine.validate_catalog(args.name, region=args.region)
     for problem in problems:
         print(text.shown(str(problem)))
     if problems:
         return 2
-    print(f"{text.shown(args.name)}: {len(engine.load_catalog(args.name).offers)} types, valid")
+    types = len(engine.load_catalog(args.name, region=args.region).offers)
+    print(f"{text.shown(args.name)}: {types:,} types, valid")
     return 0
+
+
+def refresh(args: argparse.Namespace) -> int:
+    done = engine.refresh_catalog(
+        base_of(args.name, args.region),
+        args.files,
+        args.output,
+        region=args.region,
+        day=None if args.date is None else day_of(args.date),
+    )
+    if args.json:
+        output.print_json(refreshed_dict(done))
+    else:
+        print("\n".join(map(text.shown, in_words(done))))
+    for line in map(text.shown, left_out(done)):
+        print(f"warning: {line}", file=sys.stderr)
+    return 0
+
+
+def base_of(name: str, region: str | None) -> engine.Catalog:
+    """The catalog in that region where it has it, else in the one that it has: prices of a region
+    may be new, shapes and billing are not."""
+    known = [entry.region for entry in engine.list_catalogs() if entry.name == name]
+    return engine.load_catalog(name, region=region if region in known else None)
+
+
+def day_of(spoken: str) -> date:
+    try:
+        return date.fromisoformat(spoken)
+    except ValueError:
+        raise engine.BadInput(
+            f"{spoken!r} is not a date", where="--date", remedy="write it like 2026-07-20"
+        ) from None
+
+
+def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
+    return {
+        "file": str(done.path),
+        "catalog": done.catalog,
+        "region": done.region,
+        "date": str(done.day),
+        "types": done.types,
+        "compared": done.compared,
+        "changed": len(done.changes),
+        "median_change": done.median_change,
+        "changes": [
+            {"instance": c.instance, "before_usd": c.before_usd, "after_usd": c.after_usd}
+            for c in done.changes
+        ],
+        "added": list(done.added),
+        "gone": list(done.gone),
+        "left_out_without_shape": list(done.shapeless),
+        "left_out_ambiguous": list(done.ambiguous),
+        "kept_spot": done.kept_spot,
+    }
+
+
+def in_words(done: engine.Refreshed) -> list[str]:
+    """What was written, how many prices changed, and by how much."""
+    lines = [f"{done.path}: {done.types:,} types, {done.region}, {done.day}"]
+    if not done.compared:
+        lines.append(f"no earlier prices of {done.region} to compare with")
+    elif not done.changes:
+        lines.append(f"none of {done.compared:,} prices changed")
+    else:
+        least = min(done.changes, key=lambda change: change.relative)
+        most = max(done.changes, key=lambda change: change.relative)
+        lines.append(
+            f"{len(done.changes):,} of {done.compared:,} prices changed: "
+            f"median {100 * (done.median_change or 0.0):+.1f} %, "
+            f"from {100 * least.relative:+.1f} % ({least.instance}) "
+            f"to {100 * most.relative:+.1f} % ({most.instance})"
+        )
+    if done.added:
+        lines.append(f"new: {counted(done.added)}")
+    if done.gone:
+        lines.append(f"not in the list: {counted(done.gone)}")
+    if done.kept_spot:
+        lines.append(f"{done.kept_spot:,} spot prices kept, with their own date")
+    return lines
+
+
+def left_out(done: engine.Refreshed) -> list[str]:
+    found = []
+    if done.shapeless:
+        found.append(f"left out, vCPUs and memory (or DBUs) not known: {counted(done.shapeless)}")
+    if done.ambiguous:
+        found.append(f"left out, several different prices: {counted(done.ambiguous)}")
+    return found
+
+
+def counted(names: tuple[str, ...]) -> str:
+    """ "12 types (a, b, c, ...)"."""
+    listed = ", ".join(names[:NAMED]) + (", ..." if len(names) > NAMED else "")
+    return f"{len(names):,} type{'' if len(names) == 1 else 's'} ({listed})"

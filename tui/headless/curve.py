@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options
+from tui import options, target
 from tui.headless import output
 
 POINTS = 25
@@ -34,6 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--nodes", metavar="A:B", help="range of nodes (default 1:64), or N for the other curves"
     )
     options.add_cluster(parser)
+    options.add_terms(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     options.add_json(parser)
@@ -86,7 +87,7 @@ def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]
     if args.executors is not None:
         raise engine.BadInput("a curve over nodes has no --executors", remedy="leave it out")
     counts = options.node_range(args.nodes)
-    first = options.cluster_of(args, profile, nodes=counts[0])
+    first = target.cluster_of(args, profile, nodes=counts[0])
     return [Point(n, with_nodes(first, n), workload) for n in counts]
 
 
@@ -147,7 +148,7 @@ def fixed_cluster(args: argparse.Namespace, profile: engine.Profile) -> engine.C
             nodes = options.whole()(args.nodes)
         except argparse.ArgumentTypeError as error:
             raise engine.BadInput(str(error), where="--nodes") from None
-    return options.cluster_of(args, profile, nodes=nodes)
+    return target.cluster_of(args, profile, nodes=nodes)
 
 
 def _without(args: argparse.Namespace, name: str) -> argparse.Namespace:

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options
+from tui import options, target
 from tui.headless import output
 
 
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     profile = options.read_profile(args)
     fitted = engine.fit(profile, model=args.model)
-    cluster = options.cluster_of(args, profile, nodes=args.nodes)
+    cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
     if args.json:
@@ -102,11 +102,7 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
         return text.composition(dict(cluster.composition))
     if cluster.nodes is not None and cluster.executors is None:
         return f"{cluster.nodes:,} nodes like those measured"
-    executors, cores = cluster.executors, cluster.executor_cores
-    return (
-        f"{executors} executor{'' if executors == 1 else 's'} "
-        f"of {cores} core{'' if cores == 1 else 's'}"
-    )
+    return text.executors(cluster)
 
 
 def interval_in_words(prediction: engine.Prediction) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import engine
 from tui import format as text
-from tui import options
+from tui import limits, options
 from tui.headless import output
 
 OBJECTIVES = ("resource-time", "runtime", "throughput")
@@ -26,11 +26,12 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     """The options that `export` shares: what to plan, for what goal, from which prices."""
     options.add_sources(parser)
     options.add_goal(parser)
-    options.add_limits(parser)
+    limits.add_limits(parser)
     parser.add_argument(
         "--mix", type=options.whole(), default=1, metavar="N", help="types per cluster"
     )
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
+    options.add_terms(parser)
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
     parser.add_argument(
         "--executor-memory", type=options.quantity(engine.parse_memory_gib), metavar="M"
@@ -87,7 +88,7 @@ def question_of(args: argparse.Namespace) -> Question:
     """Reads what the arguments name; contradictions are refused before anything is read."""
     check_goal(args)
     owned = args.max_executors is not None
-    catalog = None if owned else engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
+    catalog = None if owned else options.catalog_of(args)
     profile = options.read_profile(args)
     return Question(profile, options.workload_of(args, profile), catalog)
 
@@ -119,7 +120,7 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
         mix=args.mix,
         confidence=args.confidence,
         spot=args.spot,
-        limits=options.limits_of(args),
+        limits=limits.limits_of(args),
     )
 
 
@@ -132,13 +133,17 @@ def check_goal(args: argparse.Namespace) -> None:
                 where="--max-executors",
                 remedy="leave out --catalog, --budget and --instances",
             )
+        if terms := options.given_terms(args):
+            raise engine.BadInput(
+                "a cluster one owns has no prices", where=" ".join(terms), remedy="leave it out"
+            )
         if args.spot or args.max_nodes is not None or args.mix != 1:
             raise engine.BadInput(
                 "a cluster one owns is counted in executors, without prices",
                 where="--max-executors",
                 remedy="leave out --spot, --max-nodes and --mix",
             )
-        if options.limits_of(args) != engine.Limits():
+        if limits.limits_of(args) != engine.Limits():
             raise engine.BadInput(
                 "limits are for types of a catalog",
                 where="--max-executors",
@@ -165,9 +170,11 @@ def as_text(found: engine.Recommendation) -> str:
     """The answer first, then who else was considered and why they lost."""
     lines: list[str] = []
     if found.recommended is not None:
-        lines += [describe(found.recommended), *found.recommended.why]
+        lines += [describe(found.recommended), *cost_lines(found.recommended)]
+        lines += found.recommended.why
     elif found.nearest is not None:
         lines += ["no composition satisfies the goal; the nearest miss:", describe(found.nearest)]
+        lines += cost_lines(found.nearest)
     else:
         lines.append("no composition satisfies the goal")
     if found.alternatives:
@@ -197,6 +204,37 @@ def describe(choice: engine.Choice) -> str:
     if choice.p_deadline is not None:
         parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
     return "  ".join(parts)
+
+
+def cost_lines(choice: engine.Choice) -> list[str]:
+    """Of what the cost consists, part by part, and what of it is assumed."""
+    if choice.cost is None:
+        return []
+    parts = [f"{PART[name]} {money(usd)}" for name, usd in choice.cost.parts.items() if usd]
+    lines = [f"  cost: {', '.join(parts)}; {text.seconds(choice.cost.billed_seconds)} billed"]
+    return lines + [f"  {text.shown(line)}" for line in choice.cost.assumptions]
+
+
+PART = {
+    "workers": "workers",
+    "master": "master",
+    "startup": "start-up",
+    "rounding": "rounding",
+    "discount": "discount",
+    "surcharge": "surcharge",
+    "dbu": "DBUs",
+}
+
+
+def money(usd: float) -> str:
+    """A part of a cost: it may be negative, and next to nothing."""
+    if abs(usd) < LEAST_USD:
+        return f"under {text.usd(LEAST_USD)}"
+    return f"-{text.usd(-usd)}" if usd < 0 else text.usd(usd)
+
+
+LEAST_USD = 0.001
+"""Smaller parts of a cost are not spelled out."""
 
 
 def composition(choice: engine.Choice) -> str:

@@ -24,7 +24,7 @@ _LOST = 3
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=18),
+    Column(title="composition", shrink=True, least=22),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=11, align="right", priority=2),
     Column(title="cost", width=7, align="right"),

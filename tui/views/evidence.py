@@ -47,7 +47,7 @@ def _cluster(run: Run) -> str:
     if cluster.composition:
         return text.composition(dict(cluster.composition))
     if cluster.executors is not None:
-        return f"{cluster.executors} executors of {cluster.executor_cores} cores"
+        return text.executors(cluster)
     return f"{cluster.nodes} nodes" if cluster.nodes else text.UNKNOWN
 
 

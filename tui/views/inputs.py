@@ -78,7 +78,8 @@ def prices(state: PlanState, catalog: Catalog | None) -> str:
     """Region and date of the prices."""
     if catalog is None:
         return state.catalog
-    return f"{catalog.region} {catalog.date.isoformat()}"
+    converted = "" if catalog.exchange is None else f" from {catalog.currency}"
+    return f"{catalog.region} {catalog.date.isoformat()}{converted}"
 
 
 def candidates(state: PlanState, answer: Answer | None) -> str:
@@ -95,9 +96,17 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
 
 
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
-    """On demand or spot, and the managed service's surcharge."""
+    """On demand or spot, the discount, and what the managed service takes."""
     rented = "spot" if state.spot else "on demand"
-    if catalog is None or not catalog.billing.surcharge_fraction:
+    if catalog is None:
         return rented
-    assumed = f" {marks.warning}" if catalog.billing.surcharge_assumed else ""
-    return f"{rented} +{catalog.billing.surcharge_fraction * 100:g} %{assumed}"
+    rules, parts = catalog.billing, [rented]
+    if rules.discount_fraction:
+        parts.append(f"-{rules.discount_fraction * 100:.3g} %")
+    if rules.surcharge_fraction:
+        parts.append(f"+{rules.surcharge_fraction * 100:g} %")
+    if rules.surcharge_usd_per_vcpu_hour:
+        parts.append(f"+${rules.surcharge_usd_per_vcpu_hour:g}/vCPU")
+    if rules.usd_per_dbu is not None:
+        parts.append(f"+${rules.usd_per_dbu:g}/DBU")
+    return " ".join(parts) + (f" {marks.warning}" if rules.surcharge_assumed else "")

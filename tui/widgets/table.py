@@ -48,7 +48,8 @@ def fit_columns(
 ) -> tuple[tuple[int, int], ...]:
     """Which columns `width` cells hold, and how wide: (index, cells) from left to right.
 
-    First columns that may shrink do, then columns go by priority, then what is left is cut.
+    First columns that may shrink do (the ones that would go first before the others), then columns
+    go by priority, then what is left is cut.
 
     Args:
         columns: all columns.
@@ -67,7 +68,7 @@ def fit_columns(
     while needed(least) > width and any(columns[i].priority for i in kept):
         kept.remove(max(kept, key=lambda i: (columns[i].priority, i)))
     widths = list(natural)
-    for i in kept:
+    for i in sorted(kept, key=lambda i: -columns[i].priority):
         if columns[i].shrink:
             widths[i] = max(least[i], widths[i] - max(0, needed(widths) - width))
     for i in reversed(kept):

@@ -1,0 +1,96 @@
+"""Which catalog files there are: the bundled ones by name and region, a user's own by path.
+
+A price file is named `NAME.REGION.DATE.prices.yaml`; of several dates the newest counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from importlib import resources
+from operator import attrgetter
+from pathlib import Path
+
+from engine.errors import BadInput, UnknownName
+
+PRICES = ".prices.yaml"
+SHAPES = ".shapes.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """A bundled catalog: what its file name tells, without opening it."""
+
+    name: str
+    region: str
+    date: date
+    path: Path
+
+
+def list_catalogs(folder: Path | None = None) -> tuple[CatalogEntry, ...]:
+    """The newest price file of each catalog and region, by name: of the bundled ones, or of a
+    folder of files named `NAME.REGION.DATE.prices.yaml`.
+
+    Raises:
+        BadInput: for a price file in the folder that is named otherwise.
+    """
+    newest: dict[tuple[str, str], CatalogEntry] = {}
+    for path in sorted((folder or bundled_folder()).glob(f"*{PRICES}")):
+        entry = _entry(path)
+        newest[entry.name, entry.region] = entry
+    return tuple(sorted(newest.values(), key=attrgetter("name", "region")))
+
+
+def _entry(path: Path) -> CatalogEntry:
+    try:
+        name, region, day = path.name.removesuffix(PRICES).split(".")
+        return CatalogEntry(name, region, date.fromisoformat(day), path)
+    except ValueError:
+        raise BadInput(
+            "the name of a price file is not NAME.REGION.DATE.prices.yaml", where=str(path)
+        ) from None
+
+
+def bundled_folder() -> Path:
+    """Where the bundled catalogs are."""
+    return Path(str(resources.files("catalogs")))
+
+
+def catalog_path(name: str, region: str | None = None) -> Path:
+    """The price file that a name, a folder or a path means, of `region` where there are several.
+
+    Raises:
+        UnknownName: when it is neither a bundled name nor a file, or has no such region.
+        BadInput: where several regions are known and none is named.
+    """
+    known = [entry for entry in list_catalogs() if entry.name == name]
+    path = Path(name)
+    if not known and path.is_dir():
+        known = _only_catalog(list_catalogs(path), path)
+    if known:
+        return _in_region(known, name, region).path
+    if path.suffix in {".yaml", ".yml"} or path.exists() or len(path.parts) > 1:
+        return path
+    raise UnknownName("catalog", name, {entry.name for entry in list_catalogs()}, where=None)
+
+
+def _only_catalog(entries: Sequence[CatalogEntry], folder: Path) -> list[CatalogEntry]:
+    """The price files of a folder, which must be of one catalog."""
+    names = sorted({entry.name for entry in entries})
+    if len(names) != 1:
+        what = "price files of several catalogs" if names else "no price files"
+        raise BadInput(what, where=str(folder), remedy="name one file", choices=names)
+    return list(entries)
+
+
+def _in_region(known: Sequence[CatalogEntry], name: str, region: str | None) -> CatalogEntry:
+    regions = [entry.region for entry in known]
+    if region is None and len(known) > 1:
+        raise BadInput(
+            "has prices of several regions", where=name, remedy="name one with --region",
+            choices=regions,
+        )  # fmt: skip
+    if region is not None and region not in regions:
+        raise UnknownName("region", region, regions, where=f"catalog {name}")
+    return known[0] if region is None else known[regions.index(region)]

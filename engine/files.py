@@ -1,0 +1,49 @@
+"""Files are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from engine.errors import BadInput
+
+
+def write_text(
+    path: str | Path, text: str, *, check: Callable[[Path], None] = lambda _: None
+) -> None:
+    """Writes a text file: to a temporary file beside it, which then takes its name.
+
+    Args:
+        check: looks at the temporary file (which ends like `path`); what it raises, stands, and
+            nothing is written.
+
+    Raises:
+        BadInput: when it cannot be written.
+    """
+    target = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(
+            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
+        )
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+            check(Path(temporary))
+            Path(temporary).chmod(_mode(target))
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise BadInput(error.strerror or "cannot be written", where=str(target)) from None
+
+
+def _mode(target: Path) -> int:
+    """The mode of the file that is replaced, else what the umask leaves."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask

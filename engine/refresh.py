@@ -1,0 +1,219 @@
+"""New prices for a catalog: a provider's price list becomes a new dated price file.
+
+Shapes, billing and memory rules are those of the catalog that is refreshed; what changes are
+prices, their date and their source. Earlier prices go to the history. Nothing is downloaded: the
+list is a file (docs/catalogs.md says where each provider publishes it).
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.catalog_file import validate_catalog
+from engine.catalog_text import price_file_text
+from engine.errors import BadInput
+from engine.files import write_text
+from engine.price_formats import read_price_list
+from engine.price_list import Quote, RegionPrices, prices_in
+
+SAME = 1e-9
+"""Relative difference below which a price has not changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriceChange:
+    """One on-demand price before and after, in USD per hour."""
+
+    instance: str
+    before_usd: float
+    after_usd: float
+
+    @property
+    def relative(self) -> float:
+        """By which share the price changed: -0.1 is 10 % less."""
+        return self.after_usd / self.before_usd - 1.0
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a refresh wrote and found.
+
+    Args:
+        compared: number of types with a price before and after; 0 for another region.
+        changes: those whose price is another, by name.
+        added, gone: types that only the new list, or only the old catalog, has.
+        shapeless: types in the list whose shape nobody tells: left out.
+        ambiguous: types with several different prices in the list: left out.
+        kept_spot: number of spot prices that the list does not have, kept with their own date.
+    """
+
+    path: Path
+    catalog: str
+    region: str
+    day: date
+    types: int
+    compared: int
+    changes: tuple[PriceChange, ...]
+    added: tuple[str, ...]
+    gone: tuple[str, ...]
+    shapeless: tuple[str, ...]
+    ambiguous: tuple[str, ...]
+    kept_spot: int
+
+    @property
+    def median_change(self) -> float | None:
+        """The median relative change of the prices that changed; None when none did."""
+        return statistics.median(c.relative for c in self.changes) if self.changes else None
+
+
+def refresh_catalog(
+    base: Catalog,
+    files: Sequence[Path],
+    folder: Path,
+    *,
+    region: str | None = None,
+    day: date | None = None,
+    today: date | None = None,
+) -> Refreshed:
+    """Writes `NAME.REGION.DATE.prices.yaml` into `folder`; all or nothing.
+
+    Args:
+        base: the catalog whose prices are refreshed.
+        files: the price list (`engine.price_formats`).
+        region: which one, where the list has several; the base's where it does not say.
+        day: since when the prices hold; where None the list's own date, else `today`.
+
+    Raises:
+        BadInput: for a list that is none, one without a type of the catalog, a currency other than
+            USD, or a file that is there already.
+    """
+    if base.exchange is not None:
+        raise BadInput(f"catalog {base.name} is in {base.currency}; only USD is refreshed")
+    found = read_price_list(files, provider=base.provider)
+    prices = prices_in(found, region, where=str(files[0]))
+    since = day or found.day or today or date.today()
+    place = prices.region or base.region
+    offers, shapeless = _offers(base, prices, Price(0.0, since, found.source), place)
+    if not offers:
+        raise BadInput(
+            f"no type of catalog {base.name} is in the list",
+            where=str(files[0]),
+            remedy="is it the list of that provider's virtual machines?",
+        )
+    _check_master(base, offers, str(files[0]))
+    for word in (base.name, place):
+        if re.fullmatch(r"[\w-]+", word) is None:
+            raise BadInput(f"{word!r} cannot be a part of a file's name", where=str(files[0]))
+    path = folder / f"{base.name}.{place}.{since}.prices.yaml"
+    note = base.note if place == base.region else None  # it may speak of the region
+    fresh = replace(base, region=place, date=since, offers=offers, note=note)
+    _write(path, price_file_text(fresh, found.source))
+    return _report(path, base, fresh, shapeless, prices.ambiguous)
+
+
+def _offers(
+    base: Catalog, prices: RegionPrices, told: Price, region: str
+) -> tuple[dict[str, Offer], tuple[str, ...]]:
+    """The offers at the new prices, and the names of types without a shape."""
+    offers: dict[str, Offer] = {}
+    shapeless: list[str] = []
+    for name, quote in sorted(prices.on_demand.items()):
+        old = base.offers.get(name)
+        instance = old.instance if old else _shape(quote)
+        dbus = old.dbu_per_hour if old else None
+        if instance is None or (base.dbu_tiers and dbus is None):
+            shapeless.append(name)
+            continue
+        same = old if old is not None and region == base.region else None
+        spot = prices.spot.get(name)
+        kept = same.spot if same else None
+        offers[name] = Offer(
+            instance,
+            replace(told, usd_per_hour=quote.usd_per_hour),
+            replace(told, usd_per_hour=spot.usd_per_hour) if spot else kept,
+            same.interruption if same else None,
+            _history(same, told.date),
+            dbus,
+        )
+    return offers, tuple(shapeless)
+
+
+def _shape(quote: Quote) -> InstanceType | None:
+    """What the list tells of a type that the catalog does not know."""
+    if quote.vcpus is None or quote.memory_gib is None:
+        return None
+    return InstanceType(quote.name, quote.vcpus, quote.memory_gib)
+
+
+def _history(old: Offer | None, since: date) -> tuple[Price, ...]:
+    """Earlier prices, with the one that is replaced; one for each day."""
+    if old is None:
+        return ()
+    earlier = {price.date: price for price in (*old.history, old.on_demand) if price.date < since}
+    return tuple(earlier[day] for day in sorted(earlier))
+
+
+def _check_master(base: Catalog, offers: Mapping[str, Offer], where: str) -> None:
+    master = base.billing.master
+    if master is not None and master not in offers:
+        raise BadInput(
+            f"the master's type {master} has no price in the list",
+            where=where,
+            remedy="add it, or refresh a catalog file of your own with another master",
+        )
+
+
+def _report(
+    path: Path,
+    base: Catalog,
+    fresh: Catalog,
+    shapeless: tuple[str, ...],
+    ambiguous: tuple[str, ...],
+) -> Refreshed:
+    same_region = fresh.region == base.region
+    both = [name for name in fresh.offers if name in base.offers] if same_region else []
+    changes = [
+        PriceChange(
+            name,
+            base.offers[name].on_demand.usd_per_hour,
+            fresh.offers[name].on_demand.usd_per_hour,
+        )
+        for name in both
+    ]
+    spots = [offer.spot for offer in fresh.offers.values() if offer.spot is not None]
+    return Refreshed(
+        path=path,
+        catalog=base.name,
+        region=fresh.region,
+        day=fresh.date,
+        types=len(fresh.offers),
+        compared=len(both),
+        changes=tuple(change for change in changes if abs(change.relative) > SAME),
+        added=tuple(name for name in fresh.offers if name not in base.offers),
+        gone=tuple(name for name in base.offers if name not in fresh.offers),
+        shapeless=shapeless,
+        ambiguous=ambiguous,
+        kept_spot=sum(spot.date != fresh.date for spot in spots),
+    )
+
+
+def _write(path: Path, text: str) -> None:
+    """The file, when it is valid; nothing else is left behind."""
+    if path.exists():
+        raise BadInput("is there already", where=str(path), remedy="remove it or give --date")
+
+    def check(file: Path) -> None:
+        if problems := validate_catalog(file):
+            raise BadInput(f"the new file would not be valid: {problems[0]}", where=str(path))
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot be made: {error.strerror}", where=str(path.parent)) from None
+    write_text(path, text, check=check)

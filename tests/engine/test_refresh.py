@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.catalog import Catalog
+from engine.catalog_file import load_catalog
+from engine.catalog_index import list_catalogs
+from engine.catalog_text import price_file_text
+from engine.errors import BadInput, EngineError
+from engine.refresh import refresh_catalog
+
+DAY = date(2026, 11, 1)
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refreshed(base: str, *files: Path, into: Path, **options: Any) -> tuple[Any, Catalog]:
+    done = refresh_catalog(load_catalog(base), files, into, today=DAY, **options)
+    assert sorted(into.iterdir()) == [done.path]
+    return done, load_catalog(done.path)
+
+
+def aws_product(name: str, sku: str, **other: str) -> dict[str, Any]:
+    attributes = {
+        "servicecode": "AmazonEC2",
+        "regionCode": "us-east-1",
+        "instanceType": name,
+        "vcpu": "4",
+        "memory": "16 GiB",
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "capacitystatus": "Used",
+        "preInstalledSw": "NA",
+        "operation": "RunInstances",
+        "networkPerformance": "Up to 10 Gigabit",
+    }
+    return {"sku": sku, "productFamily": "Compute Instance", "attributes": attributes | other}
+
+
+def aws_term(sku: str, usd: str, unit: str = "Hrs") -> dict[str, Any]:
+    dimension = {"unit": unit, "pricePerUnit": {"USD": usd}, "appliesTo": []}
+    return {f"{sku}.JRTCKXETXF": {"priceDimensions": {f"{sku}.JRTCKXETXF.6YS6EN2CT7": dimension}}}
+
+
+def aws_offer(*products: tuple[dict[str, Any], str]) -> str:
+    """An offer file as AWS writes it, with the storage and the reserved terms that others have."""
+    storage = {"sku": "EBS", "productFamily": "Storage", "attributes": {"volumeApiName": "gp3"}}
+    return json.dumps(
+        {
+            "formatVersion": "v1.0",
+            "offerCode": "AmazonEC2",
+            "publicationDate": "2026-10-30T17:02:11Z",
+            "products": {"EBS": storage, **{p["sku"]: p for p, _ in products}},
+            "terms": {
+                "OnDemand": {
+                    "EBS": aws_term("EBS", "0.08", "GB-Mo"),
+                    **{p["sku"]: aws_term(p["sku"], usd) for p, usd in products},
+                },
+                "Reserved": {"A": {"A.X": {"priceDimensions": {}, "termAttributes": {}}}},
+            },
+        }
+    )
+
+
+AWS_OFFER = aws_offer(
+    (aws_product("m5.xlarge", "A"), "0.1820000000"),
+    (aws_product("m5.xlarge", "B", operatingSystem="Windows"), "0.3760000000"),
+    (aws_product("m5.xlarge", "C", tenancy="Dedicated"), "0.2030000000"),
+    (aws_product("m5.xlarge", "D", preInstalledSw="SQL Std"), "0.6720000000"),
+    (aws_product("m5.xlarge", "E", capacitystatus="UnusedCapacityReservation"), "0.192"),
+    (aws_product("r5.xlarge", "F"), "0.2520000000"),
+    (aws_product("x99.xlarge", "G", vcpu="8", memory="1,024 GiB"), "1.5000000000"),
+    (aws_product("x99.metal", "H", vcpu="NA", memory="NA"), "9.0000000000"),
+    (aws_product("c5.xlarge", "I"), "0.1700000000"),
+    (aws_product("c5.xlarge", "J"), "0.1600000000"),
+    (aws_product("c5.large", "K"), "0.0000000000"),
+)
+
+
+def test_an_aws_offer_file(tmp_path: Path) -> None:
+    into = tmp_path / "mine"
+    done, catalog = refreshed("aws", write(tmp_path, "index.json", AWS_OFFER), into=into)
+    assert done.path.name == "aws.us-east-1.2026-10-30.prices.yaml"
+    assert set(catalog.offers) == {"m5.xlarge", "r5.xlarge", "x99.xlarge"}
+    m5 = catalog.offer("m5.xlarge")
+    assert m5.on_demand.usd_per_hour == 0.182
+    assert m5.on_demand.date == date(2026, 10, 30)
+    assert "AWS price list" in m5.on_demand.source
+    assert m5.history[-1].usd_per_hour == 0.192
+    assert m5.history[-1].date == date(2026, 7, 20)
+    assert m5.instance == load_catalog("aws").offer("m5.xlarge").instance
+    new = catalog.offer("x99.xlarge").instance
+    assert (new.vcpus, new.memory_gib, new.cpu_score) == (8, 1024, None)
+    assert (done.compared, done.shapeless, done.ambiguous) == (2, ("x99.metal",), ("c5.xlarge",))
+    assert [(c.instance, c.before_usd, c.after_usd) for c in done.changes] == [
+        ("m5.xlarge", 0.192, 0.182)
+    ]
+    assert done.median_change == pytest.approx(0.182 / 0.192 - 1)
+    assert len(done.gone) == 1025
+
+
+def test_spot_prices_that_the_list_lacks_keep_their_date_and_label(tmp_path: Path) -> None:
+    done, catalog = refreshed(
+        "aws", write(tmp_path, "index.json", AWS_OFFER), into=tmp_path / "mine"
+    )
+    spot, old = catalog.offer("m5.xlarge").spot, load_catalog("aws").offer("m5.xlarge").spot
+    assert spot == old
+    assert done.kept_spot == 2
+    assert catalog.billing == load_catalog("aws").billing
+    assert catalog.memory_rule == load_catalog("aws").memory_rule
+    assert catalog.managed_only
+
+
+def test_the_csv_twin_says_the_same(tmp_path: Path) -> None:
+    columns = [
+        *("SKU", "TermType", "Unit", "PricePerUnit", "Currency", "Instance Type", "vCPU"),
+        *("Memory", "Operating System", "Tenancy", "CapacityStatus", "Pre Installed S/W"),
+        *("operation", "Region Code"),
+    ]
+    row = ["A", "OnDemand", "Hrs", "0.1820000000", "USD", "m5.xlarge", "4", "16 GiB", "Linux"]
+    row += ["Shared", "Used", "NA", "RunInstances", "us-east-1"]
+    reserved = ["A", "Reserved", "Hrs", "0.1", *row[4:]]
+    head = ["FormatVersion,v1.0", "Disclaimer,x", "Publication Date,2026-10-30T17:02:11Z"]
+    head = [f'"{a}","{b}"' for a, b in (line.split(",") for line in head)]
+    lines = [*head, '"Version","1"', '"OfferCode","AmazonEC2"']
+    lines += [",".join(f'"{cell}"' for cell in cells) for cells in (columns, row, reserved)]
+    file = write(tmp_path, "index.csv", "\n".join(lines) + "\n")
+    done, catalog = refreshed("aws", file, into=tmp_path / "mine")
+    assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.182
+    assert (done.types, done.day) == (1, date(2026, 10, 30))
+
+
+def azure_item(sku: str, usd: float, **other: Any) -> dict[str, Any]:
+    item = {
+        "currencyCode": "USD",
+        "tierMinimumUnits": 0.0,
+        "retailPrice": usd,
+        "unitPrice": usd,
+        "armRegionName": "eastus",
+        "location": "US East",
+        "effectiveStartDate": "2022-01-01T00:00:00Z",
+        "meterName": "D4s v5",
+        "productName": "Virtual Machines Dsv5 Series",
+        "skuName": "D4s v5",
+        "serviceName": "Virtual Machines",
+        "serviceFamily": "Compute",
+        "unitOfMeasure": "1 Hour",
+        "type": "Consumption",
+        "isPrimaryMeterRegion": True,
+        "armSkuName": sku,
+    }
+    return item | other
+
+
+def azure_page(*items: dict[str, Any], more: bool = False) -> dict[str, Any]:
+    link = "https://prices.azure.com/api/retail/prices?$skip=100" if more else None
+    return {"BillingCurrency": "USD", "Items": list(items), "NextPageLink": link, "Count": 1}
+
+
+AZURE_ITEMS = (
+    azure_item("Standard_D4s_v5", 0.2),
+    azure_item("Standard_D4s_v5", 0.384, productName="Virtual Machines Dsv5 Series Windows"),
+    azure_item("Standard_D4s_v5", 0.05, skuName="D4s v5 Spot", meterName="D4s v5 Spot"),
+    azure_item("Standard_D4s_v5", 0.04, skuName="D4s v5 Low Priority"),
+    azure_item("Standard_D4s_v5", 900.0, type="Reservation", reservationTerm="1 Year"),
+    azure_item("Standard_D4ds_v5", 0.226),
+    azure_item("Standard_NEW_v9", 1.0),
+    azure_item("Standard_D4s_v3", 0.3, productName="Dsv3 Series Cloud Services"),
+)
+
+
+def test_azure_retail_prices(tmp_path: Path) -> None:
+    file = write(tmp_path, "prices.json", json.dumps(azure_page(*AZURE_ITEMS)))
+    done, catalog = refreshed("azure", file, into=tmp_path / "mine")
+    assert done.path.name == "azure.eastus.2026-11-01.prices.yaml"
+    offer = catalog.offer("Standard_D4s_v5")
+    assert offer.on_demand.usd_per_hour == 0.2
+    assert offer.spot is not None
+    assert (offer.spot.usd_per_hour, offer.spot.estimated) == (0.05, False)
+    assert offer.spot.date == offer.on_demand.date == DAY
+    assert done.shapeless == ("Standard_NEW_v9",)
+    assert set(catalog.offers) == {"Standard_D4s_v5", "Standard_D4ds_v5"}
+
+
+def test_all_pages_are_needed(tmp_path: Path) -> None:
+    first = write(tmp_path, "1.json", json.dumps(azure_page(AZURE_ITEMS[0], more=True)))
+    last = write(tmp_path, "2.json", json.dumps(azure_page(AZURE_ITEMS[5])))
+    with pytest.raises(BadInput, match="goes on on a further page"):
+        refresh_catalog(load_catalog("azure"), [first], tmp_path / "mine", today=DAY)
+    done, _ = refreshed("azure", first, last, into=tmp_path / "mine")
+    assert done.types == 2
+
+
+def test_dbus_and_their_prices_stay(tmp_path: Path) -> None:
+    file = write(tmp_path, "prices.json", json.dumps(azure_page(*AZURE_ITEMS)))
+    _, catalog = refreshed("azure-databricks", file, into=tmp_path / "mine")
+    base = load_catalog("azure-databricks")
+    name = "Standard_D4ds_v5"
+    assert catalog.offer(name).dbu_per_hour == base.offer(name).dbu_per_hour
+    assert catalog.billing == base.billing
+    assert catalog.dbu_tiers == base.dbu_tiers
+
+
+def test_a_table_for_any_provider_and_another_region(tmp_path: Path) -> None:
+    rows = "name,usd_per_hour,region,date\nn2-standard-4,0.25,europe-west4,2026-09-01\n"
+    done, catalog = refreshed("gcp", write(tmp_path, "p.csv", rows), into=tmp_path / "mine")
+    assert (done.compared, done.changes) == (0, ())
+    assert (catalog.region, catalog.date) == ("europe-west4", date(2026, 9, 1))
+    assert catalog.note is None, "the base's note speaks of its own region"
+    assert catalog.offer("n2-standard-4").history == ()
+    assert catalog.offer("n2-standard-4").instance.cpu_benchmark == "coremark"
+
+
+def test_a_folder_of_several_regions(tmp_path: Path) -> None:
+    into = tmp_path / "mine"
+    for region, usd in (("us-central1", 0.2), ("europe-west4", 0.25)):
+        rows = f"name,usd_per_hour,region\nn2-standard-4,{usd},{region}\n"
+        refresh_catalog(
+            load_catalog("gcp"), [write(tmp_path, "p.csv", rows)], into, today=DAY, region=region
+        )
+    assert [entry.region for entry in list_catalogs(into)] == ["europe-west4", "us-central1"]
+    dutch = load_catalog(into, region="europe-west4")
+    assert dutch.offer("n2-standard-4").on_demand.usd_per_hour == 0.25
+    with pytest.raises(BadInput, match=r"several regions.*--region.*europe-west4, us-central1"):
+        load_catalog(into)
+    with pytest.raises(EngineError, match="unknown region 'europe-west5'; did you mean europe-w"):
+        load_catalog(into, region="europe-west5")
+
+
+@pytest.mark.parametrize("name", ["aws", "azure", "azure-databricks", "gcp"])
+def test_every_catalog_written_and_read_is_the_same(tmp_path: Path, name: str) -> None:
+    catalog = load_catalog(name)
+    source = next(iter(catalog.offers.values())).on_demand.source
+    copy = load_catalog(write(tmp_path, "copy.yaml", price_file_text(catalog, source)))
+    assert copy.billing == catalog.billing
+    assert copy.memory_rule == catalog.memory_rule
+    assert set(copy.offers) == set(catalog.offers)
+    for offer in catalog.offers.values():
+        again = copy.offer(offer.instance.name)
+        assert again.instance == offer.instance
+        assert again.on_demand.usd_per_hour == offer.on_demand.usd_per_hour
+        assert again.spot == offer.spot
+        assert (again.history, again.dbu_per_hour) == (offer.history, offer.dbu_per_hour)
+
+
+def test_a_catalog_of_ones_own_keeps_its_shapes(tmp_path: Path) -> None:
+    text = "date: 2026-05-01\nsource: x\nregion: cellar\ncpu_benchmark: passmark\ninstances: |\n"
+    text += "  name,vcpus,memory_gib,usd_per_hour,cpu_score,arch\n  big,16,64,0.4,3100.5,arm64\n"
+    own = write(tmp_path, "ours.yaml", text)
+    prices = write(tmp_path, "p.csv", "name,usd_per_hour\nbig,0.3\n")
+    done, catalog = refreshed(str(own), prices, into=tmp_path / "mine")
+    assert catalog.offer("big").instance == load_catalog(own).offer("big").instance
+    assert (done.changes[0].after_usd, catalog.region) == (0.3, "cellar")
+
+
+@pytest.mark.parametrize(
+    ("base", "text", "message"),
+    [
+        ("aws", "{", "not a price list of aws"),
+        ("aws", '{"products": {}, "terms": {"OnDemand": {}}}', "holds no hourly price of a Linux"),
+        ("aws", "name,price\nm5.xlarge,1\n", "p:1: column usd_per_hour is missing"),
+        ("aws", "name,usd_per_hour\nm5.xlarge,cheap\n", "p:2: usd_per_hour must be a number above"),
+        ("aws", "name,usd_per_hour\n,1\n", "p:2: name is missing"),
+        ("aws", "name,usd_per_hour\nnothing,1\n", "no type of catalog aws is in the list"),
+        ("aws", "name,usd_per_hour\nc5.xlarge,1\n", "the master's type m5.xlarge has no price"),
+        ("aws", "name,usd_per_hour,date\nm5.xlarge,1,soon\n", "p:2: date must be like"),
+        ("aws", "name,usd_per_hour,region\nm5.xlarge,1,../x\n", "cannot be a part of a file"),
+        ("aws", "name,usd_per_hour,region\na,1,x\nb,1,y\n", "prices of 2 regions.*--region"),
+        ("gcp", "{}", "no JSON price list of gcp is understood"),
+        ("azure", json.dumps({"Items": [{"retailPrice": "dear"}]}), "not a price list of azure"),
+        (
+            "azure",
+            json.dumps(azure_page(azure_item("Standard_D4s_v5", 0.2, currencyCode="EUR"))),
+            "prices in EUR; ask for USD",
+        ),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, base: str, text: str, message: str) -> None:
+    into = tmp_path / "mine"
+    with pytest.raises(BadInput, match=message) as caught:
+        refresh_catalog(load_catalog(base), [write(tmp_path, "p", text)], into, today=DAY)
+    assert "\n" not in str(caught.value)
+    assert not into.exists()
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    prices = write(tmp_path, "p.csv", "name,usd_per_hour\nm5.xlarge,1\n")
+    done, _ = refreshed("aws", prices, into=tmp_path / "mine")
+    before = done.path.read_bytes()
+    with pytest.raises(BadInput, match="is there already"):
+        refresh_catalog(load_catalog("aws"), [prices], tmp_path / "mine", today=DAY)
+    assert done.path.read_bytes() == before
+    with pytest.raises(BadInput, match="cannot be read"):
+        refresh_catalog(load_catalog("aws"), [tmp_path / "none"], tmp_path / "mine", today=DAY)

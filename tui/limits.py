@@ -1,0 +1,49 @@
+"""The options that say what may be rented, and what is paid for already."""
+
+from __future__ import annotations
+
+import argparse
+
+import engine
+from tui import options
+
+
+def add_limits(parser: argparse.ArgumentParser) -> None:
+    """What may be rented, and what is paid for already."""
+    parser.add_argument(
+        "--own", action="append", default=[], metavar="TYPE=N", help="N nodes that cost nothing"
+    )
+    parser.add_argument(
+        "--limit", action="append", default=[], metavar="GLOB=N",
+        help="at most N nodes of these types together",
+    )  # fmt: skip
+    parser.add_argument(
+        "--max-vcpus", type=options.whole(), metavar="N", help="quota of vCPUs over all workers"
+    )
+    parser.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
+    parser.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
+    parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
+
+
+def limits_of(args: argparse.Namespace) -> engine.Limits:
+    """The limits that the arguments state."""
+    return engine.Limits(
+        owned=tuple(counted(text, "--own") for text in args.own),
+        most=tuple(counted(text, "--limit", least=0) for text in args.limit),
+        max_vcpus=args.max_vcpus,
+        min_nodes=args.min_nodes or 1,
+        arch=args.arch,
+        exclude=options.globs(args.exclude) or (),
+    )
+
+
+def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:
+    """ "m5.xlarge=10" as a type (or glob) and a number of nodes."""
+    name, equals, number = (part.strip() for part in text.partition("="))
+    if not name or not equals or not number.isascii() or not number.isdigit():
+        raise engine.BadInput(
+            f"{text!r} is not TYPE=N", where=option, remedy=f"write {option} m5.xlarge=10"
+        )
+    if int(number) < least:
+        raise engine.BadInput(f"{text!r}: at least {least}", where=option)
+    return name, int(number)
