@@ -89,7 +89,10 @@ class StageRun:
     the shuffle). Times are seconds since the application started. `task_seconds` is the time a
     task held its slot (finish - launch); `overhead_seconds` the part of it outside
     `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
-    the run's `config`.
+    the run's `config`. `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where
+    memory is full; others are computed again. `warm_up` is the mean time of the first 1/32, 1/16,
+    1/8, 1/4 and 1/2 of the tasks in launch order over that of all (first tasks on a slot apart;
+    times at equal size): code that is new to an executor starts slow.
     """
 
     stage_id: int
@@ -120,6 +123,8 @@ class StageRun:
     resource_profile_id: int = 0
     operations: tuple[str, ...] = ()
     cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
+    warm_up: tuple[float, ...] = ()
     waste: Waste = field(default_factory=Waste)
 
 

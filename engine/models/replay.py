@@ -11,12 +11,14 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.application_graph import ApplicationGraph, graph_of
 from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, shapes_of
+from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
 from engine.waves import Tasks, waves
@@ -34,6 +36,11 @@ computing and of the part spent waiting (docs/models/sparkplan.md says where the
 DYNAMIC_DISPATCH = 0.10
 """Where executors came and went, idle slots are mostly slots that were not there: no more than this
 share of a task's time is taken for time between tasks."""
+
+IDLE_SECONDS = 30.0
+IDLE_SHARE = 0.1
+"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
+another program), not work of the driver: it stays as it is."""
 
 KEPT_INPUTS = 4
 """Inputs whose tasks are kept: enough to step a slider back and forth."""
@@ -66,6 +73,7 @@ class Replay:
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
         rotation: (s,) launch order of each stage (`TURNS`).
         growth: (s,) growth of log task time per doubling of tasks at once.
+        driver_growth: share of the driver's time between jobs that grows with the input.
     """
 
     run: Run
@@ -75,6 +83,7 @@ class Replay:
     dispatch_seconds: FloatArray
     rotation: FloatArray
     growth: FloatArray
+    driver_growth: float = 0.0
     _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
         default_factory=OrderedDict, repr=False
     )
@@ -84,7 +93,7 @@ class Replay:
         """The replay of a run with stages on a known number of slots."""
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
-        shapes = shapes_of(run)
+        shapes = shapes_of(run, run.cluster.slots)
         zero = np.zeros(len(shapes))
         growth = np.asarray([_growth(shape) for shape in shapes])
         plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth)
@@ -106,19 +115,61 @@ class Replay:
             exact: task by task (see `engine.scheduling`).
         """
         stages = self._tasks(ratio, shuffle_partitions)
-        nodes = list(self.graph.nodes)
+        nodes = self._nodes(ratio)
         for place, shape, grown, (scaled, tasks) in zip(
             self.graph.stage_nodes, self.shapes, self.growth, stages, strict=True
         ):
-            more = min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks)
             tasks = tasks.slowed(
-                contention=more ** (grown / math.log(2.0)),
+                contention=self.slowdown(shape, grown, scaled, slots),
                 typical_seconds=shape.mean_seconds * scaled.work,
                 speed=speed,
             )
             nodes[place] = _with_tasks(nodes[place], tasks)
         found = schedule(nodes, slots, exact=exact)
         return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages))
+
+    def _nodes(self, ratio: float) -> list[Node]:
+        """The graph's nodes with the driver's time for `ratio` times the input."""
+        nodes = list(self.graph.nodes)
+        factor = 1.0 + self.driver_growth * (ratio - 1.0)
+        if factor != 1.0:
+            for place in self.growing_gaps:
+                nodes[place] = replace(
+                    nodes[place], delay_seconds=nodes[place].delay_seconds * factor
+                )
+        return nodes
+
+    @cached_property
+    def growing_gaps(self) -> tuple[int, ...]:
+        """Nodes before which the driver may have worked on data: all but the start, the end and
+        what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
+        limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
+        waits = set(self.graph.stage_nodes)
+        return tuple(
+            place
+            for place, node in enumerate(self.graph.nodes[:-1])
+            if node.after and place not in waits and 0.0 < node.delay_seconds < limit
+        )
+
+    @property
+    def growing_driver_seconds(self) -> float:
+        """Driver time in those gaps."""
+        return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+
+    def fresh(self) -> Replay:
+        """The same without kept tasks, for changed shapes."""
+        return replace(self, _inputs=OrderedDict())
+
+    def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> float:
+        """Time of a typical task relative to the observed one of the same size: more run at once,
+        and each slot runs the stage's code for longer or shorter."""
+        tasks, cpus = scaled.tasks, shape.stage.task_cpus
+        doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
+        warm = 0.0
+        if shape.warm_up is not None:
+            own = max(1.0, tasks / max(1, slots // cpus)) * scaled.work
+            warm = math.log(shape.warm_up.mean(own))
+        return math.exp(combined(growth * doublings, warm) + shape.law.slots * doublings)
 
     def _outcome(self, found: Schedule, tasks: tuple[int, ...]) -> Replayed:
         places = np.asarray(self.graph.stage_nodes)

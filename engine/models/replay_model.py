@@ -1,9 +1,9 @@
 """Predictions from one or several logs: replays near the question, corrected by what they missed.
 
-Every log predicts by its replay, made right where the log was observed. Several logs are averaged
-in log time, the nearer ones more; what each gets wrong about the others is learnt as an error per
-doubling of slots and per doubling of input, shrunk to the prior of no error. That prior's variance
-is the interval of a single log; its posterior the interval of several.
+Every log predicts by its replay, made right where the log was observed, its stages growing as the
+other logs tell (`stage_laws.py`). Several logs are averaged in log time, the nearer ones more. The
+prior variance of the error per doubling of slots and of input is the interval of a single log; what
+several leave of it is theirs.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.memory_cliff import MemoryCliff, cliffs_of
+from engine.models.memory_report import cache_notices, not_fitting_share
 from engine.models.replay import Replay, Replayed
-from engine.models.replay_corrections import NOISE, Corrections, Pairs, ratio_of, weights_of
+from engine.models.replay_corrections import Pairs, weights_of
+from engine.models.replay_priors import NOISE, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import ReplayTimes, Times
 from engine.models.workloads import completed, sharing_parameters
@@ -55,13 +58,16 @@ class ReplayModel(FittedModel):
 
     Args:
         replays: r replayed logs.
+        cliffs: (r,) what each tells of memory; None where it keeps nothing there.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
+        doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
         log_scale, dof: spread where the logs were observed.
     """
 
     replays: tuple[Replay, ...]
+    cliffs: tuple[MemoryCliff | None, ...]
     bias: FloatArray
-    corrections: Corrections
+    doubt: FloatArray
     log_scale: float = NOISE
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
@@ -69,7 +75,7 @@ class ReplayModel(FittedModel):
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
         slots = batch.slots
-        logs, far, shares, doubts = [], [], [], []
+        logs, far, shares, doubts, memory_doubts = [], [], [], [], []
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
@@ -79,19 +85,34 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative[batch.type_index])
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             doublings = _doublings(busy / replay.slots, ratio)
-            own = np.log(times.seconds) + _iterations(replay, wanted)
-            logs.append(own + self.bias[place] + doublings @ self.corrections.mean)
+            factor = self._memory_factor(place, batch, ratio, times, relative[batch.type_index])
+            memory_doubts.append(MEMORY_DOUBT * np.abs(factor))
+            own = np.log(times.seconds) + factor + _iterations(replay, wanted)
+            logs.append(own + self.bias[place])
             far.append(doublings)
             shares.append(_sure_share(times))
         weights = weights_of(np.asarray(far), np.asarray(doubts))
         seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         away = away * np.einsum("rn,rn->n", weights, np.asarray(shares))[:, None]
-        variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
+        variance = np.einsum("nj,jk,nk->n", away, self.doubt, away)
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
+        memory = np.einsum("rn,rn->n", weights, np.asarray(memory_doubts))
+        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
+
+    def _memory_factor(
+        self, place: int, batch: ClusterBatch, ratio: float, times: Times, speed: FloatArray
+    ) -> FloatArray:
+        """(n,) log of the factor by which memory that does not suffice (or now does) changes a
+        replay's time."""
+        cliff = self.cliffs[place]
+        if cliff is None:
+            return np.zeros(len(batch))
+        share = cliff.fitting_share(batch, ratio)
+        added = cliff.added_seconds(batch.slots, share, ratio) / speed
+        return np.asarray(np.log(np.maximum(1.0 + added / times.seconds, LEAST_OF_REPLAY)))
 
     def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes:
         """The times of a replay for an input, kept for the next question about it."""
@@ -136,7 +157,12 @@ class ReplayModel(FittedModel):
             return Explanation()
         replay, found, slots = at
         seconds = float(self.forecast(batch, workload).seconds[0])
-        return explanation(replay, found, slots=slots, seconds=seconds)
+        cliff = self.cliffs[self.replays.index(replay)]
+        again = 0.0
+        if cliff is not None:
+            ratio = ratio_of(completed(workload, self.profile), replay.run)
+            again = seconds * not_fitting_share(cliff, batch, ratio, found.seconds)
+        return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
@@ -151,6 +177,9 @@ class ReplayModel(FittedModel):
                 too_few_tasks(replay, found, slots=slots, useful=useful, partitions=partitions)
             )
             notices += skewed_stages(replay, found, slots=slots)
+            cliff = self.cliffs[self.replays.index(replay)]
+            if cliff is not None:
+                notices += cache_notices(cliff, batch, ratio_of(wanted, replay.run))
             notices += _iteration_notices(replay, wanted)
         return distinct([notice for notice in notices if notice is not None])
 
@@ -198,6 +227,12 @@ class ReplayModel(FittedModel):
         return found
 
 
+MEMORY_DOUBT = 0.4
+"""Prior: standard deviation of the log of that factor, as a share of it."""
+
+LEAST_OF_REPLAY = 0.2
+"""A cache that fits again does not save more than the rest of a replay's time."""
+
 KEPT_TIMES = 32
 """Inputs whose replayed times are kept."""
 
@@ -220,17 +255,19 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     replays = tuple(Replay.of(run) for run in chosen)
     own = np.log([replay.run.seconds / replay.replayed(replay.slots).seconds for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
-    pairs = Pairs.of(replays, bias, catalog)
-    corrections = pairs.corrections(np.ones(len(replays), dtype=bool))
+    cliffs = cliffs_of(replays)
+    pairs = Pairs.of(replays, cliffs, bias, catalog)
+    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     validation, log_scale, dof = pairs.left_out()
     if math.isnan(log_scale):
         log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
     return ReplayModel(
         "sparkplan",
         profile,
-        replays,
+        tuple(learnt.values()),
+        cliffs,
         bias,
-        corrections,
+        pairs.doubt(),
         log_scale,
         dof,
         fit_notices=_fit_notices(replays, own),

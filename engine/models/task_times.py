@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.warm_up import WarmUp, warm_up_of
 from engine.profile import Run, StageRun
 from engine.units import MIB
 from engine.waves import Tasks
@@ -64,6 +65,32 @@ class Scaled:
     work: float
 
 
+@dataclass(frozen=True, slots=True)
+class StageLaw:
+    """What several logs tell of a stage beyond its prior (`stage_laws.py`).
+
+    Args:
+        work: below 0 this share of its work stays whatever the input; above 0 work grows with
+            the input to the power of 1 + this.
+        partitions: power of the input with which its partitions grow; None for the rule of its
+            `Growth`.
+        slots: log of task time per doubling of tasks at once, beyond the prior's.
+    """
+
+    work: float = 0.0
+    partitions: float | None = None
+    slots: float = 0.0
+
+    def total(self, ratio: float, base: float) -> float:
+        """Work at `ratio` times the input where the prior says `base`, both relative."""
+        if self.work >= 0.0:
+            return base * math.exp(self.work * math.log(ratio))
+        return -self.work + (1.0 + self.work) * base
+
+
+PRIOR_LAW = StageLaw()
+
+
 @dataclass(frozen=True, eq=False)
 class StageShape:
     """How the tasks of one observed stage behave.
@@ -75,6 +102,8 @@ class StageShape:
         overhead_seconds: part of a task's time that does not grow with its data.
         partitions: configured number of shuffle partitions.
         split_bytes: largest input partition.
+        warm_up: how its task times fall in launch order; None where that is not seen.
+        law: what other logs tell of it.
     """
 
     stage: StageRun
@@ -85,6 +114,8 @@ class StageShape:
     overhead_seconds: float
     partitions: int
     split_bytes: float
+    warm_up: WarmUp | None = None
+    law: StageLaw = PRIOR_LAW
 
     def scaled(self, ratio: float, shuffle_partitions: int | None) -> Scaled:
         """The stage at `ratio` times the input, with another number of shuffle partitions or None.
@@ -92,18 +123,25 @@ class StageShape:
         Work is conserved: tasks x work grows with the ratio, whatever the number of tasks.
         """
         n = self.stage.tasks
-        total = 1.0 if self.growth is Growth.NONE else ratio
-        if self.growth is Growth.TASKS:
-            tasks = self._input_tasks(ratio)
-        elif self.growth is Growth.MERGED:
-            limit = shuffle_partitions or self.partitions
-            tasks = min(max(1, round(n * ratio)), max(limit, 1))
-        else:
-            tasks = n
-            if shuffle_partitions and self._takes_partitions():
-                tasks = shuffle_partitions
+        total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
+        tasks = self._scaled_tasks(ratio, shuffle_partitions)
         tasks = min(tasks, LARGEST_TASKS)
         return Scaled(tasks, total * n / tasks)
+
+    def _scaled_tasks(self, ratio: float, shuffle_partitions: int | None) -> int:
+        n = self.stage.tasks
+        if shuffle_partitions and self.growth is not Growth.MERGED and self._takes_partitions():
+            return shuffle_partitions
+        learnt, tasks = self.law.partitions, n
+        if learnt is not None:
+            tasks = max(1, round(n * ratio**learnt))
+        elif self.growth is Growth.TASKS:
+            tasks = self._input_tasks(ratio)
+        elif self.growth is Growth.MERGED:
+            tasks = max(1, round(n * ratio))
+        if self.growth is Growth.MERGED:
+            tasks = min(tasks, max(shuffle_partitions or self.partitions, 1))
+        return tasks
 
     def _takes_partitions(self) -> bool:
         read = self.stage.shuffle_read_bytes
@@ -138,8 +176,20 @@ class StageShape:
         cold = None
         if len(self.cold):
             cold = drawn(self.cold, n, float(self.cold.mean()))[order]
-            cold = self._stretched(cold, scaled.work) + dispatch_seconds
+            excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
+            cold = self._stretched(cold - excess, scaled.work) + excess + dispatch_seconds
         return Tasks(self._stretched(seconds, scaled.work) + dispatch_seconds, cold)
+
+    @property
+    def fixed_seconds(self) -> float:
+        """Part of a typical task's time that does not grow with its data."""
+        ran = max(0.0, self.mean_seconds - self.overhead_seconds)
+        return self.mean_seconds - ran + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+
+    @property
+    def cold_excess(self) -> float:
+        """Seconds by which a first task on a slot takes longer, whatever its data."""
+        return max(0.0, float(self.cold.mean()) - self.mean_seconds) if len(self.cold) else 0.0
 
     def _stretched(self, seconds: FloatArray, work: float) -> FloatArray:
         outside = np.minimum(seconds, self.overhead_seconds)
@@ -171,16 +221,18 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
     return np.asarray(times)
 
 
-def shapes_of(run: Run) -> list[StageShape]:
-    """The stages of a run, in its order."""
+def shapes_of(run: Run, slots: int) -> list[StageShape]:
+    """The stages of a run on so many slots, in its order."""
     measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
     knows_input = bool(measured)
-    shapes = [_shape(run, stage, measured, knows_input=knows_input) for stage in run.stages]
+    shapes = [_shape(run, stage, measured, slots, knows_input=knows_input) for stage in run.stages]
     excess = _cold_excess(shapes)
     return [_with_cold(shape, excess) for shape in shapes]
 
 
-def _shape(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> StageShape:
+def _shape(
+    run: Run, stage: StageRun, measured: set[int], slots: int, *, knows_input: bool
+) -> StageShape:
     warm, mean, cold = _warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
@@ -192,6 +244,7 @@ def _shape(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) 
         overhead_seconds=overhead or 0.0,
         partitions=_whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
         split_bytes=_whole(run, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
+        warm_up=warm_up_of(stage, slots),
     )
 
 
@@ -275,16 +328,18 @@ def _cold_excess(shapes: list[StageShape]) -> float:
 
 
 def _with_cold(shape: StageShape, excess: float) -> StageShape:
-    """Stages that saw no first task would, on more slots: their tasks plus the excess."""
+    """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
+    tasks were first tasks, the excess is in their times already."""
     if len(shape.cold) or excess == 0.0:
         return shape
-    return StageShape(
-        stage=shape.stage,
-        growth=shape.growth,
-        warm=shape.warm,
-        mean_seconds=shape.mean_seconds,
-        cold=shape.warm + excess,
-        overhead_seconds=shape.overhead_seconds,
-        partitions=shape.partitions,
-        split_bytes=shape.split_bytes,
-    )
+    stage = shape.stage
+    first = stage.first_wave_seconds
+    if first is not None and first.count >= stage.task_seconds.count:
+        least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)
+        warm = np.maximum(shape.warm - excess, least)
+        return replace(shape, warm=warm, mean_seconds=float(warm.mean()), cold=shape.warm)
+    return replace(shape, cold=shape.warm + excess)
+
+
+LEAST_WARM = 0.2
+"""A warm task is not taken to need less than this share of a first one."""

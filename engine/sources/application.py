@@ -70,6 +70,7 @@ class Stage:
     profile: int = 0
     final_rdd: int | None = None
     cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
     operations: tuple[str, ...] = ()
     reads_cache: bool = False
     library: str | None = None
@@ -285,6 +286,7 @@ class Application:
             stage.library = self.lineage.library_of(line)
             stage.operations = self.lineage.operations_of(info.rdds)
             stage.cached_rdds = self.lineage.cached_in(info.rdds)
+            stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
             stage.reads_cache = self.lineage.reads_cache(info.rdds)
         if info.attempt == 0 or stage.tasks.tasks is None:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)

@@ -251,6 +251,8 @@ class _Context:
             resource_profile_id=stage.profile,
             operations=stage.operations,
             cached_rdds=stage.cached_rdds,
+            disk_backed_rdds=stage.disk_backed_rdds,
+            warm_up=summary.warm_up,
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
         )
