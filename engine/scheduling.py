@@ -45,10 +45,12 @@ BATCHED_WAVES = 32
 the less the more waves there are."""
 
 NEGLIGIBLE = 0.02
-"""The closed form serves for a stage of at least `WAVES_IN_CLOSED_FORM` waves when the ratio of its
-longest task to its own time, times its share of all work, is below this."""
+"""A stage takes its expected time in closed form (`Tasks.expected_makespan`) when the ratio of its
+longest task to its own time, times its share of all work, is no more than this: its order then
+shifts the whole by less than a hundredth."""
 
-WAVES_IN_CLOSED_FORM = 8
+SMALL_STAGE, LARGE_STAGE = 16, 20_000
+"""Stages of no more tasks than the first never do, of more than the second always."""
 
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
@@ -253,19 +255,14 @@ class _Scheduler:
     """
 
     def __init__(
-        self,
-        nodes: Sequence[Node],
-        slots: int,
-        added_seconds: FloatArray | None,
-        *,
-        exact: bool,
+        self, nodes: Sequence[Node], slots: int, added: FloatArray | None, *, exact: bool
     ) -> None:
         self.nodes = nodes
         self.slots = slots
         self.place: Place = place if exact else place_fast
         self.exact = exact
         self.cold = slots
-        self.free = np.zeros(slots) if added_seconds is None else added_seconds.astype(float)
+        self.free = np.zeros(slots) if added is None else added.astype(float)
         self.all_free_from = float(self.free.max())
         self.free_is_current = True
         self.start = [math.nan] * len(nodes)
@@ -315,8 +312,7 @@ class _Scheduler:
         return met
 
     def _place_first(self, until: float) -> bool:
-        """Places tasks of the first active stage that start before `until`; False when none
-        can."""
+        """Places tasks of the first active stage that start before `until`, if any can."""
         _, place = self.active[0]
         ready = self.ready[place]
         if place not in self.pending:
@@ -362,13 +358,13 @@ class _Scheduler:
         """Of a stage on the idle cluster; in closed form where what that gets wrong is nothing."""
         tasks, lanes = self.nodes[place].tasks, max(1, self.slots // self.nodes[place].cpus)
         assert tasks is not None
-        warm = tasks.cold_seconds is None if self.cold_met[place] else True
-        if warm and len(tasks) <= lanes:
+        cold = self.cold_met[place] if tasks.cold_excess_seconds else 0
+        if not cold and len(tasks) <= lanes:
             return tasks.longest
-        if warm and len(tasks) >= WAVES_IN_CLOSED_FORM * lanes:
-            share = tasks.longest * lanes / tasks.total if tasks.total else 0.0
-            if share < 1.0 and share * tasks.total < NEGLIGIBLE * self.work:
-                return tasks.expected_makespan(lanes)
+        expected = tasks.expected_makespan(lanes) + tasks.cold_excess_seconds * cold / lanes
+        off = min(1.0, tasks.longest / expected) * tasks.total if expected else 0.0
+        if len(tasks) > LARGE_STAGE or (len(tasks) > SMALL_STAGE and off <= NEGLIGIBLE * self.work):
+            return expected
         return makespan(self._seconds(place), lanes)
 
     def _lanes(self, cpus: int) -> FloatArray:

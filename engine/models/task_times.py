@@ -18,7 +18,7 @@ from engine.forecast import FloatArray
 from engine.models.warm_up import WarmUp, warm_up_of
 from engine.profile import Run, StageRun
 from engine.units import MIB
-from engine.waves import Tasks
+from engine.waves import DrawnTasks, Tasks, probabilities
 
 SPLIT_BYTES = 128.0 * MIB
 """Default size of an input partition (`spark.sql.files.maxPartitionBytes`, HDFS blocks)."""
@@ -167,6 +167,23 @@ class StageShape:
             rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
         """
         n = scaled.tasks
+        if n <= PLACED_TASKS:
+            drawn_tasks = self._drawn(scaled, dispatch_seconds, rotation)
+            return Tasks(*drawn_tasks, longest_first=rotation == LONGEST_FIRST)
+        points, counts = drawn_outline(self.warm, n, self.mean_seconds)
+        return DrawnTasks(
+            self._stretched(points, scaled.work) + dispatch_seconds,
+            counts,
+            lambda: self._drawn(scaled, dispatch_seconds, rotation),
+            cold_excess_seconds=self.cold_excess,
+            longest_first=rotation == LONGEST_FIRST,
+        )
+
+    def _drawn(
+        self, scaled: Scaled, dispatch_seconds: float, rotation: float
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Times of warm and, where there are any, of first tasks in launch order."""
+        n = scaled.tasks
         if rotation == LONGEST_FIRST:
             order = np.arange(n)[::-1]
         else:
@@ -178,7 +195,7 @@ class StageShape:
             cold = drawn(self.cold, n, float(self.cold.mean()))[order]
             excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
             cold = self._stretched(cold - excess, scaled.work) + excess + dispatch_seconds
-        return Tasks(self._stretched(seconds, scaled.work) + dispatch_seconds, cold)
+        return self._stretched(seconds, scaled.work) + dispatch_seconds, cold
 
     @property
     def fixed_seconds(self) -> float:
@@ -212,13 +229,45 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
         return values
     if len(values) == 1:
         return np.full(n, values[0])
-    times = np.interp((np.arange(n) + 0.5) / n, np.linspace(0.0, 1.0, len(values)), values)
+    times = quantiles_at(values, (np.arange(n) + 0.5) / n)
     if n > len(values):
         times[-1] = values[-1]
         rest = float(times[:-1].sum())
         factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
         times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
     return np.asarray(times)
+
+
+PLACED_TASKS = 4000
+"""Tasks of larger stages are only drawn when they are placed one by one."""
+
+
+def drawn_outline(values: FloatArray, n: int, mean: float) -> tuple[FloatArray, FloatArray]:
+    """(p,) a few of the n times that `drawn` would give, and how many tasks each stands for."""
+    at = probabilities(n)
+    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
+    counts = np.diff(edges) * n
+    times = quantiles_at(values, at)
+    times[-1] = values[-1]
+    rest = float(times[:-1] @ counts[:-1])
+    factor = (mean * n - times[-1] * counts[-1]) / rest if rest > 0.0 else 1.0
+    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+    return times, counts
+
+
+def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
+    """(n,) quantiles at ascending probabilities `at` between stored ones: straight lines, and in
+    the last gap an exponential tail that reaches the longest at the last probability. A straight
+    line there would make as many tasks nearly as long as the longest as nearly as short as the
+    gap's start.
+    """
+    found = np.interp(at, np.linspace(0.0, 1.0, len(values)), values)
+    last = 1.0 - 1.0 / (len(values) - 1)
+    tail = at > last
+    if tail.sum() > 1:
+        depth = np.log((1.0 - last) / (1.0 - at[tail]))
+        found[tail] = values[-2] + (values[-1] - values[-2]) * depth / depth[-1]
+    return np.asarray(found)
 
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:

@@ -143,7 +143,7 @@ def test_many_clusters_see_the_cliff_too() -> None:
     many = model.forecast(batch, Workload(400 * BLOCK))
     for executors in (4, 10, 17, 18, 40):
         one = ask(model, 400, executors)
-        assert many.seconds[executors - 1] == pytest.approx(one.seconds, rel=0.02)
+        assert many.seconds[executors - 1] == pytest.approx(one.seconds, rel=0.04)
     roomy = replace(batch, executor_memory_gib=np.full(300, 100.0))
     fits = model.forecast(roomy, Workload(400 * BLOCK)).seconds
     assert (many.seconds >= fits * (1 - 1e-9)).all()

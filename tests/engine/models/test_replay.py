@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import Job, Stage, measure, observed, simulated
+from made_runs import Job, Stage, _stage_run, measure, observed, simulated
 
+from engine.cluster import Cluster, Workload
 from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
 from engine.models.replay_times import ReplayTimes
 from engine.models.task_times import SET_UP_SECONDS, Growth, drawn
-from engine.profile import Notice, Run, Waste
+from engine.profile import JobRun, Notice, Run, Waste
+from engine.scheduling import makespan
 
 RANDOM = np.random.default_rng(5)
 BLOCK = 128.0 * 1024**2
@@ -280,6 +282,34 @@ def test_the_curve_agrees_with_single_replays(ratio: float) -> None:
         off = np.abs(curve[place] / direct - 1.0)
         assert np.mean(off <= 0.01) >= 0.95
         assert off.max() <= 0.03
+
+
+def huge(stages: int = 20, tasks: int = 50_000) -> Run:
+    """A million tasks in a chain of stages, as a log on 1,000 slots would tell them."""
+    random, slots, at, found = np.random.default_rng(1), 1000, 0.0, []
+    for i in range(stages):
+        seconds = random.lognormal(0.0, 0.6, tasks)
+        length = makespan(seconds, slots)
+        stage = Stage(seconds, input_bytes=tasks * BLOCK)
+        found.append(
+            replace(_stage_run(i, stage, at, at + length, slots), parents=(i - 1,) if i else ())
+        )
+        at += length
+    cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+    job = JobRun(0, 0.0, at, tuple(range(stages)))
+    return Run(at, cluster, Workload(1e13), stages=tuple(found), jobs=(job,), cores=((0.0, slots),))
+
+
+def test_a_million_tasks_are_answered_without_drawing_them() -> None:
+    """Waves and order statistics agree with every task placed; no task is drawn for them."""
+    replay = without_growth(huge())
+    fast = {slots: replay.replayed(slots, ratio=2.0).seconds for slots in (300, 5000, 40_000)}
+    for _, tasks in replay._tasks(2.0, None):
+        assert "_drawn" not in tasks.__dict__
+        assert len(tasks) == 100_000
+    for slots, seconds in fast.items():
+        exact = replay.replayed(slots, ratio=2.0, exact=True).seconds
+        assert seconds == pytest.approx(exact, rel=0.04)
 
 
 def test_unknown_slots_have_no_time() -> None:
