@@ -104,6 +104,8 @@ class StageShape:
         split_bytes: largest input partition.
         warm_up: how its task times fall in launch order; None where that is not seen.
         law: what other logs tell of it.
+        follows: the stage that reads input whose number of partitions this one's shuffle takes
+        over.
     """
 
     stage: StageRun
@@ -116,6 +118,7 @@ class StageShape:
     split_bytes: float
     warm_up: WarmUp | None = None
     law: StageLaw = PRIOR_LAW
+    follows: StageShape | None = None
 
     def scaled(self, ratio: float, shuffle_partitions: int | None) -> Scaled:
         """The stage at `ratio` times the input, with another number of shuffle partitions or None.
@@ -135,6 +138,8 @@ class StageShape:
         learnt, tasks = self.law.partitions, n
         if learnt is not None:
             tasks = max(1, round(n * ratio**learnt))
+        elif self.follows is not None:
+            tasks = self.follows._scaled_tasks(ratio, None)
         elif self.growth is Growth.TASKS:
             tasks = self._input_tasks(ratio)
         elif self.growth is Growth.MERGED:
@@ -276,7 +281,27 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     knows_input = bool(measured)
     shapes = [_shape(run, stage, measured, slots, knows_input=knows_input) for stage in run.stages]
     excess = _cold_excess(shapes)
-    return [_with_cold(shape, excess) for shape in shapes]
+    return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
+
+
+def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
+    """Shuffles of RDDs that name no number of partitions take the largest of their inputs', unless
+    `spark.default.parallelism` says one (Spark's default partitioner)."""
+    if "spark.default.parallelism" in run.config:
+        return shapes
+    origin: dict[int, StageShape] = {}
+    for place, shape in enumerate(shapes):
+        stage = shape.stage
+        if shape.growth is Growth.TASKS:
+            origin[stage.stage_id] = shape
+        above = [origin[parent] for parent in stage.parents if parent in origin]
+        if shape.growth is not Growth.WORK or stage.sql_execution_id is not None or not above:
+            continue
+        largest = max(above, key=lambda parent: parent.stage.tasks)
+        if largest.stage.tasks == stage.tasks > 1:
+            shapes[place] = replace(shape, follows=largest)
+            origin[stage.stage_id] = largest
+    return shapes
 
 
 def _shape(

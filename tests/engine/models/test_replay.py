@@ -25,7 +25,8 @@ BLOCK = 128.0 * 1024**2
 def without_growth(run: Run) -> Replay:
     """A replay that takes task times as they are on any number of slots."""
     replay = Replay.of(run)
-    return replace(replay, growth=np.zeros(len(replay.growth)))
+    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
+    return replace(replay, growth=np.zeros(len(replay.growth)), shapes=shapes)
 
 
 def etl(scale: int = 1) -> tuple[list[Stage], list[Job]]:
@@ -219,6 +220,21 @@ def test_a_small_input_fills_its_partitions_first() -> None:
     fixed = 2 * SET_UP_SECONDS
     assert replay.replayed(1, ratio=10.0).seconds == pytest.approx(fixed + 10.0 * (2.0 - fixed))
     assert replay.replayed(2, ratio=100.0).tasks == (13,)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "config", "expected"),
+    [(20, {}, 60), (10, {}, 10), (20, {"spark.default.parallelism": "20"}, 20)],
+)
+def test_shuffles_of_no_stated_size_follow_their_input(
+    tasks: int, config: dict[str, str], expected: int
+) -> None:
+    stages = [
+        Stage(np.full(20, 1.0), input_bytes=20 * BLOCK),
+        Stage(np.full(tasks, 1.0), (0,), shuffle_bytes=1e9),
+    ]
+    replay = without_growth(observed(stages, slots=4, config=config))
+    assert replay.replayed(4, ratio=3.0).tasks == (60, expected)
 
 
 def test_drawn_times_keep_their_sum_and_their_longest() -> None:

@@ -53,12 +53,21 @@ def test_random_order_shows_no_warm_up() -> None:
     assert curve is None or curve.mean(1.0) < 1.25
 
 
-def test_few_waves_or_no_order_say_nothing() -> None:
-    run = heated(64, 8)
-    assert warm_up_of(stage_of(run), 64) is None
-    assert warm_up_of(replace(stage_of(run), warm_up=()), 8) is None
-    constant = replace(stage_of(run), warm_up=(1.0,) * 5)
-    assert warm_up_of(constant, 8) is None
+def test_an_order_without_a_trend_says_there_is_none() -> None:
+    assert warm_up_of(replace(stage_of(heated(64, 8)), warm_up=(1.0,) * 5), 8) is None
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(0.5, 0.7), (5.0, 0.7), (100.0, 0.985)])
+def test_one_wave_or_no_order_leave_the_prior(seconds: float, late: float) -> None:
+    """1.5 s for each slot, or three tenths of its time in the stage."""
+    run = observed([Stage(np.full(8, seconds), input_bytes=8 * BLOCK)], slots=8)
+    for stage in (stage_of(run), replace(stage_of(run), warm_up=())):
+        curve = warm_up_of(stage, 8)
+        assert curve is not None
+        assert curve.mean(1.0) == pytest.approx(1.0)
+        assert curve.late == pytest.approx(late)
+        assert 1.0 < curve.mean(0.5) < 1.4
+        assert curve.mean(10.0) == pytest.approx(late + (1.0 - late) / 10.0)
 
 
 @pytest.mark.parametrize("tasks", [512, 2048])
