@@ -17,7 +17,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.application_graph import ApplicationGraph, graph_of
-from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, shapes_of
+from engine.models.stage_shapes import shapes_of
+from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape
 from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
@@ -73,6 +74,7 @@ class Replay:
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
         rotation: (s,) launch order of each stage (`TURNS`).
         growth: (s,) growth of log task time per doubling of tasks at once.
+        waste: (s,) work done in vain that lengthened a stage, relative to its work.
         driver_growth: share of the driver's time between jobs that grows with the input.
     """
 
@@ -83,6 +85,7 @@ class Replay:
     dispatch_seconds: FloatArray
     rotation: FloatArray
     growth: FloatArray
+    waste: FloatArray
     driver_growth: float = 0.0
     _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
         default_factory=OrderedDict, repr=False
@@ -96,7 +99,7 @@ class Replay:
         shapes = shapes_of(run, run.cluster.slots)
         zero = np.zeros(len(shapes))
         growth = np.asarray([_growth(shape) for shape in shapes])
-        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth)
+        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)
         return plain._calibrated()
 
     def replayed(
@@ -116,13 +119,13 @@ class Replay:
         """
         stages = self._tasks(ratio, shuffle_partitions)
         nodes = self._nodes(ratio)
-        for place, shape, grown, (scaled, tasks) in zip(
-            self.graph.stage_nodes, self.shapes, self.growth, stages, strict=True
+        for place, shape, grown, lost, (scaled, tasks) in zip(
+            self.graph.stage_nodes, self.shapes, self.growth, self.waste, stages, strict=True
         ):
             tasks = tasks.slowed(
                 contention=self.slowdown(shape, grown, scaled, slots),
                 typical_seconds=shape.mean_seconds * scaled.work,
-                speed=speed,
+                speed=speed / (1.0 + float(lost)),
             )
             nodes[place] = _with_tasks(nodes[place], tasks)
         found = schedule(nodes, slots, exact=exact)
@@ -205,19 +208,24 @@ class Replay:
         """With what the stages that ran alone tell of launch order and time between tasks."""
         added = self._slots_added()
         dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
+        waste = np.zeros(len(self.shapes))
         alone = self._alone()
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                dispatch[place], rotation[place] = self._fitted(place, added)
+                dispatch[place], rotation[place], waste[place] = self._fitted(place, added)
         several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
         known = dispatch[several & ~np.isnan(dispatch)]
         usual = float(np.median(known)) if known.size else 0.0
         return replace(
-            self, dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch), rotation=rotation
+            self,
+            dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch),
+            rotation=rotation,
+            waste=waste,
         )
 
-    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float]:
-        """Idle time per task and turn of the launch order that come closest to a stage's time."""
+    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float, float]:
+        """Idle time per task, turn of the launch order and work done in vain (as far as it
+        lengthened the stage) that come closest to a stage's time."""
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
         observed = stage.completed_seconds - start
@@ -231,10 +239,13 @@ class Replay:
             ended = place_fast(tasks.on(seen.count if seen else 0), lanes, 0.0)[2]
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
-        idle = max(0.0, observed - best) / waves(stage.tasks, len(lanes))
+        missing = max(0.0, observed - best)
+        work = stage.task_seconds.total
+        lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
+        idle = max(0.0, missing - lost * best) / waves(stage.tasks, len(lanes))
         if self.is_dynamic:
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
-        return idle, best_turn
+        return idle, best_turn, lost
 
     @property
     def is_dynamic(self) -> bool:

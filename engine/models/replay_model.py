@@ -9,8 +9,6 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,6 +23,14 @@ from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.memory_report import cache_notices, not_fitting_share
 from engine.models.replay import Replay, Replayed
 from engine.models.replay_corrections import Pairs, weights_of
+from engine.models.replay_notices import (
+    LARGEST_CORRECTION,
+    fit_notices,
+    iteration_notices,
+    listed,
+    log_iterations,
+    waste_spread,
+)
 from engine.models.replay_priors import NOISE, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import ReplayTimes, Times
@@ -43,10 +49,6 @@ PRIOR_DOF = 8.0
 
 DRIVER_SHARE_SURE = 0.3
 """Driver time is not surer than this share of the error that task time would have."""
-
-LARGEST_CORRECTION = 0.35
-"""A replay that misses its own run by more (in log time) has not understood it: no further
-correction, but a notice."""
 
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
@@ -87,7 +89,7 @@ class ReplayModel(FittedModel):
             doublings = _doublings(busy / replay.slots, ratio)
             factor = self._memory_factor(place, batch, ratio, times, relative[batch.type_index])
             memory_doubts.append(MEMORY_DOUBT * np.abs(factor))
-            own = np.log(times.seconds) + factor + _iterations(replay, wanted)
+            own = np.log(times.seconds) + factor + log_iterations(replay, wanted)
             logs.append(own + self.bias[place])
             far.append(doublings)
             shares.append(_sure_share(times))
@@ -180,7 +182,7 @@ class ReplayModel(FittedModel):
             cliff = self.cliffs[self.replays.index(replay)]
             if cliff is not None:
                 notices += cache_notices(cliff, batch, ratio_of(wanted, replay.run))
-            notices += _iteration_notices(replay, wanted)
+            notices += iteration_notices(replay, wanted)
         return distinct([notice for notice in notices if notice is not None])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
@@ -211,7 +213,7 @@ class ReplayModel(FittedModel):
             found.append(
                 Notice(
                     "extrapolating-nodes",
-                    f"observed on {_listed(observed)} slots, asked for {_listed(known)}",
+                    f"observed on {listed(observed)} slots, asked for {listed(known)}",
                     "add a log from a cluster nearer to that size",
                 )
             )
@@ -261,6 +263,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     validation, log_scale, dof = pairs.left_out()
     if math.isnan(log_scale):
         log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
+    log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
         profile,
@@ -270,7 +273,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         pairs.doubt(),
         log_scale,
         dof,
-        fit_notices=_fit_notices(replays, own),
+        fit_notices=fit_notices(replays, own),
         validation=validation,
     )
 
@@ -308,69 +311,3 @@ def _sure_share(times: Times) -> FloatArray:
     """(n,) how much of an error in task time shows in the whole: driver time does not move."""
     share = 1.0 - times.driver_seconds / times.seconds
     return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * share
-
-
-def _iterations(replay: Replay, wanted: Workload) -> float:
-    """Log of the factor by which other iterations change the time: the stages that are repeated,
-    and the driver's time among them, in proportion."""
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return 0.0
-    share = repeated_share(replay)
-    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
-
-
-def repeated_share(replay: Replay) -> float:
-    """Share of a run's time from the first to the last stage that is run again in each
-    iteration, known by its name; 0 where none is."""
-    stages, run = replay.run.stages, replay.run
-    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
-    names = Counter(stage.name for stage in stages)
-    repeated = [stage for stage in stages if names[stage.name] >= times]
-    if not repeated:
-        return 0.0
-    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
-    return min(1.0, span / run.seconds)
-
-
-def _iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return []
-    share = repeated_share(replay)
-    text = (
-        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
-        f"{share:.0%} of the time is repeated"
-        if share
-        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
-        f"of {own:g}"
-    )
-    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
-
-
-def _fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
-    found = [notice for replay in replays for notice in replay.run.notices]
-    if len(replays) == 1:
-        found.append(
-            Notice(
-                "single-run",
-                "one run only: how time changes with cores and input follows from its stages and "
-                "a prior, not from measurement",
-                "add a log of a run with other cores or input",
-            )
-        )
-    if np.abs(own).max() > LARGEST_CORRECTION:
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
-                "cluster",
-                "add a log of a whole run with a fixed number of executors",
-            )
-        )
-    return distinct(found)
-
-
-def _listed(values: FloatArray) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from made_runs import Job, Stage, _stage_run, measure, observed, simulated
 
 from engine.cluster import Cluster, Workload
+from engine.models.drawn_times import drawn
 from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
 from engine.models.replay_times import ReplayTimes
-from engine.models.task_times import SET_UP_SECONDS, Growth, drawn
+from engine.models.task_times import SET_UP_SECONDS, Growth
 from engine.profile import JobRun, Notice, Run, Waste
 from engine.scheduling import makespan
 
@@ -246,11 +247,33 @@ def test_drawn_times_keep_their_sum_and_their_longest() -> None:
     assert drawn(np.asarray([3.0]), 4, 3.0).tolist() == [3.0] * 4
 
 
-def test_a_failed_task_leaves_a_replay() -> None:
-    """What was done in vain lengthened the stage; it is carried as time between tasks."""
-    run = observed([Stage(np.full(40, 2.0), input_bytes=40 * BLOCK)], slots=4)
-    stage = replace(run.stages[0], waste=Waste(failed_tasks=3, seconds=6.0))
-    assert Replay.of(replace(run, stages=(stage,))).replayed(4).seconds == run.seconds
+def wasted(seconds: float, *, longer: bool) -> Run:
+    """40 tasks of 2 s on 4 slots, and attempts in vain of so many seconds that lengthened the stage
+    or ran beside it (speculative copies)."""
+    run = observed(
+        [Stage(np.full(40, 2.0 + (seconds / 40 if longer else 0.0)), input_bytes=40 * BLOCK)],
+        slots=4,
+    )
+    stage = replace(
+        run.stages[0],
+        task_seconds=measure(np.full(40, 2.0)),
+        waste=Waste(failed_tasks=4, seconds=seconds),
+    )
+    return replace(run, stages=(stage,))
+
+
+def test_work_in_vain_is_expected_again_in_proportion() -> None:
+    replay = without_growth(wasted(8.0, longer=True))
+    assert replay.waste[0] == pytest.approx(0.1)
+    assert replay.dispatch_seconds[0] == pytest.approx(0.0, abs=1e-9)
+    assert replay.replayed(4).seconds == pytest.approx(22.0)
+    assert replay.replayed(20).seconds == pytest.approx(4.4)
+
+
+def test_copies_on_idle_slots_cost_no_time() -> None:
+    replay = without_growth(wasted(8.0, longer=False))
+    assert replay.waste[0] == 0.0
+    assert replay.replayed(4).seconds == 20.0
 
 
 @st.composite

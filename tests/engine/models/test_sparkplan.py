@@ -20,7 +20,7 @@ from engine.models.replay_corrections import doubt_per_doubling
 from engine.models.replay_model import ReplayModel, representatives
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.sparkplan import Sparkplan
-from engine.profile import Notice, OptexProfile, Profile, Run
+from engine.profile import Notice, OptexProfile, Profile, Run, Waste
 
 BY_NAME = {model.name: model for model in MODELS}
 BLOCK = 128.0 * 1024**2
@@ -323,3 +323,32 @@ def test_terms_replace_replays_that_are_off() -> None:
     assert model.model == "sparkplan"
     found = model.predict(cluster=executors(24))
     assert found.seconds == pytest.approx(20.0 + 400.0 / 24, rel=0.1)
+
+
+def test_work_in_vain_is_said_and_widens_the_interval() -> None:
+    clean = run_of(8)
+    stage = clean.stages[0]
+    lost = 0.2 * stage.task_seconds.total
+    later = lost / 8
+    torn = replace(
+        clean,
+        seconds=clean.seconds + later,
+        stages=(
+            replace(
+                stage,
+                completed_seconds=stage.completed_seconds + later,
+                waste=Waste(failed_tasks=9, seconds=lost),
+            ),
+            replace(
+                clean.stages[1],
+                submitted_seconds=clean.stages[1].submitted_seconds + later,
+                completed_seconds=clean.stages[1].completed_seconds + later,
+            ),
+        ),
+        jobs=(replace(clean.jobs[0], completed_seconds=clean.seconds + later),),
+    )
+    found, plain = (fit(run).predict(cluster=executors(8)) for run in (torn, clean))
+    assert "retried-work" in codes(found.warnings)
+    assert "retried-work" not in codes(plain.warnings)
+    assert found.seconds == pytest.approx(torn.seconds, rel=0.01)
+    assert (found.high or 0.0) / (found.low or 1.0) > 1.1 * (plain.high or 0.0) / (plain.low or 1.0)
