@@ -17,22 +17,13 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
-from engine.memory import HEAP_SEEN, MEMORY_FRACTION, STORAGE_FRACTION, unified_memory_gib
+from engine.models.executor_memory import ExecutorMemory
 from engine.models.replay import Replay
+from engine.models.spilling import DISK_BYTES_PER_SECOND
 from engine.profile import Run, StageRun
-from engine.units import GIB
-
-DISK_BYTES_PER_SECOND = 100e6
-"""Prior: what one task reads or writes of its own disk, for logs that do not show it."""
 
 NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""
-
-SPILLED_SIZE = 0.4
-"""Prior: bytes on disk per spilled byte in memory (serialised and compressed)."""
-
-LEGACY_STORAGE_SHARE = 0.54
-"""Storage share of a heap before Spark 1.6: `spark.storage.memoryFraction` 0.6 of 0.9."""
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -63,7 +54,7 @@ class MemoryCliff:
         inferred: whether that was taken from what stages read, for want of block sizes.
         fits: share of it that fitted when it ran.
         rereads: the stages that read it.
-        storage_per_executor: bytes, as the log tells them; None where it does not.
+        memory: how its executors divide their heap.
         power: of the input with which cached bytes grow.
     """
 
@@ -72,7 +63,7 @@ class MemoryCliff:
     inferred: bool
     fits: float
     rereads: tuple[Reread, ...]
-    storage_per_executor: float | None
+    memory: ExecutorMemory
     power: float = 1.0
 
     @classmethod
@@ -89,15 +80,13 @@ class MemoryCliff:
         fits = _fitting(run, sources, kept)
         if inferred and fits < 1.0 and run.storage_memory_bytes:
             kept = run.storage_memory_bytes
-        executors = run.cluster.executors
-        storage = run.storage_memory_bytes
         return cls(
             replay,
             kept / fits,
             inferred,
             fits,
             tuple(_reread(replay, place, source, fits) for place, source in sources.items()),
-            storage / executors if storage and executors else None,
+            ExecutorMemory.of(run),
         )
 
     def needed_bytes(self, ratio: float) -> float:
@@ -105,38 +94,8 @@ class MemoryCliff:
         return self.cached_bytes * math.exp(self.power * math.log(ratio))
 
     def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
-        """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown.
-
-        Running tasks take theirs first, but not below the protected share. Executors whose heap
-        nobody said are taken to be those of the log, if they have as many cores.
-        """
-        cluster, config = self.replay.run.cluster, self.replay.run.config
-        fraction = _number(config.get("spark.memory.fraction"), MEMORY_FRACTION)
-        protected = _number(config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
-        heap = batch.executor_memory_gib
-        if cluster.executor_memory_gib:
-            same = batch.executor_cores == (cluster.executor_cores or 0)
-            heap = np.where(np.isnan(heap) & same, cluster.executor_memory_gib, heap)
-        if _is_legacy(self.replay.run):
-            each = heap * self._legacy_share() * GIB
-        else:
-            each = unified_memory_gib(heap, fraction=fraction, heap_seen=self._heap_seen()) * GIB
-            busy = batch.executor_cores * self._task_memory_bytes()
-            each = np.maximum(each * protected, each - busy)
-        return np.asarray(each * batch.executors)
-
-    def _heap_seen(self) -> float:
-        """What of the configured heap the JVM saw, from the storage memory in the log."""
-        heap, storage = self.replay.run.cluster.executor_memory_gib, self.storage_per_executor
-        if not heap or storage is None:
-            return HEAP_SEEN
-        fraction = _number(self.replay.run.config.get("spark.memory.fraction"), MEMORY_FRACTION)
-        seen = (storage / GIB / fraction + 300.0 / 1024.0) / heap
-        return seen if 0.8 < seen < 1.05 else HEAP_SEEN
-
-    def _legacy_share(self) -> float:
-        heap, storage = self.replay.run.cluster.executor_memory_gib, self.storage_per_executor
-        return storage / GIB / heap if heap and storage else LEGACY_STORAGE_SHARE
+        """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
+        return self.memory.storage_bytes(batch, self._task_memory_bytes())
 
     def _task_memory_bytes(self) -> float:
         """Execution memory of a running task of the stages that read the cache (the largest)."""
@@ -248,17 +207,3 @@ def _reread(replay: Replay, place: int, source: int, fits: float) -> Reread:
         own = stage.task_seconds.total * (1.0 - LEAST_READ)
         seconds = min(seconds, own / (1.0 - fits))
     return Reread(place, seconds, stage.tasks)
-
-
-def _is_legacy(run: Run) -> bool:
-    """Whether storage memory is a fixed share of the heap (before Spark 1.6)."""
-    version = (run.spark_version or "").split(".")
-    return version[0] == "1" and len(version) > 1 and version[1] in "012345"
-
-
-def _number(text: str | None, default: float) -> float:
-    try:
-        value = float(text) if text else default
-    except ValueError:
-        return default
-    return value if 0.0 < value <= 1.0 else default

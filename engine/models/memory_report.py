@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
 from engine.models.memory_cliff import MemoryCliff
+from engine.models.spilling import SpillingStage, spilled_bytes
 from engine.profile import Notice
 from engine.units import format_bytes
 
@@ -60,3 +63,29 @@ def not_fitting_share(
     share = cliff.fitting_share(batch, ratio)
     added = float(cliff.added_seconds(batch.slots, share, ratio)[0])
     return max(0.0, added) / (replayed_seconds + max(0.0, added))
+
+
+def spill_notices(
+    stages: Sequence[SpillingStage], available: FloatArray, ratio: float
+) -> list[Notice]:
+    """The warning about the stage that spills most with so much memory per task (one cluster)."""
+    most, worst = 0.0, None
+    for stage in stages:
+        spilled = float(spilled_bytes(stage, available, ratio)[0][0])
+        if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
+            most, worst = spilled, stage
+    if worst is None:
+        return []
+    name = f"stage {worst.shape.stage.stage_id} ({worst.shape.stage.name})"
+    return [
+        Notice(
+            "memory-spill",
+            f"{name} spills about {format_bytes(most)}: a task has "
+            f"{format_bytes(float(available[0]))} of memory",
+            "raise --shuffle-partitions, or give executors more memory for each core",
+        )
+    ]
+
+
+SPILL_WORTH_SAYING = 0.5
+"""Spills of less than this share of one task's memory are not reported."""

@@ -9,7 +9,7 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -19,8 +19,9 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.executor_memory import ExecutorMemory
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
-from engine.models.memory_report import cache_notices, not_fitting_share
+from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay import Replay, Replayed
 from engine.models.replay_corrections import Pairs, weights_of
 from engine.models.replay_notices import (
@@ -34,6 +35,7 @@ from engine.models.replay_notices import (
 from engine.models.replay_priors import NOISE, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import ReplayTimes, Times
+from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
@@ -60,7 +62,8 @@ class ReplayModel(FittedModel):
 
     Args:
         replays: r replayed logs.
-        cliffs: (r,) what each tells of memory; None where it keeps nothing there.
+        cliffs: (r,) what each tells of its cache; None where it keeps nothing in memory.
+        spilling: (r,) the stages of each that may spill.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
         doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
         log_scale, dof: spread where the logs were observed.
@@ -68,6 +71,7 @@ class ReplayModel(FittedModel):
 
     replays: tuple[Replay, ...]
     cliffs: tuple[MemoryCliff | None, ...]
+    spilling: tuple[tuple[SpillingStage, ...], ...]
     bias: FloatArray
     doubt: FloatArray
     log_scale: float = NOISE
@@ -109,12 +113,16 @@ class ReplayModel(FittedModel):
     ) -> FloatArray:
         """(n,) log of the factor by which memory that does not suffice (or now does) changes a
         replay's time."""
-        cliff = self.cliffs[place]
-        if cliff is None:
-            return np.zeros(len(batch))
-        share = cliff.fitting_share(batch, ratio)
-        added = cliff.added_seconds(batch.slots, share, ratio) / speed
-        return np.asarray(np.log(np.maximum(1.0 + added / times.seconds, LEAST_OF_REPLAY)))
+        cliff, spilling = self.cliffs[place], self.spilling[place]
+        added = np.zeros(len(batch))
+        if cliff is not None:
+            share = cliff.fitting_share(batch, ratio)
+            added += cliff.added_seconds(batch.slots, share, ratio)
+        if spilling:
+            memory = ExecutorMemory.of(self.replays[place].run)
+            added += spill_seconds(spilling, memory.task_bytes(batch), batch.slots, ratio)
+        changed = 1.0 + added / speed / times.seconds
+        return np.asarray(np.log(np.maximum(changed, LEAST_OF_REPLAY)))
 
     def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes:
         """The times of a replay for an input, kept for the next question about it."""
@@ -179,11 +187,16 @@ class ReplayModel(FittedModel):
                 too_few_tasks(replay, found, slots=slots, useful=useful, partitions=partitions)
             )
             notices += skewed_stages(replay, found, slots=slots)
-            cliff = self.cliffs[self.replays.index(replay)]
-            if cliff is not None:
-                notices += cache_notices(cliff, batch, ratio_of(wanted, replay.run))
+            notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
         return distinct([notice for notice in notices if notice is not None])
+
+    def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
+        run, cliff = self.replays[place].run, self.cliffs[place]
+        ratio = ratio_of(wanted, run)
+        available = ExecutorMemory.of(run).task_bytes(batch)
+        notices = spill_notices(self.spilling[place], available, ratio)
+        return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
@@ -268,7 +281,11 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         "sparkplan",
         profile,
         tuple(learnt.values()),
-        cliffs,
+        tuple(
+            None if cliff is None else replace(cliff, replay=replay)
+            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+        ),
+        tuple(spilling_stages(replay) for replay in learnt.values()),
         bias,
         pairs.doubt(),
         log_scale,
