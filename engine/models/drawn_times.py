@@ -11,18 +11,21 @@ from engine.waves import probabilities
 def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
     """(n,) times in ascending order from sorted quantile points, with the given mean.
 
-    Between 201 points the tail is coarse: all but the longest are scaled so that the sum is right.
+    Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
+    right; fewer times than points are scaled all.
     """
     if len(values) == n:
         return values
     if len(values) == 1:
         return np.full(n, values[0])
     times = quantiles_at(values, (np.arange(n) + 0.5) / n)
+    kept = 0
     if n > len(values):
-        times[-1] = values[-1]
-        rest = float(times[:-1].sum())
-        factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
-        times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+        times[-1], kept = values[-1], 1
+    free = times[: n - kept]
+    rest = float(free.sum())
+    factor = (mean * n - float(times[n - kept :].sum())) / rest if rest > 0.0 else 1.0
+    free *= factor if 0.5 < factor < 2.0 else 1.0
     return np.asarray(times)
 
 

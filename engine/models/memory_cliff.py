@@ -117,7 +117,7 @@ class MemoryCliff:
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
-            grown = scaled.tasks * scaled.work / shape.stage.tasks
+            grown = scaled.partitions * scaled.work / shape.stage.tasks
             work[scaled.tasks] = work.get(scaled.tasks, 0.0) + reread.seconds * grown
         total = sum(
             (seconds / np.minimum(slots, float(tasks)) for tasks, seconds in work.items()),

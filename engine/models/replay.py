@@ -43,7 +43,7 @@ IDLE_SHARE = 0.1
 """A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
 another program), not work of the driver: it stays as it is."""
 
-KEPT_INPUTS = 4
+KEPT_INPUTS = 8
 """Inputs whose tasks are kept: enough to step a slider back and forth."""
 
 
@@ -170,7 +170,7 @@ class Replay:
         doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
         warm = 0.0
         if shape.warm_up is not None:
-            own = max(1.0, tasks / max(1, slots // cpus)) * scaled.work
+            own = max(1.0, scaled.partitions / max(1, slots // cpus)) * scaled.work
             warm = math.log(shape.warm_up.mean(own))
         return math.exp(combined(growth * doublings, warm) + shape.law.slots * doublings)
 

@@ -34,7 +34,7 @@ from engine.models.replay_notices import (
 )
 from engine.models.replay_priors import NOISE, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
-from engine.models.replay_times import ReplayTimes, Times
+from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, steps_to
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile, Run
@@ -124,15 +124,20 @@ class ReplayModel(FittedModel):
         changed = 1.0 + added / speed / times.seconds
         return np.asarray(np.log(np.maximum(changed, LEAST_OF_REPLAY)))
 
-    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes:
+    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
         """The times of a replay for an input, kept for the next question about it."""
-        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        steps, share = steps_to(ratio_of(wanted, replay.run))
+        times: ReplayTimes | None = None
+        for ratio in steps:
+            before, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
+        assert times is not None
+        return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
+
+    def _step(
+        self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
+    ) -> ReplayTimes:
         key = (id(replay), ratio, partitions)
         if key not in self._times:
-            base = None
-            if ratio != 1.0:
-                same = (id(replay), 1.0, partitions)
-                base = self._times.setdefault(same, ReplayTimes(replay, 1.0, partitions))
             self._times[key] = ReplayTimes(replay, ratio, partitions, base)
             while len(self._times) > KEPT_TIMES:
                 del self._times[next(iter(self._times))]
@@ -248,7 +253,7 @@ MEMORY_DOUBT = 0.4
 LEAST_OF_REPLAY = 0.2
 """A cache that fits again does not save more than the rest of a replay's time."""
 
-KEPT_TIMES = 32
+KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""
 
 HARDLY = 1.05

@@ -45,8 +45,8 @@ class Times:
 class ReplayTimes:
     """The times of one replay for one input and one number of shuffle partitions.
 
-    `base` are the times for the observed input: more input never takes less, and less never more,
-    though the random order of other tasks may happen to pack better.
+    `base` are the times for an input nearer to the observed one: more input never takes less, and
+    less never more, though the random order of other tasks may happen to pack better.
     """
 
     replay: Replay
@@ -130,7 +130,7 @@ class ReplayTimes:
         """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
         scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
         work = [
-            many.tasks * many.work * shape.mean_seconds
+            many.partitions * many.work * shape.mean_seconds
             for many, shape in zip(scaled, self.replay.shapes, strict=True)
         ]
         longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
@@ -160,3 +160,45 @@ class ReplayTimes:
 
 def _middle(low: int, high: int) -> int:
     return round(math.sqrt(low * high))
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenInputs:
+    """The times of one replay for an input between two others, straight in log time over log input.
+
+    Both are held monotone, so that a little more input is never less time, though tasks may happen
+    to pack better.
+    """
+
+    low: ReplayTimes
+    high: ReplayTimes
+    share: float
+
+    def at(self, slots: FloatArray, speed: FloatArray) -> Times:
+        """As `ReplayTimes.at`."""
+        low, high = self.low.at(slots, speed), self.high.at(slots, speed)
+        seconds = np.exp(
+            (1.0 - self.share) * np.log(low.seconds) + self.share * np.log(high.seconds)
+        )
+        driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
+        return Times(seconds, np.minimum(driver, seconds))
+
+    @property
+    def most_useful_slots(self) -> int:
+        """No more slots than this are ever busy."""
+        return self.high.most_useful_slots
+
+
+STEP = 2.0
+"""Factor between the inputs that are replayed; between them times are interpolated."""
+
+
+def steps_to(ratio: float) -> tuple[list[float], float]:
+    """The inputs to replay for `ratio` times the observed one, from 1 to the first beyond it, and
+    how far between the last two it lies (0 ... 1)."""
+    if ratio == 1.0:
+        return [1.0], 1.0
+    away = math.log(ratio) / math.log(STEP)
+    count = max(1, math.ceil(abs(away) - 1e-9))
+    steps = [STEP ** math.copysign(k, away) for k in range(count + 1)]
+    return steps, abs(away) - (count - 1)

@@ -109,5 +109,5 @@ def spilled_bytes(
     what the log spilled, grown like the rest of its work."""
     scaled = stage.shape.scaled(ratio, None)
     beyond = np.maximum(0.0, stage.task_bytes * scaled.work - available) * scaled.tasks
-    grown = stage.spilled_bytes * scaled.tasks * scaled.work / stage.shape.stage.tasks
+    grown = stage.spilled_bytes * scaled.partitions * scaled.work / stage.shape.stage.tasks
     return np.asarray(beyond), grown

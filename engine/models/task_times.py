@@ -54,11 +54,22 @@ class Growth(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """A stage for another input: its number of tasks, and work per task relative to the observed
-    (overhead apart)."""
+    """A stage for another input.
+
+    Args:
+        tasks: how many it has.
+        work: of a task of a whole partition, relative to the observed (overhead apart).
+        last: share of a whole partition that the last one holds.
+    """
 
     tasks: int
     work: float
+    last: float = 1.0
+
+    @property
+    def partitions(self) -> float:
+        """Whole partitions and the part of the last one."""
+        return self.tasks - 1.0 + self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,46 +130,47 @@ class StageShape:
     def scaled(self, ratio: float, shuffle_partitions: int | None) -> Scaled:
         """The stage at `ratio` times the input, with another number of shuffle partitions or None.
 
-        Work is conserved: tasks x work grows with the ratio, whatever the number of tasks.
+        Work is conserved: partitions x work grows as its law says, whatever their number. The last
+        partition may be a partial one, so that a little more input is a little more time.
         """
-        n = self.stage.tasks
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
-        tasks = self._scaled_tasks(ratio, shuffle_partitions)
-        tasks = min(tasks, LARGEST_TASKS)
-        return Scaled(tasks, total * n / tasks)
+        partitions = min(self._partitions(ratio, shuffle_partitions), LARGEST_TASKS)
+        tasks = max(1, math.ceil(partitions - WHOLE))
+        work = total * self.stage.tasks / partitions
+        return Scaled(tasks, work, min(1.0, partitions - tasks + 1.0))
 
-    def _scaled_tasks(self, ratio: float, shuffle_partitions: int | None) -> int:
-        n = self.stage.tasks
+    def _partitions(self, ratio: float, shuffle_partitions: int | None) -> float:
+        n = float(self.stage.tasks)
         if shuffle_partitions and self.growth is not Growth.MERGED and self._takes_partitions():
-            return shuffle_partitions
-        learnt, tasks = self.law.partitions, n
+            return float(shuffle_partitions)
+        learnt, partitions = self.law.partitions, n
         if learnt is not None:
-            tasks = max(1, round(n * ratio**learnt))
+            partitions = n * math.exp(learnt * math.log(ratio))
         elif self.follows is not None:
-            tasks = self.follows._scaled_tasks(ratio, None)
+            partitions = self.follows._partitions(ratio, None)
         elif self.growth is Growth.TASKS:
-            tasks = self._input_tasks(ratio)
+            partitions = self._input_partitions(ratio)
         elif self.growth is Growth.MERGED:
-            tasks = max(1, round(n * ratio))
+            partitions = n * ratio
         if self.growth is Growth.MERGED:
-            tasks = min(tasks, max(shuffle_partitions or self.partitions, 1))
-        return tasks
+            partitions = min(partitions, float(max(shuffle_partitions or self.partitions, 1)))
+        return partitions
 
     def _takes_partitions(self) -> bool:
         read = self.stage.shuffle_read_bytes
         return bool(read and read.total and self.stage.tasks > 1)
 
-    def _input_tasks(self, ratio: float) -> int:
+    def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
         input is cut in as many as the cluster has cores, or in two."""
         n = self.stage.tasks
         read = self.stage.input_bytes
         if ratio <= 1.0 or read is None:
-            return max(1, round(n * ratio))
+            return n * ratio
         largest = max(self.split_bytes, read.maximum or 0.0)
         if read.total / n > largest / 2.0 or n > FEW_SPLITS:
-            return max(1, round(n * ratio))
-        return max(n, math.ceil(read.total * ratio / largest))
+            return n * ratio
+        return max(float(n), read.total * ratio / largest)
 
     def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.
@@ -188,15 +200,17 @@ class StageShape:
         if rotation == LONGEST_FIRST:
             order = np.arange(n)[::-1]
         else:
-            order = np.random.default_rng((self.stage.stage_id, n)).permutation(n)
+            order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
             order = np.roll(order, round(rotation * n))
+        work = np.full(n, scaled.work)
+        work[-1] *= scaled.last
         seconds = drawn(self.warm, n, self.mean_seconds)[order]
         cold = None
         if len(self.cold):
             cold = drawn(self.cold, n, float(self.cold.mean()))[order]
             excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
-            cold = self._stretched(cold - excess, scaled.work) + excess + dispatch_seconds
-        return self._stretched(seconds, scaled.work) + dispatch_seconds, cold
+            cold = self._stretched(cold - excess, work) + excess + dispatch_seconds
+        return self._stretched(seconds, work) + dispatch_seconds, cold
 
     @property
     def fixed_seconds(self) -> float:
@@ -209,12 +223,15 @@ class StageShape:
         """Seconds by which a first task on a slot takes longer, whatever its data."""
         return max(0.0, float(self.cold.mean()) - self.mean_seconds) if len(self.cold) else 0.0
 
-    def _stretched(self, seconds: FloatArray, work: float) -> FloatArray:
+    def _stretched(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:
         outside = np.minimum(seconds, self.overhead_seconds)
         ran = seconds - outside
         fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
 
+
+WHOLE = 1e-9
+"""A last partition smaller than this is none."""
 
 FEW_SPLITS = 64
 """More input partitions than this are taken to be files or blocks, whatever their size: no

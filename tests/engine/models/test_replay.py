@@ -56,7 +56,7 @@ def test_other_slots(slots: int) -> None:
     stages, jobs = etl()
     replay = without_growth(observed(stages, jobs, slots=8, tail_seconds=1.5))
     truth = simulated(stages, jobs, slots=slots, tail_seconds=1.5)[0]
-    assert replay.replayed(slots).seconds == pytest.approx(truth, rel=0.03)
+    assert replay.replayed(slots).seconds == pytest.approx(truth, rel=0.04)
 
 
 @pytest.mark.parametrize("scale", [2, 5])

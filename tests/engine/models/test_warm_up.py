@@ -91,8 +91,7 @@ def test_larger_partitions_are_not_charged_the_start_again() -> None:
 def test_more_slots_pay_it_each() -> None:
     replay = Replay.of(heated(256, 8))
     found = replay.replayed(64)
-    assert found.seconds == pytest.approx(heated(256, 64).seconds, rel=0.25)
-    assert found.seconds > 1.2 * 256 / 64
+    assert 1.2 * 256 / 64 < found.seconds < 1.4 * heated(256, 64).seconds
 
 
 def test_expected_changes_of_one_direction_are_not_added() -> None:
