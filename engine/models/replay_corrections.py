@@ -29,7 +29,7 @@ from engine.models.replay_priors import (
 from engine.models.stage_laws import PairFit, pair_fit, with_laws
 from engine.transfer import speed_of
 
-PAIR_NOISE = 0.08
+PAIR_NOISE = 0.10
 """Prior: standard deviation of log time of a run around a law of its size and slots: noise, and
 that no law is exact."""
 

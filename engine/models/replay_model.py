@@ -32,7 +32,7 @@ from engine.models.replay_notices import (
     log_iterations,
     waste_spread,
 )
-from engine.models.replay_priors import NOISE, ratio_of
+from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, steps_to
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
@@ -66,6 +66,7 @@ class ReplayModel(FittedModel):
         spilling: (r,) the stages of each that may spill.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
         doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
+        noise_seconds: what of that spread is time, however long the run.
         log_scale, dof: spread where the logs were observed.
     """
 
@@ -75,6 +76,7 @@ class ReplayModel(FittedModel):
     bias: FloatArray
     doubt: FloatArray
     log_scale: float = NOISE
+    noise_seconds: float = NOISE_SECONDS
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
 
@@ -104,7 +106,8 @@ class ReplayModel(FittedModel):
         variance = np.einsum("nj,jk,nk->n", away, self.doubt, away)
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
         memory = np.einsum("rn,rn->n", weights, np.asarray(memory_doubts))
-        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2 + memory**2)
+        start = self.noise_seconds / seconds
+        log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
@@ -279,7 +282,9 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     pairs = Pairs.of(replays, cliffs, bias, catalog)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     validation, log_scale, dof = pairs.left_out()
+    noise_seconds = 0.0
     if math.isnan(log_scale):
+        noise_seconds = NOISE_SECONDS
         log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
@@ -294,6 +299,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         bias,
         pairs.doubt(),
         log_scale,
+        noise_seconds,
         dof,
         fit_notices=fit_notices(replays, own),
         validation=validation,

@@ -9,7 +9,10 @@ NOISE = 0.05
 """Prior: standard deviation of log time between two runs of the same job (notes of published
 repetitions: 2 to 4 %), and of what a replay gets wrong where it was observed."""
 
-ERROR_PER_DOUBLING_SLOTS = 0.08
+NOISE_SECONDS = 1.5
+"""Prior: what starting executors, planning and writing vary by between two runs, however short."""
+
+ERROR_PER_DOUBLING_SLOTS = 0.10
 ERROR_PER_DOUBLING_INPUT = 0.15
 """Prior: standard deviation of the error of log time per doubling (docs/models/sparkplan.md)."""
 

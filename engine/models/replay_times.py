@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.batch import IntArray
 from engine.forecast import FloatArray
 from engine.models.replay import Replay
 
@@ -65,10 +66,9 @@ class ReplayTimes:
         if not known.size:
             return Times(seconds, driver)
         whole, fast = self._whole(slots[known]), speed[known]
-        if len(known) <= EVALUATED_ALONE or self._few(whole, fast):
-            pairs = zip(whole.tolist(), fast.tolist(), strict=True)
-            found = np.asarray([self._one(int(m), v) for m, v in pairs])
-            seconds[known], driver[known] = found[:, 0], found[:, 1]
+        alone = self._alone(whole.astype(np.int64), fast)
+        if alone is not None:
+            seconds[known], driver[known] = alone
             return Times(seconds, driver)
         grid, times, drivers = self._curve_to(int(whole.max()))
         at = np.log(whole)
@@ -86,10 +86,26 @@ class ReplayTimes:
         """Slots as whole numbers, no more than are ever busy."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
 
-    def _few(self, whole: FloatArray, speed: FloatArray) -> bool:
-        if len(np.unique(whole)) > EVALUATED_ALONE:
-            return False
-        return len(np.unique(np.stack((whole, speed)), axis=1).T) <= EVALUATED_ALONE
+    def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """(n,) times and driver times with each distinct cluster replayed; None where they are more
+        than `EVALUATED_ALONE`."""
+        seen = np.flatnonzero(np.bincount(whole))
+        if len(seen) > EVALUATED_ALONE:
+            return None
+        speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
+        if (speed != speed[0]).any():
+            speeds, of_speed = np.unique(speed, return_inverse=True)
+        place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
+        place[seen] = np.arange(len(seen))
+        code = place[whole] * len(speeds) + of_speed
+        distinct = np.flatnonzero(np.bincount(code))
+        if len(distinct) > EVALUATED_ALONE:
+            return None
+        found = np.zeros((len(seen) * len(speeds), 2))
+        for pair in distinct.tolist():
+            slots, fast = divmod(pair, len(speeds))
+            found[pair] = self._one(int(seen[slots]), float(speeds[fast]))
+        return found[code, 0], found[code, 1]
 
     def _one(self, slots: int, speed: float) -> tuple[float, float]:
         key = (slots, speed)

@@ -93,12 +93,23 @@ def spill_seconds(
     Args:
         available: (n,) bytes of memory for each running task; NaN where unknown.
     """
-    added = np.zeros(len(slots))
+    if np.isnan(available).all():
+        return np.zeros(len(slots))
+    least = np.nanmin(available, keepdims=True)
+    stages = tuple(stage for stage in stages if any(spilled_bytes(stage, least, ratio)))
+    if not stages:
+        return np.zeros(len(slots))
+    known, of = np.unique(available, return_inverse=True)
+    moved: dict[float, FloatArray] = {}
     for stage in stages:
-        spilled, grown = spilled_bytes(stage, available, ratio)
+        spilled, grown = spilled_bytes(stage, known, ratio)
         tasks = float(stage.shape.scaled(ratio, None).tasks)
-        moved = 2.0 * stage.disk_share * (spilled - grown) / stage.disk_bytes_per_second
-        added += np.where(np.isnan(available), 0.0, moved / np.minimum(slots, tasks))
+        seconds = 2.0 * stage.disk_share * (spilled - grown) / stage.disk_bytes_per_second
+        if seconds.any():
+            moved[tasks] = moved.get(tasks, np.zeros(len(known))) + seconds
+    added = np.zeros(len(slots))
+    for tasks, seconds in moved.items():
+        added += np.where(np.isnan(available), 0.0, seconds[of] / np.minimum(slots, tasks))
     return added
 
 
