@@ -113,7 +113,12 @@ def other_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
             alike = _stem(one) == _stem(other)
             if not alike or not one.stages or not other.cluster.slots:
                 continue
-            found = engine.fit(source).predict(cluster=_executors(other), workload=other.workload)
+            try:
+                found = engine.fit(source).predict(
+                    cluster=_executors(other), workload=other.workload
+                )
+            except EngineError:
+                continue  # one of the two does not say its input
             inside = (found.low or 0.0) <= other.seconds <= (found.high or 0.0)
             rows.append(
                 (

@@ -31,7 +31,7 @@ from engine.transfer import speed_of
 
 PAIR_NOISE = 0.10
 """Prior: standard deviation of log time of a run around a law of its size and slots: noise, and
-that no law is exact."""
+that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
 
 COUNTS_FOR_SPREAD = 4
 """Replayed logs from which on their left-out errors are the interval."""

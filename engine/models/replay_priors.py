@@ -14,7 +14,8 @@ NOISE_SECONDS = 1.5
 
 ERROR_PER_DOUBLING_SLOTS = 0.10
 ERROR_PER_DOUBLING_INPUT = 0.15
-"""Prior: standard deviation of the error of log time per doubling (docs/models/sparkplan.md)."""
+"""Prior: standard deviation of the error of log time per doubling (docs/models/sparkplan.md). That
+of slots and `NOISE_SECONDS` were set after too many runs of benchmarks/logs.py lay outside."""
 
 
 def ratio_of(wanted: Workload, run: Run) -> float:

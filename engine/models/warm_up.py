@@ -87,7 +87,8 @@ EXCESS_SHARE = 0.3
 MOST_COLD = 2.5
 """Prior: what a slot loses to new code in each stage, as time, as the largest share of its time in
 the stage, and as the most by which that share grows when it has less to do. Stages of the bundled
-logs and of others that show it lose 0.5 to 4 s."""
+logs that show it lose about 0.5 to 4 s (by eye); chosen with them and benchmarks/logs.py in
+view."""
 
 
 def _relative_spread(measure: Measure) -> float:
