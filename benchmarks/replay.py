@@ -23,7 +23,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models.replay import Replay
 from engine.models.replay_times import ReplayTimes
-from engine.profile import Measure, Profile, Run, StageRun
+from engine.profile import JobRun, Measure, Profile, Run, StageRun
 from engine.scheduling import makespan
 
 SAMPLES = Path(__file__).parents[1] / "sample_logs"
@@ -50,7 +50,8 @@ def made_run(stages: int) -> Run:
         )  # fmt: skip
         at += length
     cluster = Cluster.of_executors(executors=slots // 4, executor_cores=4)
-    return Run(at, cluster, Workload(1e12), stages=tuple(found), cores=((0.0, slots),))
+    job = JobRun(0, 0.0, at, tuple(range(stages)))
+    return Run(at, cluster, Workload(1e12), stages=tuple(found), jobs=(job,), cores=((0.0, slots),))
 
 
 def surface_row(name: str, run: Run) -> tuple[str, ...]:
@@ -112,7 +113,12 @@ def other_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
             alike = _stem(one) == _stem(other)
             if not alike or not one.stages or not other.cluster.slots:
                 continue
-            found = engine.fit(source).predict(cluster=_executors(other), workload=other.workload)
+            try:
+                found = engine.fit(source).predict(
+                    cluster=_executors(other), workload=other.workload
+                )
+            except EngineError:
+                continue  # one of the two does not say its input
             inside = (found.low or 0.0) <= other.seconds <= (found.high or 0.0)
             rows.append(
                 (

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Layout
+from engine.forecast import FloatArray
 
 EXECUTOR_CORES = 4
 """Cores per executor by default: fewer repeat the JVM's overhead, more than five share one heap's
@@ -58,3 +61,24 @@ def layout_of(
         if heap >= HEAP_MINIMUM_GIB:
             return Layout(executors, cores, heap)
     return None
+
+
+RESERVED_GIB = 300.0 / 1024.0
+"""What Spark keeps of a heap before it divides it (`RESERVED_SYSTEM_MEMORY_BYTES`)."""
+
+MEMORY_FRACTION = 0.6
+STORAGE_FRACTION = 0.5
+"""Defaults of `spark.memory.fraction` and `spark.memory.storageFraction`: execution cannot drive
+cached blocks below this share of the two's common memory."""
+
+HEAP_SEEN = 0.95
+"""Share of `spark.executor.memory` that the JVM reports as its heap: all of it with the G1
+collector, 0.92 to 0.97 with others, which hold back a survivor space."""
+
+
+def unified_memory_gib(
+    heap_gib: FloatArray, *, fraction: float = MEMORY_FRACTION, heap_seen: float = HEAP_SEEN
+) -> FloatArray:
+    """(n,) memory of executors that cached blocks and execution share, in GiB (Spark 1.6 and
+    later): fraction x (heap - 300 MiB)."""
+    return np.maximum(0.0, heap_gib * heap_seen - RESERVED_GIB) * fraction

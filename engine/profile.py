@@ -91,6 +91,10 @@ class StageRun:
     `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
     the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
     for those whose result is read from the cache; left out where that is once each.
+    `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
+    others are computed again. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
+    of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
+    size): code that is new to an executor starts slow.
     """
 
     stage_id: int
@@ -122,6 +126,8 @@ class StageRun:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
+    warm_up: tuple[float, ...] = ()
     waste: Waste = field(default_factory=Waste)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -17,8 +18,16 @@ import numpy as np
 
 from engine.forecast import FloatArray
 
-SAMPLE = 201
-"""Points of the distribution of task times that an outline keeps."""
+EVERY_TASK = 256
+"""Up to so many tasks an outline keeps all; of more it keeps `_probabilities`."""
+
+BODY, TAIL_STEPS = 160, 4
+"""Evenly spaced points of the distribution of many task times, and points per halving of the
+share of longer tasks beyond the last one: the longest tasks decide when a stage ends."""
+
+IN_STEP = 0.2
+"""Slots whose tasks spread less than this (relative to a task, over all waves) end their waves
+together: a partial wave costs a whole one."""
 
 EXPECTED_MAXIMUM = math.exp(-0.5772156649015329)
 """The expected maximum of m values is where m P(X > x) is about exp(-Euler's gamma): the mean of
@@ -53,24 +62,44 @@ class Residuals:
     beyond: list[float]
 
     @classmethod
-    def of(cls, ordered: FloatArray) -> Residuals:
-        """From (n,) task times in ascending order, their sum above 0."""
-        share = np.cumsum(ordered[::-1])
-        above = np.arange(1, len(ordered) + 1)
-        beyond = (share - above * ordered[::-1]) / share[-1]
-        mean = float((ordered**2).sum() / (2.0 * share[-1]))
-        return cls(mean, ordered[::-1].tolist(), beyond.tolist())
+    def of(cls, ordered: FloatArray, counts: FloatArray) -> Residuals:
+        """From (n,) task times in ascending order, their sum above 0, and how many tasks each
+        stands for."""
+        times, counts = ordered[::-1], counts[::-1]
+        share, above = np.cumsum(times * counts), np.cumsum(counts)
+        beyond = (share - above * times) / share[-1]
+        mean = float((counts * times**2).sum() / (2.0 * share[-1]))
+        return cls(mean, times.tolist(), beyond.tolist())
 
-    def longest_of(self, slots: int) -> float:
-        """Expected longest residual among so many slots, in seconds."""
-        wanted = EXPECTED_MAXIMUM / slots
-        place = bisect_left(self.beyond, wanted)
+    def exceeded_by(self, share: float) -> float:
+        """What this share of the running tasks needs more than, in seconds."""
+        place = bisect_left(self.beyond, share)
         if place == 0:
             return self.points[0]
         if place == len(self.beyond):
-            return self.points[-1] * (1.0 - wanted) / (1.0 - self.beyond[-1])
-        share = (wanted - self.beyond[place - 1]) / (self.beyond[place] - self.beyond[place - 1])
-        return self.points[place - 1] + share * (self.points[place] - self.points[place - 1])
+            return self.points[-1] * (1.0 - share) / (1.0 - self.beyond[-1])
+        part = (share - self.beyond[place - 1]) / (self.beyond[place] - self.beyond[place - 1])
+        return self.points[place - 1] + part * (self.points[place] - self.points[place - 1])
+
+
+def outline(ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """A few of (n,) ascending times, the longest among them, and how many tasks each stands for."""
+    n = len(ordered)
+    if n <= EVERY_TASK:
+        return ordered, np.ones(n)
+    at = probabilities(n)
+    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
+    counts = np.diff(edges) * n
+    return ordered[np.minimum((at * n).astype(int), n - 1)], counts
+
+
+def probabilities(tasks: int) -> FloatArray:
+    """(p,) ascending probabilities at which the outline of so many tasks is taken: dense towards
+    the longest, which stands for itself."""
+    body = (np.arange(BODY) + 0.5) / BODY
+    halvings = np.arange(1, TAIL_STEPS * max(1, int(math.log2(tasks / BODY))) + 1) / TAIL_STEPS
+    tail = 1.0 - (0.5 / BODY) * 0.5**halvings
+    return np.append(np.concatenate((body, tail[tail < 1.0 - 1.0 / tasks])), 1.0 - 0.5 / tasks)
 
 
 class Tasks:
@@ -80,11 +109,19 @@ class Tasks:
         seconds: (n,) time that each holds its slot, in launch order.
         cold_seconds: (n,) the same for tasks that are the first on their slot, or None: then a
             first task takes as long as any other.
+        longest_first: whether the launch order is from the longest to the shortest, not random.
     """
 
-    def __init__(self, seconds: FloatArray, cold_seconds: FloatArray | None = None) -> None:
+    def __init__(
+        self,
+        seconds: FloatArray,
+        cold_seconds: FloatArray | None = None,
+        *,
+        longest_first: bool = False,
+    ) -> None:
         self._seconds, self._cold_seconds = seconds, cold_seconds
-        self._capped: dict[float, float] = {}
+        self._capped: dict[float, tuple[float, float, float]] = {}
+        self.longest_first = longest_first
 
     def __len__(self) -> int:
         return len(self._seconds)
@@ -100,6 +137,12 @@ class Tasks:
         return self._cold_seconds
 
     @cached_property
+    def cold_excess_seconds(self) -> float:
+        """Mean time by which a first task on its slot takes longer, 0 where it takes as long."""
+        cold = self.cold_seconds
+        return 0.0 if cold is None else max(0.0, float(cold.mean() - self.seconds.mean()))
+
+    @cached_property
     def total(self) -> float:
         """Sum of the durations of warm tasks."""
         return float(self._seconds.sum())
@@ -110,35 +153,56 @@ class Tasks:
         return float(self._seconds.max(initial=0.0))
 
     @cached_property
+    def outlined(self) -> tuple[FloatArray, FloatArray]:
+        """`outline` of the warm tasks."""
+        return outline(np.sort(self._seconds))
+
+    @cached_property
     def residuals(self) -> Residuals:
-        """What running tasks still need (of a sample of the tasks)."""
-        ordered = np.sort(self._seconds)
-        if len(ordered) > SAMPLE:
-            at = (np.arange(SAMPLE) + 0.5) / SAMPLE * len(ordered)
-            ordered = np.append(ordered[at.astype(int)], ordered[-1])
-        return Residuals.of(ordered)
+        """What running tasks still need."""
+        return Residuals.of(*self.outlined)
 
     @property
-    def residual_factor(self) -> float:
-        """Times of these tasks relative to those of `residuals`."""
-        return 1.0
+    def mean_square(self) -> float:
+        """Mean of the squared durations."""
+        return 2.0 * self.residuals.mean * self.total / len(self)
 
     def total_up_to(self, limit_seconds: float) -> float:
         """Sum of the durations, each counted up to a limit."""
+        return self.squares_up_to(limit_seconds)[0]
+
+    def squares_up_to(self, limit_seconds: float) -> tuple[float, float, float]:
+        """Sums over the tasks of c, c x d and c x c, where c is the duration d up to a limit."""
         if limit_seconds not in self._capped:
-            self._capped[limit_seconds] = float(np.minimum(self._seconds, limit_seconds).sum())
+            times, counts = self.outlined
+            capped = np.minimum(times, limit_seconds)
+            weighed = counts * capped
+            sums = weighed.sum(), weighed @ times, weighed @ capped
+            self._capped[limit_seconds] = float(sums[0]), float(sums[1]), float(sums[2])
         return self._capped[limit_seconds]
 
+    def longest_residual(self, slots: int) -> float:
+        """Expected longest of what so many running tasks still need, in seconds."""
+        return self.residuals.exceeded_by(EXPECTED_MAXIMUM / slots)
+
     def expected_makespan(self, slots: int) -> float:
-        """How long warm tasks take on idle slots in many waves.
+        """How long warm tasks take on idle slots, the mean over their launch orders.
 
         Until the last task starts no slot idles, so the mean end of the slots is total / slots; the
-        latest end lies above it as the longest residual lies above the mean residual.
+        latest end lies above it as the longest residual lies above the mean residual. From the
+        longest to the shortest nothing stands out at the end.
         """
         if slots == 1 or self.total <= 0.0:
             return self.total
-        above = self.residuals.longest_of(slots) - self.residuals.mean
-        return max(self.longest, self.total / slots + above * self.residual_factor)
+        mean, rounds = self.total / len(self), waves(len(self), slots)
+        spread = math.sqrt(max(0.0, self.mean_square - mean**2))
+        if spread * math.sqrt(rounds) < IN_STEP * mean:
+            above = spread * math.sqrt(2.0 * rounds * math.log(slots))
+            return max(self.longest, mean * rounds + above)
+        if self.longest_first:
+            return max(self.longest, self.total / slots)
+        above = self.longest_residual(slots) - self.mean_square / (2.0 * mean)
+        return max(self.longest, self.total / slots + above)
 
     def on(self, cold_slots: int) -> FloatArray:
         """(n,) durations when the first `cold_slots` tasks meet slots that never ran any."""
@@ -157,6 +221,58 @@ class Tasks:
         if contention == 1.0 and speed == 1.0:
             return self
         return _Slowed(self, contention, typical_seconds, speed)
+
+
+class DrawnTasks(Tasks):
+    """Many tasks of which only an outline is known until somebody asks for each.
+
+    Args:
+        ordered, counts: (p,) ascending times and how many tasks each stands for (`outline`).
+        draw: gives `seconds` and `cold_seconds`.
+        cold_excess_seconds: mean time by which a first task on its slot takes longer.
+    """
+
+    def __init__(
+        self,
+        ordered: FloatArray,
+        counts: FloatArray,
+        draw: Callable[[], tuple[FloatArray, FloatArray | None]],
+        *,
+        cold_excess_seconds: float,
+        longest_first: bool,
+    ) -> None:
+        self._ordered, self._counts, self._draw = ordered, counts, draw
+        self.longest_first = longest_first
+        self._number = round(float(counts.sum()))
+        self._capped = {}
+        self.__dict__["cold_excess_seconds"] = cold_excess_seconds
+
+    def __len__(self) -> int:
+        return self._number
+
+    @cached_property
+    def _drawn(self) -> tuple[FloatArray, FloatArray | None]:
+        return self._draw()
+
+    @property
+    def seconds(self) -> FloatArray:
+        return self._drawn[0]
+
+    @property
+    def cold_seconds(self) -> FloatArray | None:
+        return self._drawn[1]
+
+    @cached_property
+    def total(self) -> float:
+        return float(self._ordered @ self._counts)
+
+    @cached_property
+    def longest(self) -> float:
+        return float(self._ordered[-1])
+
+    @property
+    def outlined(self) -> tuple[FloatArray, FloatArray]:
+        return self._ordered, self._counts
 
 
 class _Slowed(Tasks):
@@ -196,10 +312,27 @@ class _Slowed(Tasks):
         grown = longest + (self._contention - 1.0) * min(longest, self._typical)
         return grown / self._speed
 
-    @property
-    def residuals(self) -> Residuals:
-        return self._origin.residuals
+    @cached_property
+    def cold_excess_seconds(self) -> float:
+        return self._origin.cold_excess_seconds / self._speed
 
     @property
-    def residual_factor(self) -> float:
-        return self.total / self._origin.total * self._origin.residual_factor
+    def longest_first(self) -> bool:  # type: ignore[override]
+        return self._origin.longest_first
+
+    @property
+    def mean_square(self) -> float:
+        grown, (_, crossed, capped) = self._contention - 1.0, self._capped_sums
+        square = self._origin.mean_square * len(self) + 2.0 * grown * crossed + grown**2 * capped
+        return square / len(self) / self._speed**2
+
+    @property
+    def _capped_sums(self) -> tuple[float, float, float]:
+        return self._origin.squares_up_to(self._typical)
+
+    def longest_residual(self, slots: int) -> float:
+        """Long tasks need so much more, whatever is left of them; there are as many of them among
+        those running as their share of the total says."""
+        share = self.total * self._speed / self._origin.total * EXPECTED_MAXIMUM / slots
+        found = self._origin.residuals.exceeded_by(min(1.0, share))
+        return (found + (self._contention - 1.0) * min(found, self._typical)) / self._speed

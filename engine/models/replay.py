@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.application_graph import ApplicationGraph, graph_of
-from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, shapes_of
+from engine.models.stage_shapes import shapes_of
+from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape
+from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
 from engine.waves import Tasks, waves
@@ -35,7 +38,12 @@ DYNAMIC_DISPATCH = 0.10
 """Where executors came and went, idle slots are mostly slots that were not there: no more than this
 share of a task's time is taken for time between tasks."""
 
-KEPT_INPUTS = 4
+IDLE_SECONDS = 30.0
+IDLE_SHARE = 0.1
+"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
+another program), not work of the driver: it stays as it is."""
+
+KEPT_INPUTS = 8
 """Inputs whose tasks are kept: enough to step a slider back and forth."""
 
 
@@ -66,6 +74,8 @@ class Replay:
         dispatch_seconds: (s,) time that a slot idles before each task of a stage.
         rotation: (s,) launch order of each stage (`TURNS`).
         growth: (s,) growth of log task time per doubling of tasks at once.
+        waste: (s,) work done in vain that lengthened a stage, relative to its work.
+        driver_growth: share of the driver's time between jobs that grows with the input.
     """
 
     run: Run
@@ -75,6 +85,8 @@ class Replay:
     dispatch_seconds: FloatArray
     rotation: FloatArray
     growth: FloatArray
+    waste: FloatArray
+    driver_growth: float = 0.0
     _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
         default_factory=OrderedDict, repr=False
     )
@@ -84,10 +96,10 @@ class Replay:
         """The replay of a run with stages on a known number of slots."""
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
-        shapes = shapes_of(run)
+        shapes = shapes_of(run, run.cluster.slots)
         zero = np.zeros(len(shapes))
         growth = np.asarray([_growth(shape) for shape in shapes])
-        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth)
+        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)
         return plain._calibrated()
 
     def replayed(
@@ -106,19 +118,61 @@ class Replay:
             exact: task by task (see `engine.scheduling`).
         """
         stages = self._tasks(ratio, shuffle_partitions)
-        nodes = list(self.graph.nodes)
-        for place, shape, grown, (scaled, tasks) in zip(
-            self.graph.stage_nodes, self.shapes, self.growth, stages, strict=True
+        nodes = self._nodes(ratio)
+        for place, shape, grown, lost, (scaled, tasks) in zip(
+            self.graph.stage_nodes, self.shapes, self.growth, self.waste, stages, strict=True
         ):
-            more = min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks)
             tasks = tasks.slowed(
-                contention=more ** (grown / math.log(2.0)),
+                contention=self.slowdown(shape, grown, scaled, slots),
                 typical_seconds=shape.mean_seconds * scaled.work,
-                speed=speed,
+                speed=speed / (1.0 + float(lost)),
             )
             nodes[place] = _with_tasks(nodes[place], tasks)
         found = schedule(nodes, slots, exact=exact)
         return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages))
+
+    def _nodes(self, ratio: float) -> list[Node]:
+        """The graph's nodes with the driver's time for `ratio` times the input."""
+        nodes = list(self.graph.nodes)
+        factor = 1.0 + self.driver_growth * (ratio - 1.0)
+        if factor != 1.0:
+            for place in self.growing_gaps:
+                nodes[place] = replace(
+                    nodes[place], delay_seconds=nodes[place].delay_seconds * factor
+                )
+        return nodes
+
+    @cached_property
+    def growing_gaps(self) -> tuple[int, ...]:
+        """Nodes before which the driver may have worked on data: all but the start, the end and
+        what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
+        limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
+        waits = set(self.graph.stage_nodes)
+        return tuple(
+            place
+            for place, node in enumerate(self.graph.nodes[:-1])
+            if node.after and place not in waits and 0.0 < node.delay_seconds < limit
+        )
+
+    @property
+    def growing_driver_seconds(self) -> float:
+        """Driver time in those gaps."""
+        return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+
+    def fresh(self) -> Replay:
+        """The same without kept tasks, for changed shapes."""
+        return replace(self, _inputs=OrderedDict())
+
+    def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> float:
+        """Time of a typical task relative to the observed one of the same size: more run at once,
+        and each slot runs the stage's code for longer or shorter."""
+        tasks, cpus = scaled.tasks, shape.stage.task_cpus
+        doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
+        warm = 0.0
+        if shape.warm_up is not None:
+            own = max(1.0, scaled.partitions / max(1, slots // cpus)) * scaled.work
+            warm = math.log(shape.warm_up.mean(own))
+        return math.exp(combined(growth * doublings, warm) + shape.law.slots * doublings)
 
     def _outcome(self, found: Schedule, tasks: tuple[int, ...]) -> Replayed:
         places = np.asarray(self.graph.stage_nodes)
@@ -154,19 +208,24 @@ class Replay:
         """With what the stages that ran alone tell of launch order and time between tasks."""
         added = self._slots_added()
         dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
+        waste = np.zeros(len(self.shapes))
         alone = self._alone()
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                dispatch[place], rotation[place] = self._fitted(place, added)
+                dispatch[place], rotation[place], waste[place] = self._fitted(place, added)
         several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
         known = dispatch[several & ~np.isnan(dispatch)]
         usual = float(np.median(known)) if known.size else 0.0
         return replace(
-            self, dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch), rotation=rotation
+            self,
+            dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch),
+            rotation=rotation,
+            waste=waste,
         )
 
-    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float]:
-        """Idle time per task and turn of the launch order that come closest to a stage's time."""
+    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float, float]:
+        """Idle time per task, turn of the launch order and work done in vain (as far as it
+        lengthened the stage) that come closest to a stage's time."""
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
         observed = stage.completed_seconds - start
@@ -180,10 +239,13 @@ class Replay:
             ended = place_fast(tasks.on(seen.count if seen else 0), lanes, 0.0)[2]
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
-        idle = max(0.0, observed - best) / waves(stage.tasks, len(lanes))
+        missing = max(0.0, observed - best)
+        work = stage.task_seconds.total
+        lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
+        idle = max(0.0, missing - lost * best) / waves(stage.tasks, len(lanes))
         if self.is_dynamic:
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
-        return idle, best_turn
+        return idle, best_turn, lost
 
     @property
     def is_dynamic(self) -> bool:

@@ -1,17 +1,15 @@
 """Predictions from one or several logs: replays near the question, corrected by what they missed.
 
-Every log predicts by its replay, made right where the log was observed. Several logs are averaged
-in log time, the nearer ones more; what each gets wrong about the others is learnt as an error per
-doubling of slots and per doubling of input, shrunk to the prior of no error. That prior's variance
-is the interval of a single log; its posterior the interval of several.
+Every log predicts by its replay, made right where the log was observed, its stages growing as the
+other logs tell (`stage_laws.py`). Several logs are averaged in log time, the nearer ones more. The
+prior variance of the error per doubling of slots and of input is the interval of a single log; what
+several leave of it is theirs.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,10 +19,23 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.executor_memory import ExecutorMemory
+from engine.models.memory_cliff import MemoryCliff, cliffs_of
+from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay import Replay, Replayed
-from engine.models.replay_corrections import NOISE, Corrections, Pairs, ratio_of, weights_of
+from engine.models.replay_corrections import Pairs, weights_of
+from engine.models.replay_notices import (
+    LARGEST_CORRECTION,
+    fit_notices,
+    iteration_notices,
+    listed,
+    log_iterations,
+    waste_spread,
+)
+from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
-from engine.models.replay_times import ReplayTimes, Times
+from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, steps_to
+from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
@@ -41,10 +52,6 @@ PRIOR_DOF = 8.0
 DRIVER_SHARE_SURE = 0.3
 """Driver time is not surer than this share of the error that task time would have."""
 
-LARGEST_CORRECTION = 0.35
-"""A replay that misses its own run by more (in log time) has not understood it: no further
-correction, but a notice."""
-
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
 
@@ -55,21 +62,28 @@ class ReplayModel(FittedModel):
 
     Args:
         replays: r replayed logs.
+        cliffs: (r,) what each tells of its cache; None where it keeps nothing in memory.
+        spilling: (r,) the stages of each that may spill.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
+        doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
+        noise_seconds: what of that spread is time, however long the run.
         log_scale, dof: spread where the logs were observed.
     """
 
     replays: tuple[Replay, ...]
+    cliffs: tuple[MemoryCliff | None, ...]
+    spilling: tuple[tuple[SpillingStage, ...], ...]
     bias: FloatArray
-    corrections: Corrections
+    doubt: FloatArray
     log_scale: float = NOISE
+    noise_seconds: float = NOISE_SECONDS
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
         slots = batch.slots
-        logs, far, shares, doubts = [], [], [], []
+        logs, far, shares, doubts, memory_doubts = [], [], [], [], []
         for place, replay in enumerate(self.replays):
             ratio = ratio_of(wanted, replay.run)
             replayed = self._replayed(replay, wanted)
@@ -79,29 +93,54 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative[batch.type_index])
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             doublings = _doublings(busy / replay.slots, ratio)
-            own = np.log(times.seconds) + _iterations(replay, wanted)
-            logs.append(own + self.bias[place] + doublings @ self.corrections.mean)
+            factor = self._memory_factor(place, batch, ratio, times, relative[batch.type_index])
+            memory_doubts.append(MEMORY_DOUBT * np.abs(factor))
+            own = np.log(times.seconds) + factor + log_iterations(replay, wanted)
+            logs.append(own + self.bias[place])
             far.append(doublings)
             shares.append(_sure_share(times))
         weights = weights_of(np.asarray(far), np.asarray(doubts))
         seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         away = away * np.einsum("rn,rn->n", weights, np.asarray(shares))[:, None]
-        variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
+        variance = np.einsum("nj,jk,nk->n", away, self.doubt, away)
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
+        memory = np.einsum("rn,rn->n", weights, np.asarray(memory_doubts))
+        start = self.noise_seconds / seconds
+        log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
-    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes:
+    def _memory_factor(
+        self, place: int, batch: ClusterBatch, ratio: float, times: Times, speed: FloatArray
+    ) -> FloatArray:
+        """(n,) log of the factor by which memory that does not suffice (or now does) changes a
+        replay's time."""
+        cliff, spilling = self.cliffs[place], self.spilling[place]
+        added = np.zeros(len(batch))
+        if cliff is not None:
+            share = cliff.fitting_share(batch, ratio)
+            added += cliff.added_seconds(batch.slots, share, ratio)
+        if spilling:
+            memory = ExecutorMemory.of(self.replays[place].run)
+            added += spill_seconds(spilling, memory.task_bytes(batch), batch.slots, ratio)
+        changed = 1.0 + added / speed / times.seconds
+        return np.asarray(np.log(np.maximum(changed, LEAST_OF_REPLAY)))
+
+    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
         """The times of a replay for an input, kept for the next question about it."""
-        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        steps, share = steps_to(ratio_of(wanted, replay.run))
+        times: ReplayTimes | None = None
+        for ratio in steps:
+            before, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
+        assert times is not None
+        return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
+
+    def _step(
+        self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
+    ) -> ReplayTimes:
         key = (id(replay), ratio, partitions)
         if key not in self._times:
-            base = None
-            if ratio != 1.0:
-                same = (id(replay), 1.0, partitions)
-                base = self._times.setdefault(same, ReplayTimes(replay, 1.0, partitions))
             self._times[key] = ReplayTimes(replay, ratio, partitions, base)
             while len(self._times) > KEPT_TIMES:
                 del self._times[next(iter(self._times))]
@@ -136,7 +175,12 @@ class ReplayModel(FittedModel):
             return Explanation()
         replay, found, slots = at
         seconds = float(self.forecast(batch, workload).seconds[0])
-        return explanation(replay, found, slots=slots, seconds=seconds)
+        cliff = self.cliffs[self.replays.index(replay)]
+        again = 0.0
+        if cliff is not None:
+            ratio = ratio_of(completed(workload, self.profile), replay.run)
+            again = seconds * not_fitting_share(cliff, batch, ratio, found.seconds)
+        return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
@@ -151,8 +195,16 @@ class ReplayModel(FittedModel):
                 too_few_tasks(replay, found, slots=slots, useful=useful, partitions=partitions)
             )
             notices += skewed_stages(replay, found, slots=slots)
-            notices += _iteration_notices(replay, wanted)
+            notices += self._memory_notices(self.replays.index(replay), batch, wanted)
+            notices += iteration_notices(replay, wanted)
         return distinct([notice for notice in notices if notice is not None])
+
+    def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
+        run, cliff = self.replays[place].run, self.cliffs[place]
+        ratio = ratio_of(wanted, run)
+        available = ExecutorMemory.of(run).task_bytes(batch)
+        notices = spill_notices(self.spilling[place], available, ratio)
+        return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
         """The warning of the log whose machines say most about the target's."""
@@ -182,7 +234,7 @@ class ReplayModel(FittedModel):
             found.append(
                 Notice(
                     "extrapolating-nodes",
-                    f"observed on {_listed(observed)} slots, asked for {_listed(known)}",
+                    f"observed on {listed(observed)} slots, asked for {listed(known)}",
                     "add a log from a cluster nearer to that size",
                 )
             )
@@ -198,7 +250,13 @@ class ReplayModel(FittedModel):
         return found
 
 
-KEPT_TIMES = 32
+MEMORY_DOUBT = 0.4
+"""Prior: standard deviation of the log of that factor, as a share of it."""
+
+LEAST_OF_REPLAY = 0.2
+"""A cache that fits again does not save more than the rest of a replay's time."""
+
+KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""
 
 HARDLY = 1.05
@@ -220,20 +278,30 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     replays = tuple(Replay.of(run) for run in chosen)
     own = np.log([replay.run.seconds / replay.replayed(replay.slots).seconds for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
-    pairs = Pairs.of(replays, bias, catalog)
-    corrections = pairs.corrections(np.ones(len(replays), dtype=bool))
+    cliffs = cliffs_of(replays)
+    pairs = Pairs.of(replays, cliffs, bias, catalog)
+    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     validation, log_scale, dof = pairs.left_out()
+    noise_seconds = 0.0
     if math.isnan(log_scale):
+        noise_seconds = NOISE_SECONDS
         log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
+    log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
         profile,
-        replays,
+        tuple(learnt.values()),
+        tuple(
+            None if cliff is None else replace(cliff, replay=replay)
+            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+        ),
+        tuple(spilling_stages(replay) for replay in learnt.values()),
         bias,
-        corrections,
+        pairs.doubt(),
         log_scale,
+        noise_seconds,
         dof,
-        fit_notices=_fit_notices(replays, own),
+        fit_notices=fit_notices(replays, own),
         validation=validation,
     )
 
@@ -271,69 +339,3 @@ def _sure_share(times: Times) -> FloatArray:
     """(n,) how much of an error in task time shows in the whole: driver time does not move."""
     share = 1.0 - times.driver_seconds / times.seconds
     return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * share
-
-
-def _iterations(replay: Replay, wanted: Workload) -> float:
-    """Log of the factor by which other iterations change the time: the stages that are repeated,
-    and the driver's time among them, in proportion."""
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return 0.0
-    share = repeated_share(replay)
-    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
-
-
-def repeated_share(replay: Replay) -> float:
-    """Share of a run's time from the first to the last stage that is run again in each
-    iteration, known by its name; 0 where none is."""
-    stages, run = replay.run.stages, replay.run
-    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
-    names = Counter(stage.name for stage in stages)
-    repeated = [stage for stage in stages if names[stage.name] >= times]
-    if not repeated:
-        return 0.0
-    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
-    return min(1.0, span / run.seconds)
-
-
-def _iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
-    own = replay.run.workload.iterations
-    if own is None or wanted.iterations is None or own == wanted.iterations:
-        return []
-    share = repeated_share(replay)
-    text = (
-        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
-        f"{share:.0%} of the time is repeated"
-        if share
-        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
-        f"of {own:g}"
-    )
-    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
-
-
-def _fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
-    found = [notice for replay in replays for notice in replay.run.notices]
-    if len(replays) == 1:
-        found.append(
-            Notice(
-                "single-run",
-                "one run only: how time changes with cores and input follows from its stages and "
-                "a prior, not from measurement",
-                "add a log of a run with other cores or input",
-            )
-        )
-    if np.abs(own).max() > LARGEST_CORRECTION:
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
-                "cluster",
-                "add a log of a whole run with a fixed number of executors",
-            )
-        )
-    return distinct(found)
-
-
-def _listed(values: FloatArray) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"

@@ -13,6 +13,8 @@ from engine.profile import Notice, StageRun
 
 DRIVER = "driver"
 OTHER_STAGES = "other stages"
+MEMORY = "memory"
+AGAIN = "cache does not fit"
 NAMED_PHASES = 8
 """Phases beyond the longest so many are shown together."""
 
@@ -28,9 +30,12 @@ IDLE_SHARE = 0.3
 """Slots are reported as too many when this share of them could go without 5 % more time."""
 
 
-def explanation(replay: Replay, found: Replayed, *, slots: int, seconds: float) -> Explanation:
-    """Phases and stages of a replayed run, stretched to the predicted `seconds`."""
-    factor = seconds / found.seconds
+def explanation(
+    replay: Replay, found: Replayed, *, slots: int, seconds: float, again_seconds: float = 0.0
+) -> Explanation:
+    """Phases and stages of a replayed run, stretched to the predicted `seconds`, of which
+    `again_seconds` go to data that does not fit in memory."""
+    factor = (seconds - again_seconds) / found.seconds
     own = exclusive_seconds(found.start, found.end) * factor
     words = [
         bottleneck(shape.stage, tasks, slots, float(end - start))
@@ -52,14 +57,17 @@ def explanation(replay: Replay, found: Replayed, *, slots: int, seconds: float) 
             replay.shapes, found.tasks, found.start, found.end, words, strict=True
         )
     )
-    driver = max(0.0, seconds - float(own.sum()))
+    driver = max(0.0, seconds - again_seconds - float(own.sum()))
     names = [shape.stage.name for shape in replay.shapes]
-    bounds = {DRIVER: driver}
+    bounds = {DRIVER: driver, MEMORY: again_seconds}
     for word, spent in zip(words, own.tolist(), strict=True):
         bounds[word] = bounds.get(word, 0.0) + spent
     if driver < DRIVER_BOUND * seconds and len(bounds) > 1:
         del bounds[DRIVER]
-    return Explanation(_phases(driver, names, own), stages, max(bounds, key=bounds.__getitem__))
+    phases = dict(_phases(driver, names, own))
+    if again_seconds > 0.0:
+        phases[AGAIN] = again_seconds
+    return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))
 
 
 def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, float]:

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from engine.batch import IntArray
 from engine.forecast import FloatArray
 from engine.models.replay import Replay
 
@@ -45,8 +46,8 @@ class Times:
 class ReplayTimes:
     """The times of one replay for one input and one number of shuffle partitions.
 
-    `base` are the times for the observed input: more input never takes less, and less never more,
-    though the random order of other tasks may happen to pack better.
+    `base` are the times for an input nearer to the observed one: more input never takes less, and
+    less never more, though the random order of other tasks may happen to pack better.
     """
 
     replay: Replay
@@ -65,10 +66,9 @@ class ReplayTimes:
         if not known.size:
             return Times(seconds, driver)
         whole, fast = self._whole(slots[known]), speed[known]
-        if len(known) <= EVALUATED_ALONE or self._few(whole, fast):
-            pairs = zip(whole.tolist(), fast.tolist(), strict=True)
-            found = np.asarray([self._one(int(m), v) for m, v in pairs])
-            seconds[known], driver[known] = found[:, 0], found[:, 1]
+        alone = self._alone(whole.astype(np.int64), fast)
+        if alone is not None:
+            seconds[known], driver[known] = alone
             return Times(seconds, driver)
         grid, times, drivers = self._curve_to(int(whole.max()))
         at = np.log(whole)
@@ -86,10 +86,26 @@ class ReplayTimes:
         """Slots as whole numbers, no more than are ever busy."""
         return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
 
-    def _few(self, whole: FloatArray, speed: FloatArray) -> bool:
-        if len(np.unique(whole)) > EVALUATED_ALONE:
-            return False
-        return len(np.unique(np.stack((whole, speed)), axis=1).T) <= EVALUATED_ALONE
+    def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """(n,) times and driver times with each distinct cluster replayed; None where they are more
+        than `EVALUATED_ALONE`."""
+        seen = np.flatnonzero(np.bincount(whole))
+        if len(seen) > EVALUATED_ALONE:
+            return None
+        speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
+        if (speed != speed[0]).any():
+            speeds, of_speed = np.unique(speed, return_inverse=True)
+        place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
+        place[seen] = np.arange(len(seen))
+        code = place[whole] * len(speeds) + of_speed
+        distinct = np.flatnonzero(np.bincount(code))
+        if len(distinct) > EVALUATED_ALONE:
+            return None
+        found = np.zeros((len(seen) * len(speeds), 2))
+        for pair in distinct.tolist():
+            slots, fast = divmod(pair, len(speeds))
+            found[pair] = self._one(int(seen[slots]), float(speeds[fast]))
+        return found[code, 0], found[code, 1]
 
     def _one(self, slots: int, speed: float) -> tuple[float, float]:
         key = (slots, speed)
@@ -130,7 +146,7 @@ class ReplayTimes:
         """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
         scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
         work = [
-            many.tasks * many.work * shape.mean_seconds
+            many.partitions * many.work * shape.mean_seconds
             for many, shape in zip(scaled, self.replay.shapes, strict=True)
         ]
         longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
@@ -160,3 +176,45 @@ class ReplayTimes:
 
 def _middle(low: int, high: int) -> int:
     return round(math.sqrt(low * high))
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenInputs:
+    """The times of one replay for an input between two others, straight in log time over log input.
+
+    Both are held monotone, so that a little more input is never less time, though tasks may happen
+    to pack better.
+    """
+
+    low: ReplayTimes
+    high: ReplayTimes
+    share: float
+
+    def at(self, slots: FloatArray, speed: FloatArray) -> Times:
+        """As `ReplayTimes.at`."""
+        low, high = self.low.at(slots, speed), self.high.at(slots, speed)
+        seconds = np.exp(
+            (1.0 - self.share) * np.log(low.seconds) + self.share * np.log(high.seconds)
+        )
+        driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
+        return Times(seconds, np.minimum(driver, seconds))
+
+    @property
+    def most_useful_slots(self) -> int:
+        """No more slots than this are ever busy."""
+        return self.high.most_useful_slots
+
+
+STEP = 2.0
+"""Factor between the inputs that are replayed; between them times are interpolated."""
+
+
+def steps_to(ratio: float) -> tuple[list[float], float]:
+    """The inputs to replay for `ratio` times the observed one, from 1 to the first beyond it, and
+    how far between the last two it lies (0 ... 1)."""
+    if ratio == 1.0:
+        return [1.0], 1.0
+    away = math.log(ratio) / math.log(STEP)
+    count = max(1, math.ceil(abs(away) - 1e-9))
+    steps = [STEP ** math.copysign(k, away) for k in range(count + 1)]
+    return steps, abs(away) - (count - 1)

@@ -12,8 +12,8 @@ from dataclasses import replace
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.models.base import FittedModel, Model
 from engine.models.physical import fit_table
-from engine.models.replay_corrections import NOISE
 from engine.models.replay_model import fit_replays
+from engine.models.replay_priors import NOISE
 from engine.profile import Notice, Profile
 
 TERMS_FIT = 0.20

@@ -78,6 +78,7 @@ class Stage:
     profile: int = 0
     final_rdd: int | None = None
     cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     reads_cache: bool = False
@@ -336,6 +337,7 @@ class Application:
             stage.operations = self.lineage.operations_of(info.rdds)
             stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
             stage.cached_rdds = self.lineage.cached_in(info.rdds)
+            stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
             stage.reads_cache = self.lineage.reads_cache(info.rdds)
         if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)

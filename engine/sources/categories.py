@@ -112,6 +112,11 @@ class Lineage:
         """The persisted RDDs of a stage."""
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.memory or rdd.level.disk)
 
+    @staticmethod
+    def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
+        """Those persisted RDDs whose blocks may lie on disk."""
+        return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
+
     def reads_cache(self, rdds: Sequence[RddInfo]) -> bool:
         """Whether all input of a stage comes from RDDs that an earlier stage has persisted.
 

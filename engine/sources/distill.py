@@ -242,6 +242,8 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             cached_rdds=stage.cached_rdds,
+            disk_backed_rdds=stage.disk_backed_rdds,
+            warm_up=summary.warm_up,
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
         )

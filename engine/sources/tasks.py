@@ -92,6 +92,7 @@ class TaskSummary:
     cached_input_bytes: float
     memory_spilled_bytes: float | None
     disk_spilled_bytes: float | None
+    warm_up: tuple[float, ...] = ()
 
 
 _SPECS: dict[str, tuple[float, int]] = {
@@ -139,6 +140,28 @@ def _columns(rows: Rows) -> dict[str, Rows]:
         "peak_execution_memory_bytes": rows[:, PEAK_MEMORY],
         "first_wave_seconds": np.where(rows[:, COLD] > 0, duration, -1),
     }
+
+
+WARM_UP_PARTS = (32, 16, 8, 4, 2)
+FEWEST_IN_ORDER = 8
+"""Fewer warm tasks do not show how their times fall."""
+
+FIXED_SHARE = 0.25
+"""Of a typical task's time, when tasks of different size are compared: the rest goes with bytes."""
+
+
+def _warm_up(rows: Rows) -> tuple[float, ...]:
+    """`StageRun.warm_up` of a stage's tasks; empty when there are too few."""
+    rows = rows[(rows[:, COLD] <= 0) & (rows[:, FINISH] > rows[:, LAUNCH])]
+    if len(rows) < FEWEST_IN_ORDER:
+        return ()
+    rows = rows[np.argsort(rows[:, LAUNCH], kind="stable")]
+    read = np.maximum(rows[:, (INPUT, REMOTE_READ, LOCAL_READ)], 0).sum(axis=1, dtype=np.float64)
+    size = read / read.mean() if read.any() else np.ones(len(rows))
+    seconds = (rows[:, FINISH] - rows[:, LAUNCH]) / (FIXED_SHARE + (1.0 - FIXED_SHARE) * size)
+    means = np.cumsum(seconds) / np.arange(1, len(seconds) + 1)
+    firsts = [max(1, len(seconds) // part) for part in WARM_UP_PARTS]
+    return tuple(measures.rounded(means[first - 1] / means[-1]) for first in firsts)
 
 
 class StageTasks:
@@ -264,6 +287,7 @@ class StageTasks:
                 cached_input_bytes=cached,
                 memory_spilled_bytes=memory if has_memory else None,
                 disk_spilled_bytes=disk if has_disk else None,
+                warm_up=() if self._sketches else _warm_up(np.concatenate(self._rows)),
             )
             self._rows, self._sketches = [], None
         return self._summary

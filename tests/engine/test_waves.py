@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.scheduling import place
-from engine.waves import Tasks, waves
+from engine.waves import Tasks, outline, waves
 
 LAWS = {
     "exponential": lambda random, n: random.exponential(1.0, n),
@@ -27,6 +27,56 @@ def test_expected_makespan_is_the_mean_over_random_orders(law: str, slots: int) 
     seconds = LAWS[law](random, 200)
     orders = [place(random.permutation(seconds), np.zeros(slots), 0.0)[2] for _ in range(200)]
     assert Tasks(seconds).expected_makespan(slots) == pytest.approx(np.mean(orders), rel=0.03)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("waves_of", [1.5, 2.5, 4.2, 9.0, 25.0])
+def test_expected_makespan_of_a_few_waves_of_many_tasks(law: str, waves_of: float) -> None:
+    """Far fewer waves than the limit law wants: within 6 % of the mean over orders."""
+    random = np.random.default_rng(9)
+    means = []
+    for _ in range(4):
+        seconds = LAWS[law](random, round(300 * waves_of))
+        orders = [place(random.permutation(seconds), np.zeros(300), 0.0)[2] for _ in range(6)]
+        means.append(Tasks(seconds).expected_makespan(300) / np.mean(orders))
+    assert np.mean(means) == pytest.approx(1.0, abs=0.06)
+
+
+@pytest.mark.parametrize("slots", [10, 64, 100, 300])
+def test_tasks_of_one_length_end_their_waves_together(slots: int) -> None:
+    expected = Tasks(np.full(640, 2.0)).expected_makespan(slots)
+    assert expected == pytest.approx(2.0 * waves(640, slots))
+
+
+def test_from_the_longest_on_nothing_stands_out() -> None:
+    seconds = np.sort(np.random.default_rng(1).lognormal(0.0, 1.0, 5000))[::-1]
+    tasks = Tasks(seconds, longest_first=True)
+    for slots in (7, 60, 400):
+        found = place(seconds, np.zeros(slots), 0.0)[2]
+        assert tasks.expected_makespan(slots) == pytest.approx(found, rel=0.01)
+
+
+def test_slowed_tasks_have_the_makespan_of_their_own_times() -> None:
+    tasks = Tasks(np.random.default_rng(1).lognormal(0.0, 0.8, 4000))
+    slow = tasks.slowed(contention=1.9, typical_seconds=1.2, speed=1.5)
+    plain = Tasks(slow.seconds)
+    assert slow.mean_square == pytest.approx(plain.mean_square, rel=0.01)
+    for slots in (20, 200, 2000):
+        assert slow.longest_residual(slots) == pytest.approx(
+            plain.longest_residual(slots), rel=0.03
+        )
+        assert slow.expected_makespan(slots) == pytest.approx(
+            plain.expected_makespan(slots), rel=0.01
+        )
+
+
+def test_an_outline_stands_for_all_tasks() -> None:
+    ordered = np.sort(np.random.default_rng(1).lognormal(0.0, 1.0, 30_000))
+    times, counts = outline(ordered)
+    assert len(times) < 300
+    assert counts.sum() == pytest.approx(len(ordered))
+    assert times[-1] == ordered[-1]
+    assert times @ counts == pytest.approx(ordered.sum(), rel=0.01)
 
 
 def test_one_slot_and_constant_tasks() -> None:

@@ -141,5 +141,6 @@ def _stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> St
             measure(np.full(n, stage.shuffle_bytes / n)) if stage.shuffle_bytes else None
         ),
         first_wave_seconds=first,
+        warm_up=(1.0,) * 5,
     )
     return replace(run, **stage.more)  # type: ignore[arg-type]

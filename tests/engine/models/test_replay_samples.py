@@ -10,10 +10,8 @@ import engine
 from engine.models.replay import Replay
 
 SAMPLE = Path(__file__).parents[3] / "sample_logs" / "nightly-features.zstd"
-needs_sample = pytest.mark.skipif(not SAMPLE.exists(), reason="the sample log is not made yet")
 
 
-@needs_sample
 def test_a_real_run_is_reproduced() -> None:
     run = engine.read(SAMPLE).runs[0]
     assert Replay.of(run).replayed(run.cluster.slots or 1).seconds == pytest.approx(
@@ -21,7 +19,6 @@ def test_a_real_run_is_reproduced() -> None:
     )
 
 
-@needs_sample
 def test_profile_and_log_predict_the_same(tmp_path: Path) -> None:
     profile = engine.read(SAMPLE)
     engine.write_profile(profile, tmp_path / "profile.yaml")

@@ -16,14 +16,11 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models import MODELS
 from engine.models.base import FittedModel
-from engine.models.replay_corrections import (
-    ERROR_PER_DOUBLING_INPUT,
-    ERROR_PER_DOUBLING_SLOTS,
-    Corrections,
-)
+from engine.models.replay_corrections import doubt_per_doubling
 from engine.models.replay_model import ReplayModel, representatives
+from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.sparkplan import Sparkplan
-from engine.profile import Notice, OptexProfile, Profile, Run
+from engine.profile import Notice, OptexProfile, Profile, Run, Waste
 
 BY_NAME = {model.name: model for model in MODELS}
 BLOCK = 128.0 * 1024**2
@@ -121,15 +118,15 @@ def test_two_small_logs_foretell_a_large_run() -> None:
     assert found.seconds == pytest.approx(truth.seconds, rel=0.08)
 
 
-def test_corrections_recover_an_error_and_start_from_none() -> None:
+def test_doubt_starts_from_the_prior_and_narrows_where_logs_differ() -> None:
+    prior = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
+    none = np.sqrt(np.diag(doubt_per_doubling(np.zeros((0, 2)), 1)))
+    np.testing.assert_allclose(none, prior)
+    sizes = np.sqrt(np.diag(doubt_per_doubling(np.asarray([[0.0, 2.0]]), 2)))
+    assert sizes[0] == pytest.approx(prior[0])
+    assert sizes[1] < 0.5 * prior[1]
     doublings = np.asarray([[i, j] for i in range(-3, 4) for j in range(-3, 4)], dtype=float)
-    learnt = Corrections.learnt(doublings, doublings @ np.asarray([0.1, -0.05]), 40)
-    np.testing.assert_allclose(learnt.mean, [0.1, -0.05], atol=2e-3)
-    none = Corrections.learnt(np.zeros((0, 2)), np.zeros(0), 1)
-    np.testing.assert_allclose(none.mean, [0.0, 0.0])
-    np.testing.assert_allclose(
-        np.sqrt(np.diag(none.covariance)), [ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT]
-    )
+    assert (np.sqrt(np.diag(doubt_per_doubling(doublings, 40))) < 0.15 * prior).all()
 
 
 def test_too_few_tasks_names_the_stage_and_what_to_do() -> None:
@@ -326,3 +323,32 @@ def test_terms_replace_replays_that_are_off() -> None:
     assert model.model == "sparkplan"
     found = model.predict(cluster=executors(24))
     assert found.seconds == pytest.approx(20.0 + 400.0 / 24, rel=0.1)
+
+
+def test_work_in_vain_is_said_and_widens_the_interval() -> None:
+    clean = run_of(8)
+    stage = clean.stages[0]
+    lost = 0.2 * stage.task_seconds.total
+    later = lost / 8
+    torn = replace(
+        clean,
+        seconds=clean.seconds + later,
+        stages=(
+            replace(
+                stage,
+                completed_seconds=stage.completed_seconds + later,
+                waste=Waste(failed_tasks=9, seconds=lost),
+            ),
+            replace(
+                clean.stages[1],
+                submitted_seconds=clean.stages[1].submitted_seconds + later,
+                completed_seconds=clean.stages[1].completed_seconds + later,
+            ),
+        ),
+        jobs=(replace(clean.jobs[0], completed_seconds=clean.seconds + later),),
+    )
+    found, plain = (fit(run).predict(cluster=executors(8)) for run in (torn, clean))
+    assert "retried-work" in codes(found.warnings)
+    assert "retried-work" not in codes(plain.warnings)
+    assert found.seconds == pytest.approx(torn.seconds, rel=0.01)
+    assert (found.high or 0.0) / (found.low or 1.0) > 1.1 * (plain.high or 0.0) / (plain.low or 1.0)

@@ -1,0 +1,210 @@
+"""Predictions from logs of small runs against larger runs, measured with real Spark.
+
+    python benchmarks/logs.py [--folder FOLDER] [--repeats N]
+
+Makes logs (about eight minutes; needs Java and `pip install 'sparkplan[spark]'`, or SPARK_HOME), or
+takes those that FOLDER already holds, and prints for each question which logs a model was given,
+which run it was asked for, predicted and measured time, and whether that lies inside the interval.
+
+Two executors of one core each at most, so that every task has a core of its own; input size is the
+main axis. `iterate` keeps its input in executor memory: its largest run does not fit there, and
+with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
+fastest counts, and `busy` says which share of their time its tasks computed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.errors import EngineError
+from engine.models import MODELS
+from engine.profile import Profile, Run
+
+JOBS = Path(__file__).with_name("spark_jobs.py")
+LINES_PER_FILE = 125_000
+BYTES_PER_FILE = 44.0 * LINES_PER_FILE
+"""One input file is one partition."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run to make: job, input files, executors of one core, memory of each in MiB."""
+
+    job: str
+    files: int
+    executors: int
+    memory_mib: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.job}-{self.files}files-{self.executors}x{self.memory_mib}m"
+
+
+SMALL, ROOMY = 512, 1024
+AGGREGATE = [Made("aggregate", files, 2, ROOMY) for files in (6, 12, 24, 72)]
+AGGREGATE_ONE = Made("aggregate", 24, 1, ROOMY)
+ITERATE = [Made("iterate", files, 2, SMALL) for files in (6, 12, 24, 72)]
+ITERATE_ROOMY = Made("iterate", 72, 2, ROOMY)
+
+QUESTIONS: tuple[tuple[str, tuple[Made, ...], Made], ...] = (
+    ("one small log, 2x", (AGGREGATE[0],), AGGREGATE[1]),
+    ("one small log, 12x", (AGGREGATE[0],), AGGREGATE[3]),
+    ("two small logs, 6x", tuple(AGGREGATE[:2]), AGGREGATE[3]),
+    ("three logs, 3x", tuple(AGGREGATE[:3]), AGGREGATE[3]),
+    ("one log, twice the cores", (AGGREGATE_ONE,), AGGREGATE[2]),
+    ("one log, half the cores", (AGGREGATE[2],), AGGREGATE_ONE),
+    ("large log, a twelfth", (AGGREGATE[3],), AGGREGATE[0]),
+    ("two small logs, cache fits", tuple(ITERATE[:2]), ITERATE[2]),
+    ("two small logs, cache does not fit", tuple(ITERATE[:2]), ITERATE[3]),
+    ("three logs, cache does not fit", tuple(ITERATE[:3]), ITERATE[3]),
+    ("two small logs, more memory: fits", tuple(ITERATE[:2]), ITERATE_ROOMY),
+    ("log that did not fit, more memory: fits", (ITERATE[3],), ITERATE_ROOMY),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--folder", type=Path, help="where logs are kept (a temporary one)")
+    parser.add_argument("--repeats", type=int, default=1, help="times each run is made")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="sparkplan-logs-") as temporary:
+        folder = (options.folder or Path(temporary)).resolve()
+        wanted = list(
+            dict.fromkeys(run for _, known, asked in QUESTIONS for run in (*known, asked))
+        )
+        for made in wanted:
+            make(made, folder, options.repeats)
+        show({made: fastest(made, folder) for made in wanted})
+
+
+def make(made: Made, folder: Path, repeats: int) -> None:
+    """Runs a job so often that `folder` holds `repeats` logs of it."""
+    logs = folder / made.name
+    logs.mkdir(parents=True, exist_ok=True)
+    for _ in range(repeats - len(list(logs.iterdir()))):
+        source, out = folder / f"input-{made.files}", folder / "output"
+        write_input(source, made.files)
+        conf = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": logs.as_uri(),
+            "spark.eventLog.logBlockUpdates.enabled": "true",
+            "spark.executor.memory": f"{made.memory_mib}m",
+            "spark.driver.memory": "1g",
+            "spark.executor.extraJavaOptions": "-XX:ActiveProcessorCount=1",
+            "spark.sql.files.maxPartitionBytes": "6m",
+            "spark.sql.files.openCostInBytes": "1m",
+            "spark.sql.shuffle.partitions": "16",
+            "spark.ui.enabled": "false",
+        }
+        submit(made, conf, (made.job, source.as_uri(), out.as_uri()))
+        shutil.rmtree(out, ignore_errors=True)
+
+
+def submit(made: Made, conf: dict[str, str], arguments: Sequence[str]) -> None:
+    master = f"local-cluster[{made.executors},1,{made.memory_mib}]"
+    home = os.environ.get("SPARK_HOME")
+    program = str(Path(home) / "bin" / "spark-submit") if home else shutil.which("spark-submit")
+    if program is None:
+        raise SystemExit("no Spark found: pip install 'sparkplan[spark]', or set SPARK_HOME")
+    options = [part for item in conf.items() for part in ("--conf", "=".join(item))]
+    print(f"running {made.name}", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory(prefix="sparkplan-work-") as work:
+        done = subprocess.run(
+            [program, "--master", master, "--name", made.job, *options, str(JOBS), *arguments],
+            env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": work},
+            cwd=work, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+    if done.returncode:
+        raise SystemExit(f"Spark failed on {made.name}:\n{done.stderr[-2000:]}")
+
+
+def write_input(folder: Path, files: int) -> None:
+    """CSV files of random numbers, the same block of lines again and again."""
+    if folder.exists():
+        return
+    folder.mkdir(parents=True)
+    draw = random.Random(1).random
+    block = "".join(f"{draw():.8f},{draw():.8f},{draw():.8f},{draw():.8f}\n" for _ in range(25_000))
+    for number in range(files):
+        with (folder / f"part-{number:04d}.csv").open("w") as out:
+            for _ in range(LINES_PER_FILE // 25_000):
+                out.write(block)
+
+
+def fastest(made: Made, folder: Path) -> Run:
+    """The fastest of a run's repetitions."""
+    runs = [engine.read(log).runs[0] for log in sorted((folder / made.name).iterdir())]
+    return min(runs, key=lambda run: run.seconds)
+
+
+def show(runs: dict[Made, Run]) -> None:
+    rows = [("run", "input MB", "slots", "seconds", "busy %", "cached MB", "storage MB")]
+    rows += [(made.name, *map(str, facts(run))) for made, run in runs.items()]
+    print_table(rows)
+    rows = [("question", "model", "measured s", "predicted s", "off %", "inside 90 %", "warned")]
+    for name, known, asked in QUESTIONS:
+        for model in MODELS:
+            row = answer(model.name, {made: runs[made] for made in known}, runs[asked], asked)
+            if row is not None:
+                rows.append((name, model.name, *row))
+    print_table(rows)
+
+
+def facts(run: Run) -> tuple[object, ...]:
+    ran = sum(s.run_seconds.total for s in run.stages if s.run_seconds)
+    cpu = sum(s.cpu_seconds.total for s in run.stages if s.cpu_seconds)
+    return (
+        round((run.workload.input_bytes or 0.0) / 1e6),
+        run.cluster.slots,
+        round(run.seconds, 1),
+        round(100 * cpu / ran) if ran else "-",
+        "-" if run.cached_bytes is None else round(run.cached_bytes / 1e6),
+        round((run.storage_memory_bytes or 0.0) / 1e6),
+    )
+
+
+def answer(model: str, known: Mapping[Made, Run], asked: Run, made: Made) -> tuple[str, ...] | None:
+    """What a model says of a run; None where it does not fit the evidence."""
+    sized = [replace(run, workload=Workload(size_of(source))) for source, run in known.items()]
+    profile = Profile(made.job, tuple(sized), category="sql")
+    cluster = Cluster.of_executors(
+        executors=made.executors, executor_cores=1, executor_memory_gib=made.memory_mib / 1024.0
+    )
+    try:
+        fitted = engine.fit(profile, model=model)
+        found = fitted.predict(cluster=cluster, workload=Workload(size_of(made)))
+    except EngineError:
+        return None
+    inside = "-"
+    if found.low is not None and found.high is not None:
+        inside = "yes" if found.low <= asked.seconds <= found.high else "no"
+    warned = "yes" if any(n.code == "cache-does-not-fit" for n in found.warnings) else ""
+    off = 100.0 * (found.seconds / asked.seconds - 1.0)
+    return f"{asked.seconds:.1f}", f"{found.seconds:.1f}", f"{off:+.1f}", inside, warned
+
+
+def size_of(made: Made) -> float:
+    """Bytes of a run's input files: a log of a cache that does not fit tells its re-reads too."""
+    return made.files * BYTES_PER_FILE
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)))
+    print()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""From the stored quantiles of a stage's task times to the times of any number of tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.waves import probabilities
+
+
+def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
+    """(n,) times in ascending order from sorted quantile points, with the given mean.
+
+    Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
+    right; fewer times than points are scaled all.
+    """
+    if len(values) == n:
+        return values
+    if len(values) == 1:
+        return np.full(n, values[0])
+    times = quantiles_at(values, (np.arange(n) + 0.5) / n)
+    kept = 0
+    if n > len(values):
+        times[-1], kept = values[-1], 1
+    free = times[: n - kept]
+    rest = float(free.sum())
+    factor = (mean * n - float(times[n - kept :].sum())) / rest if rest > 0.0 else 1.0
+    free *= factor if 0.5 < factor < 2.0 else 1.0
+    return np.asarray(times)
+
+
+def drawn_outline(values: FloatArray, n: int, mean: float) -> tuple[FloatArray, FloatArray]:
+    """(p,) a few of the n times that `drawn` would give, and how many tasks each stands for."""
+    at = probabilities(n)
+    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
+    counts = np.diff(edges) * n
+    times = quantiles_at(values, at)
+    times[-1] = values[-1]
+    rest = float(times[:-1] @ counts[:-1])
+    factor = (mean * n - times[-1] * counts[-1]) / rest if rest > 0.0 else 1.0
+    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
+    return times, counts
+
+
+def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
+    """(n,) quantiles at ascending probabilities `at` between stored ones: straight lines, and in
+    the last gap an exponential tail that reaches the longest at the last probability. A straight
+    line there would make as many tasks nearly as long as the longest as nearly as short as the
+    gap's start.
+    """
+    found = np.interp(at, np.linspace(0.0, 1.0, len(values)), values)
+    last = 1.0 - 1.0 / (len(values) - 1)
+    tail = at > last
+    if tail.sum() > 1:
+        depth = np.log((1.0 - last) / (1.0 - at[tail]))
+        found[tail] = values[-2] + (values[-1] - values[-2]) * depth / depth[-1]
+    return np.asarray(found)

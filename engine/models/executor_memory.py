@@ -1,0 +1,112 @@
+"""Memory that executors offer to cached blocks and to running tasks, as a log's settings divide
+it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
+from engine.memory import (
+    HEAP_SEEN,
+    MEMORY_FRACTION,
+    RESERVED_GIB,
+    STORAGE_FRACTION,
+    unified_memory_gib,
+)
+from engine.profile import Run
+from engine.units import GIB
+
+LEGACY_STORAGE_SHARE = 0.54
+LEGACY_TASK_SHARE = 0.16
+"""Shares of a heap before Spark 1.6: `spark.storage.memoryFraction` 0.6 of 0.9, and
+`spark.shuffle.memoryFraction` 0.2 of 0.8."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutorMemory:
+    """How a run's executors divide their heap.
+
+    Args:
+        heap_gib, cores: of the run's own executors, None where the log does not say.
+        fraction: `spark.memory.fraction`.
+        protected: `spark.memory.storageFraction`.
+        heap_seen: share of the configured heap that the JVM reports.
+        legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
+    """
+
+    heap_gib: float | None
+    cores: int | None
+    fraction: float
+    protected: float
+    heap_seen: float
+    legacy_storage: float | None
+
+    @classmethod
+    def of(cls, run: Run) -> ExecutorMemory:
+        """What the settings say, and the storage memory that the log tells."""
+        fraction = _share(run.config.get("spark.memory.fraction"), MEMORY_FRACTION)
+        heap, executors = run.cluster.executor_memory_gib, run.cluster.executors
+        storage = run.storage_memory_bytes
+        each = storage / executors / GIB if storage and executors else None
+        seen, legacy = HEAP_SEEN, LEGACY_STORAGE_SHARE if _is_legacy(run) else None
+        if heap and each is not None:
+            told = (each / fraction + RESERVED_GIB) / heap
+            seen = told if LEAST_SEEN < told < MOST_SEEN else HEAP_SEEN
+            legacy = each / heap if legacy is not None else None
+        protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
+        return cls(heap, run.cluster.executor_cores, fraction, protected, seen, legacy)
+
+    def heaps_gib(self, batch: ClusterBatch) -> FloatArray:
+        """(n,) heap per executor. Executors whose heap nobody said are taken to be the run's own
+        if they have as many cores; else NaN."""
+        heap = batch.executor_memory_gib
+        if self.heap_gib:
+            same = batch.executor_cores == (self.cores or 0)
+            heap = np.where(np.isnan(heap) & same, self.heap_gib, heap)
+        return np.asarray(heap)
+
+    def storage_bytes(self, batch: ClusterBatch, task_bytes: float) -> FloatArray:
+        """(n,) memory for cached blocks of the whole cluster; NaN where its heap is unknown.
+
+        Running tasks take `task_bytes` each first, but not below the protected share.
+        """
+        heap = self.heaps_gib(batch)
+        if self.legacy_storage is not None:
+            return np.asarray(heap * self.legacy_storage * GIB * batch.executors)
+        each = self._unified_bytes(heap)
+        busy = batch.executor_cores * task_bytes
+        return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
+
+    def task_bytes(self, batch: ClusterBatch) -> FloatArray:
+        """(n,) memory for each running task when all cores of an executor are busy and nothing is
+        cached; NaN where the heap is unknown."""
+        heap = self.heaps_gib(batch)
+        if self.legacy_storage is not None:
+            return np.asarray(heap * LEGACY_TASK_SHARE * GIB / batch.executor_cores)
+        return np.asarray(self._unified_bytes(heap) / batch.executor_cores)
+
+    def _unified_bytes(self, heap_gib: FloatArray) -> FloatArray:
+        unified = unified_memory_gib(heap_gib, fraction=self.fraction, heap_seen=self.heap_seen)
+        return np.asarray(unified * GIB)
+
+
+LEAST_SEEN, MOST_SEEN = 0.8, 1.05
+"""A heap that the log's storage memory would make smaller or larger than this was not the
+configured one."""
+
+
+def _is_legacy(run: Run) -> bool:
+    """Whether storage memory is a fixed share of the heap (before Spark 1.6)."""
+    version = (run.spark_version or "").split(".")
+    return version[0] == "1" and len(version) > 1 and version[1] in "012345"
+
+
+def _share(text: str | None, default: float) -> float:
+    try:
+        value = float(text) if text else default
+    except ValueError:
+        return default
+    return value if 0.0 < value <= 1.0 else default

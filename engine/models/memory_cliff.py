@@ -1,0 +1,209 @@
+"""Whether what a run keeps in memory still fits on another cluster, and what it costs when not.
+
+Cached bytes grow with the input, storage memory with the executors. Of what does not fit,
+partitions that lie nowhere are computed again by every stage that reads them (Spark does not evict
+blocks of an RDD for others of the same RDD, so that the part that fits stays), partitions backed by
+disk are read from there. Task memory is compared likewise: what a task needs beyond its share is
+spilled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
+from engine.models.executor_memory import ExecutorMemory
+from engine.models.replay import Replay
+from engine.models.spilling import DISK_BYTES_PER_SECOND
+from engine.profile import Run, StageRun
+
+NEARLY_FULL = 0.85
+"""A cache that takes so much of its memory may have lost blocks."""
+
+LEAST_READ = 0.05
+"""A stage that reads cached data keeps this share of its time when nothing is computed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A stage that reads cached data.
+
+    Args:
+        place: of the stage in its run.
+        seconds: task time of computing all of its cached data again, or of reading it from disk,
+            at the observed input.
+        tasks: how many tasks share it.
+    """
+
+    place: int
+    seconds: float
+    tasks: int
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryCliff:
+    """What one log tells of memory.
+
+    Args:
+        cached_bytes: what it wants to keep in memory at the observed input.
+        inferred: whether that was taken from what stages read, for want of block sizes.
+        fits: share of it that fitted when it ran.
+        rereads: the stages that read it.
+        memory: how its executors divide their heap.
+        power: of the input with which cached bytes grow.
+    """
+
+    replay: Replay
+    cached_bytes: float
+    inferred: bool
+    fits: float
+    rereads: tuple[Reread, ...]
+    memory: ExecutorMemory
+    power: float = 1.0
+
+    @classmethod
+    def of(cls, replay: Replay) -> MemoryCliff | None:
+        """None where no stage reads cached data."""
+        run = replay.run
+        sources = _sources(run.stages)
+        if not sources:
+            return None
+        kept, inferred = run.cached_bytes, False
+        read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
+        if not kept:
+            kept, inferred = read, True
+        fits = _fitting(run, sources, kept)
+        if inferred and fits < 1.0 and run.storage_memory_bytes:
+            kept = run.storage_memory_bytes
+        return cls(
+            replay,
+            kept / fits,
+            inferred,
+            fits,
+            tuple(_reread(replay, place, source, fits) for place, source in sources.items()),
+            ExecutorMemory.of(run),
+        )
+
+    def needed_bytes(self, ratio: float) -> float:
+        """What would be kept at `ratio` times the input."""
+        return self.cached_bytes * math.exp(self.power * math.log(ratio))
+
+    def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
+        """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
+        return self.memory.storage_bytes(batch, self._task_memory_bytes())
+
+    def _task_memory_bytes(self) -> float:
+        """Execution memory of a running task of the stages that read the cache (the largest)."""
+        peaks = [
+            self.replay.run.stages[reread.place].peak_execution_memory_bytes
+            for reread in self.rereads
+        ]
+        return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
+
+    def fitting_share(self, batch: ClusterBatch, ratio: float) -> FloatArray:
+        """(n,) share of the cached data that fits; as in the log where memory is unknown."""
+        share = np.minimum(1.0, self.storage_bytes(batch) / self.needed_bytes(ratio))
+        return np.asarray(np.where(np.isnan(share), self.fits, share))
+
+    def added_seconds(self, slots: FloatArray, share: FloatArray, ratio: float) -> FloatArray:
+        """(n,) time by which the run takes longer than its replay when so much of the cache fits;
+        below 0 when more fits than in the log."""
+        work: dict[int, float] = {}
+        for reread in self.rereads:
+            shape = self.replay.shapes[reread.place]
+            scaled = shape.scaled(ratio, None)
+            grown = scaled.partitions * scaled.work / shape.stage.tasks
+            work[scaled.tasks] = work.get(scaled.tasks, 0.0) + reread.seconds * grown
+        total = sum(
+            (seconds / np.minimum(slots, float(tasks)) for tasks, seconds in work.items()),
+            start=np.zeros(len(slots)),
+        )
+        return np.asarray((self.fits - share) * total)
+
+
+def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
+    """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
+    to the input, corrected by what the logs tell (least squares in logarithms)."""
+    cliffs = [MemoryCliff.of(replay) for replay in replays]
+    points = [
+        (math.log(cliff.replay.run.workload.input_bytes), math.log(cliff.cached_bytes))
+        for cliff in cliffs
+        if cliff is not None and cliff.replay.run.workload.input_bytes
+    ]
+    if len(points) < 2:
+        return tuple(cliffs)
+    x, y = np.asarray(points).T
+    x, y = x - x.mean(), y - y.mean()
+    prior = (SIZE_NOISE / POWER_SPREAD) ** 2
+    power = float((x @ y + prior) / (x @ x + prior))
+    power = min(1.5, max(0.0, power))
+    return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
+
+
+SIZE_NOISE = 0.05
+POWER_SPREAD = 0.3
+"""Prior: spread of log cached bytes between two runs of a size, and of their growth's power around
+1."""
+
+
+def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
+    """Stages of log `one` that read its cache, if less or more of it fitted than in log `other`."""
+    if one is None or other is None or abs(one.fits - other.fits) < SAME_SHARE:
+        return frozenset()
+    return frozenset(reread.place for reread in one.rereads)
+
+
+SAME_SHARE = 0.02
+"""Caches that fitted to shares closer than this behave alike."""
+
+
+def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Stages that read cached data -> the stage that computed it first."""
+    computed: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for place, stage in enumerate(stages):
+        origins = [computed[rdd] for rdd in stage.cached_rdds if rdd in computed]
+        if origins and stage.cached_input_bytes:
+            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
+        for rdd in stage.cached_rdds:
+            computed.setdefault(rdd, place)
+    return found
+
+
+def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
+    """Share of the cached data that was in memory when the log was written.
+
+    A stage that reads K bytes of blocks and computes the rest again reads that rest's share of
+    the original input B as well: read = K + (1 - f) B.
+    """
+    storage = run.storage_memory_bytes
+    if not storage or kept < NEARLY_FULL * storage:
+        return 1.0
+    held = min(kept, storage)
+    shares = []
+    for place, source in sources.items():
+        original = run.stages[source].input_bytes
+        read = run.stages[place].cached_input_bytes or 0.0
+        cached = run.stages[source].cached_input_bytes or 0.0
+        if original is not None and original.total > cached and read > held:
+            shares.append(1.0 - (read - held) / (original.total - cached))
+    return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
+
+
+def _reread(replay: Replay, place: int, source: int, fits: float) -> Reread:
+    """What it takes a stage to do without its cached data, from the stage that computed it."""
+    stage, origin = replay.run.stages[place], replay.shapes[source]
+    if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
+        seconds = (stage.cached_input_bytes or 0.0) / fits / DISK_BYTES_PER_SECOND
+    else:
+        late = origin.warm_up.late if origin.warm_up is not None else 1.0
+        seconds = origin.mean_seconds * origin.stage.tasks * late
+    if fits < 1.0:
+        own = stage.task_seconds.total * (1.0 - LEAST_READ)
+        seconds = min(seconds, own / (1.0 - fits))
+    return Reread(place, seconds, stage.tasks)

@@ -1,0 +1,91 @@
+"""What a model says of memory that does not suffice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
+from engine.models.memory_cliff import MemoryCliff
+from engine.models.spilling import SpillingStage, spilled_bytes
+from engine.profile import Notice
+from engine.units import format_bytes
+
+INFERRED_FROM = 0.5
+"""Where a cache of inferred size takes more of the memory than this, it is said to be inferred."""
+
+
+def cache_notices(cliff: MemoryCliff, batch: ClusterBatch, ratio: float) -> list[Notice]:
+    """Warnings about the cache on the one cluster of `batch` at `ratio` times the input."""
+    needed, storage = cliff.needed_bytes(ratio), float(cliff.storage_bytes(batch)[0])
+    notices: list[Notice] = []
+    if math.isnan(storage):
+        return notices
+    if needed > storage:
+        notices.append(_does_not_fit(cliff, batch, needed, storage))
+    if cliff.inferred and needed > INFERRED_FROM * storage:
+        notices.append(
+            Notice(
+                "cache-size-inferred",
+                "the log does not tell the size of cached blocks: it is taken to be what stages "
+                "read of them",
+                "log a run with spark.eventLog.logBlockUpdates.enabled=true",
+            )
+        )
+    return notices
+
+
+def _does_not_fit(cliff: MemoryCliff, batch: ClusterBatch, needed: float, storage: float) -> Notice:
+    executors = float(batch.executors[0])
+    least = math.ceil(needed / (storage / executors)) if storage > 0.0 else None
+    unit = "executors"
+    if least is not None and not np.isnan(batch.nodes[0]):
+        per_node = executors / float(batch.nodes[0])
+        least, unit = math.ceil(needed / (storage / executors * per_node)), "nodes"
+    count = len(cliff.rereads)
+    again = f"{count} stage reads" if count == 1 else f"{count} stages read"
+    remedy = "give executors more memory, or persist to disk as well"
+    return Notice(
+        "cache-does-not-fit",
+        f"{format_bytes(needed)} are to be cached, the executors hold {format_bytes(storage)}: "
+        f"{again} or compute{'s' if count == 1 else ''} the rest again",
+        f"use at least {least} such {unit}, {remedy}" if least is not None else remedy,
+    )
+
+
+def not_fitting_share(
+    cliff: MemoryCliff, batch: ClusterBatch, ratio: float, replayed_seconds: float
+) -> float:
+    """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
+    share = cliff.fitting_share(batch, ratio)
+    added = float(cliff.added_seconds(batch.slots, share, ratio)[0])
+    return max(0.0, added) / (replayed_seconds + max(0.0, added))
+
+
+def spill_notices(
+    stages: Sequence[SpillingStage], available: FloatArray, ratio: float
+) -> list[Notice]:
+    """The warning about the stage that spills most with so much memory per task (one cluster)."""
+    most, worst = 0.0, None
+    for stage in stages:
+        spilled = float(spilled_bytes(stage, available, ratio)[0][0])
+        if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
+            most, worst = spilled, stage
+    if worst is None:
+        return []
+    name = f"stage {worst.shape.stage.stage_id} ({worst.shape.stage.name})"
+    return [
+        Notice(
+            "memory-spill",
+            f"{name} spills about {format_bytes(most)}: a task has "
+            f"{format_bytes(float(available[0]))} of memory",
+            "raise --shuffle-partitions, or give executors more memory for each core",
+        )
+    ]
+
+
+SPILL_WORTH_SAYING = 0.5
+"""Spills of less than this share of one task's memory are not reported."""

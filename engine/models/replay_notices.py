@@ -1,0 +1,124 @@
+"""What the logs behind a prediction have to be warned of: iterations, lost work, single runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.forecast import FloatArray
+from engine.models.base import distinct
+from engine.models.replay import Replay
+from engine.profile import Notice
+
+LARGEST_CORRECTION = 0.35
+"""A replay that misses its own run by more (in log time) has not understood it: no further
+correction, but a notice."""
+
+
+LOST_WORTH_SAYING = 0.02
+"""Share of the task time done in vain from which on it is reported."""
+
+
+def waste_spread(replays: Sequence[Replay]) -> float:
+    """Spread of log time that work done in vain brings: it comes by chance, so that its share is no
+    surer than the number of lost attempts makes it (Poisson)."""
+    lost = sum(replay.run.seconds * _lost_share(replay) for replay in replays)
+    events = sum(
+        stage.waste.failed_tasks + stage.waste.killed_tasks + stage.waste.retried_stages
+        for replay in replays
+        for stage in replay.run.stages
+    )
+    total = sum(replay.run.seconds for replay in replays)
+    return lost / total * max(LEAST_CHANCE, 1.0 / math.sqrt(events)) if events else 0.0
+
+
+LEAST_CHANCE = 0.5
+"""Lost attempts come in heaps (a node goes, a stage is tried again): their share is at least so
+unsure."""
+
+
+def _lost_share(replay: Replay) -> float:
+    """Work in vain that lengthened stages, as a share of all task time."""
+    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    total = float(work.sum())
+    return float(work @ replay.waste) / total if total > 0.0 else 0.0
+
+
+def log_iterations(replay: Replay, wanted: Workload) -> float:
+    """Log of the factor by which other iterations change the time: the stages that are repeated,
+    and the driver's time among them, in proportion."""
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return 0.0
+    share = repeated_share(replay)
+    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
+
+
+def repeated_share(replay: Replay) -> float:
+    """Share of a run's time from the first to the last stage that is run again in each
+    iteration, known by its name; 0 where none is."""
+    stages, run = replay.run.stages, replay.run
+    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
+    names = Counter(stage.name for stage in stages)
+    repeated = [stage for stage in stages if names[stage.name] >= times]
+    if not repeated:
+        return 0.0
+    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
+    return min(1.0, span / run.seconds)
+
+
+def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return []
+    share = repeated_share(replay)
+    text = (
+        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
+        f"{share:.0%} of the time is repeated"
+        if share
+        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
+        f"of {own:g}"
+    )
+    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
+
+
+def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
+    found = [notice for replay in replays for notice in replay.run.notices]
+    if len(replays) == 1:
+        found.append(
+            Notice(
+                "single-run",
+                "one run only: how time changes with cores and input follows from its stages and "
+                "a prior, not from measurement",
+                "add a log of a run with other cores or input",
+            )
+        )
+    lost = max(map(_lost_share, replays))
+    if lost > LOST_WORTH_SAYING:
+        found.append(
+            Notice(
+                "retried-work",
+                f"failed and repeated attempts took {lost:.0%} of the task time: as much is "
+                "expected again",
+                "find out why tasks fail, or add the log of a run without",
+            )
+        )
+    if np.abs(own).max() > LARGEST_CORRECTION:
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
+                "cluster",
+                "add a log of a whole run with a fixed number of executors",
+            )
+        )
+    return distinct(found)
+
+
+def listed(values: FloatArray) -> str:
+    low, high = float(values.min()), float(values.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"

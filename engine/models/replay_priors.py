@@ -1,0 +1,31 @@
+"""How unsure one log leaves us, and how a question's input compares with a log's."""
+
+from __future__ import annotations
+
+from engine.cluster import Workload
+from engine.profile import Run
+
+NOISE = 0.05
+"""Prior: standard deviation of log time between two runs of the same job (notes of published
+repetitions: 2 to 4 %), and of what a replay gets wrong where it was observed."""
+
+NOISE_SECONDS = 1.5
+"""Prior: what starting executors, planning and writing vary by between two runs, however short."""
+
+ERROR_PER_DOUBLING_SLOTS = 0.10
+ERROR_PER_DOUBLING_INPUT = 0.15
+"""Prior: standard deviation of the error of log time per doubling (docs/models/sparkplan.md). That
+of slots and `NOISE_SECONDS` were set after too many runs of benchmarks/logs.py lay outside."""
+
+
+def ratio_of(wanted: Workload, run: Run) -> float:
+    """Input of a workload relative to a run's, 1 where neither says it."""
+    own = run.workload.input_bytes
+    if wanted.input_bytes is None or own is None:
+        return wanted.scale or 1.0
+    ratio = wanted.input_bytes / own
+    return 1.0 if abs(ratio - 1.0) < SAME_INPUT else ratio
+
+
+SAME_INPUT = 1e-3
+"""Inputs that differ by less are the same: re-reads and metadata make as much."""

@@ -1,0 +1,124 @@
+"""Task memory: what stages spill to disk on other executors, and what that takes.
+
+A task's share of its executor's memory is that memory over the tasks beside it (Spark gives each at
+least half of that, and all of it where others need less). What a task needs beyond its share is
+written to disk and read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay import Replay
+from engine.models.task_times import StageShape
+from engine.profile import StageRun
+
+DISK_BYTES_PER_SECOND = 100e6
+"""Prior: what one task reads or writes of its own disk, for logs that do not show it."""
+
+SLOWEST_DISK, FASTEST_DISK = 20e6, 1e9
+"""A rate outside of these is not that of a disk: the task waited for something else as well."""
+
+SPILLED_SIZE = 0.4
+"""Prior: bytes on disk per spilled byte in memory (serialised and compressed)."""
+
+MOST_EXPANSION = 8.0
+"""Execution memory beyond so many times the bytes that a task reads was allocated beforehand: it
+does not grow with the data, and is given up before anything is spilled."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpillingStage:
+    """A stage that may spill.
+
+    Args:
+        shape: how it grows with the input.
+        task_bytes: memory that a task needs for its data at the observed input.
+        spilled_bytes: what it spilled when it ran, in memory.
+        disk_share: bytes on disk per spilled byte.
+        disk_bytes_per_second: of one task.
+    """
+
+    shape: StageShape
+    task_bytes: float
+    spilled_bytes: float
+    disk_share: float
+    disk_bytes_per_second: float
+
+
+def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
+    """The stages of a log whose tasks report execution memory or spills."""
+    found = []
+    for shape in replay.shapes:
+        stage = shape.stage
+        peak = stage.peak_execution_memory_bytes
+        spilled = stage.memory_spilled_bytes or 0.0
+        held = min(peak.mean or 0.0, MOST_EXPANSION * _read_bytes(stage)) if peak else 0.0
+        if held + spilled > 0.0:
+            share, rate = _disk(stage, spilled)
+            need = held + spilled / stage.tasks
+            found.append(SpillingStage(shape, need, spilled, share, rate))
+    return tuple(found)
+
+
+def _read_bytes(stage: StageRun) -> float:
+    """Mean bytes that a task reads."""
+    read = [m.total for m in (stage.input_bytes, stage.shuffle_read_bytes) if m is not None]
+    return sum(read) / stage.tasks
+
+
+def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
+    """Bytes on disk per spilled byte, and the rate of the disk: what a stage that spilled wrote and
+    read over the time in which it neither computed nor waited for a shuffle."""
+    written = stage.disk_spilled_bytes or 0.0
+    if not spilled or not written:
+        return SPILLED_SIZE, DISK_BYTES_PER_SECOND
+    parts = (stage.cpu_seconds, stage.gc_seconds, stage.fetch_wait_seconds)
+    ran = stage.run_seconds.total if stage.run_seconds else 0.0
+    waited = ran - sum(part.total for part in parts if part is not None)
+    rate = 2.0 * written / waited if waited > 0.0 else 0.0
+    known = SLOWEST_DISK <= rate <= FASTEST_DISK and stage.cpu_seconds is not None
+    return min(1.0, written / spilled), rate if known else DISK_BYTES_PER_SECOND
+
+
+def spill_seconds(
+    stages: tuple[SpillingStage, ...], available: FloatArray, slots: FloatArray, ratio: float
+) -> FloatArray:
+    """(n,) time that spilling adds to a replay at `ratio` times the input; below 0 where more
+    memory saves what the log spilled.
+
+    Args:
+        available: (n,) bytes of memory for each running task; NaN where unknown.
+    """
+    if np.isnan(available).all():
+        return np.zeros(len(slots))
+    least = np.nanmin(available, keepdims=True)
+    stages = tuple(stage for stage in stages if any(spilled_bytes(stage, least, ratio)))
+    if not stages:
+        return np.zeros(len(slots))
+    known, of = np.unique(available, return_inverse=True)
+    moved: dict[float, FloatArray] = {}
+    for stage in stages:
+        spilled, grown = spilled_bytes(stage, known, ratio)
+        tasks = float(stage.shape.scaled(ratio, None).tasks)
+        seconds = 2.0 * stage.disk_share * (spilled - grown) / stage.disk_bytes_per_second
+        if seconds.any():
+            moved[tasks] = moved.get(tasks, np.zeros(len(known))) + seconds
+    added = np.zeros(len(slots))
+    for tasks, seconds in moved.items():
+        added += np.where(np.isnan(available), 0.0, seconds[of] / np.minimum(slots, tasks))
+    return added
+
+
+def spilled_bytes(
+    stage: SpillingStage, available: FloatArray, ratio: float
+) -> tuple[FloatArray, float]:
+    """(n,) what a stage spills with so much memory per task, and what its replay already holds:
+    what the log spilled, grown like the rest of its work."""
+    scaled = stage.shape.scaled(ratio, None)
+    beyond = np.maximum(0.0, stage.task_bytes * scaled.work - available) * scaled.tasks
+    grown = stage.spilled_bytes * scaled.partitions * scaled.work / stage.shape.stage.tasks
+    return np.asarray(beyond), grown

@@ -1,0 +1,170 @@
+"""What several logs tell of each stage: how its work and partitions grow, and the driver's time.
+
+For each stage of a log the same stage of every other log (`stage_match.py`) says how far the prior
+of a single log (`task_times.py`, `warm_up.py`) is off. Two numbers are learnt per stage, with a
+common mean over the stages of a run: what share of its work stays whatever the input (or by which
+power it grows faster), and the growth of task time per doubling of tasks at once. Both are
+posterior means on a grid; where logs differ in neither, the prior stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray
+from engine.models.replay import Replay
+from engine.models.replay_priors import ERROR_PER_DOUBLING_SLOTS, ratio_of
+from engine.models.stage_match import matches
+from engine.models.task_times import Growth, Scaled, StageLaw, StageShape
+
+WORK = np.linspace(-1.0, 1.0, 33)
+SLOTS = np.linspace(-0.3, 0.3, 13)
+"""The grids of `StageLaw.work` and `StageLaw.slots`."""
+
+WORK_SPREAD = 0.25
+"""Prior: standard deviation of `StageLaw.work` of a run, and of a stage around its run."""
+
+STAGE_NOISE = 0.12
+STAGE_NOISE_SECONDS = 0.5
+"""Prior: standard deviation of log task time of one stage between two runs, and what is added to it
+for a stage of so many seconds of work: short stages vary more."""
+
+OUTLIER = 4.0
+"""Errors beyond so many standard deviations count as so many: one stage that met a busy disk does
+not decide."""
+
+SEPARATE_STAGES = 8.0
+"""Stages of a run share what disturbs it: no more than so many count as independent."""
+
+DRIVER_SPREAD = 0.3
+DRIVER_NOISE = 0.2
+"""Prior: standard deviation of the share of driver time that grows with the input, and of log
+driver time between two runs."""
+
+LOG_RATIO = 0.2
+"""Inputs closer than this (in log) say nothing of growth."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairFit:
+    """What log j says of the stages of log i.
+
+    Args:
+        likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
+        partitions: (s,) power of the input with which partitions grow, NaN where unknown.
+        driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
+    """
+
+    likelihood: NDArray[np.float32]
+    partitions: FloatArray
+    driver: tuple[float, float]
+
+
+def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> PairFit:
+    """Compares log `one` with log `other`; on other machines nothing can be told apart.
+
+    Args:
+        unlike: stages of `one` that did something else there (read a cache that had not fitted).
+    """
+    stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
+    likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
+    partitions = np.full(stages, np.nan)
+    if _machine(one) != _machine(other):
+        return PairFit(likelihood, partitions, (0.0, 0.0))
+    for place, match in enumerate(matches(one.run, other.run)):
+        if match is None or place in unlike:
+            continue
+        shape, seen = one.shapes[place], other.shapes[match]
+        if abs(math.log(ratio)) > LOG_RATIO:
+            partitions[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
+        likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
+    own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
+    driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
+    return PairFit(likelihood, partitions, driver)
+
+
+def _machine(replay: Replay) -> str | None:
+    instance = replay.run.cluster.instance
+    return instance.name if instance else None
+
+
+def _likelihood(
+    one: Replay, place: int, seen: StageShape, slots: int, ratio: float
+) -> NDArray[np.float32]:
+    """(work, slots) how well each law of a stage explains its work in another log."""
+    shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
+    base = 1.0 if shape.growth is Growth.NONE else ratio
+    own, found = stage.task_seconds.total, seen.stage.task_seconds.total
+    if own <= 0.0 or found <= 0.0:
+        return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
+    fixed = min(shape.fixed_seconds, 0.9 * own / stage.tasks)
+    totals = np.asarray([StageLaw(work).total(ratio, base) for work in WORK])
+    scaled = Scaled(count, base * stage.tasks / count)
+    slowdown = one.slowdown(replace(shape, law=StageLaw()), one.growth[place], scaled, slots)
+    expected = (count * fixed + totals * (own - stage.tasks * fixed)) * slowdown
+    doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
+    error = math.log(found) - np.log(expected)[:, None] - SLOTS * doublings
+    noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
+    return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
+
+
+def with_laws(replay: Replay, pairs: Sequence[PairFit]) -> Replay:
+    """The replay with what the given comparisons tell of its stages."""
+    if not pairs:
+        return replay
+    likelihood = np.sum([pair.likelihood for pair in pairs], axis=0, dtype=float)
+    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
+    pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
+    prior = _log_prior(0.0, 0.0)
+    common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
+    around = _log_prior(*common)
+    powers = _typical(np.stack([pair.partitions for pair in pairs]))
+    shapes = tuple(
+        replace(shape, law=_law(likelihood[place] + around, float(powers[place])))
+        for place, shape in enumerate(replay.shapes)
+    )
+    return replace(
+        replay, shapes=shapes, driver_growth=_driver_growth([p.driver for p in pairs])
+    ).fresh()
+
+
+def _log_prior(work: float, slots: float) -> FloatArray:
+    """(work, slots) log density of a law around the given one."""
+    apart = ((WORK - work) / WORK_SPREAD) ** 2
+    return np.asarray(-0.5 * (apart[:, None] + ((SLOTS - slots) / ERROR_PER_DOUBLING_SLOTS) ** 2))
+
+
+def _mean(log_density: FloatArray) -> tuple[float, float]:
+    """Mean of a density on the grid."""
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
+
+
+def _law(log_density: FloatArray, partitions: float) -> StageLaw:
+    work, slots = _mean(log_density)
+    return StageLaw(work, None if math.isnan(partitions) else partitions, slots)
+
+
+def _typical(values: FloatArray) -> FloatArray:
+    """(s,) median over the (p, s) values that are known, within [0, 1.5]; NaN where none is."""
+    known = ~np.isnan(values).all(axis=0)
+    found = np.full(values.shape[1], np.nan)
+    if known.any():
+        found[known] = np.clip(np.nanmedian(values[:, known], axis=0), 0.0, 1.5)
+    return found
+
+
+def _driver_growth(points: Sequence[tuple[float, float]]) -> float:
+    """Share of the driver's time that grows with the input: least squares towards none."""
+    x, y = np.asarray(points).T
+    noise = (DRIVER_NOISE / DRIVER_SPREAD) ** 2
+    weight = 1.0 / (1.0 + np.maximum(x, y)) ** 2
+    slope = float((weight * x * y).sum() / ((weight * x * x).sum() + noise))
+    return min(1.0, max(0.0, slope))

@@ -1,0 +1,90 @@
+"""Which stage of one run is which of another: the same code on other data or another cluster.
+
+Stages are known by their call site, their operations (the nodes of the SQL plan, or RDD scopes) and
+what they read and write, then by what their parents are, and among equals by their order. What
+adaptive execution changes from run to run (numbers of generated code, merged reads) does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Sequence
+
+from engine.profile import Run, StageRun
+
+_CODEGEN = re.compile(r"WholeStageCodegen.*|AQEShuffleRead|mapPartitions|ShuffleQueryStage")
+
+Key = Hashable
+
+
+def matches(run: Run, other: Run) -> list[int | None]:
+    """For each stage of `run` the place of its counterpart in `other`, or None.
+
+    A step that is repeated more often than in `other` goes with its last repetition there.
+    """
+    found: list[int | None] = [None] * len(run.stages)
+    taken: set[int] = set()
+    for keys_of in (_with_parents, _own_keys, _call_sites):
+        ours, theirs = keys_of(run), keys_of(other)
+        free: dict[Key, list[int]] = {}
+        for place, key in enumerate(theirs):
+            if place not in taken:
+                free.setdefault(key, []).append(place)
+        seen: dict[Key, int] = {}
+        for place, key in enumerate(ours):
+            if found[place] is not None or key not in free:
+                continue
+            rank = seen.get(key, 0)
+            seen[key] = rank + 1
+            found[place] = free[key][min(rank, len(free[key]) - 1)]
+        taken.update(place for place in found if place is not None)
+    return found
+
+
+def _own_keys(run: Run) -> list[Key]:
+    return [_key(stage) for stage in run.stages]
+
+
+def _with_parents(run: Run) -> list[Key]:
+    """Own key and those of the parents."""
+    own = {stage.stage_id: _key(stage) for stage in run.stages}
+    return [
+        (own[stage.stage_id], tuple(sorted(repr(own.get(parent)) for parent in stage.parents)))
+        for stage in run.stages
+    ]
+
+
+def _call_sites(run: Run) -> list[Key]:
+    """Plans change with the data: what is left is matched by call site and kind."""
+    return [(_call_site(stage), _kind(stage)) for stage in run.stages]
+
+
+def _key(stage: StageRun) -> Key:
+    operations = frozenset(name for name in stage.operations if not _CODEGEN.fullmatch(name))
+    return (_call_site(stage), operations, _kind(stage))
+
+
+def _call_site(stage: StageRun) -> str:
+    """The stage's name without line numbers' neighbours that a plan generates."""
+    return re.sub(r"\$\d+", "$", stage.name)
+
+
+def _kind(stage: StageRun) -> tuple[bool, bool, bool]:
+    """Whether it reads data from outside or a cache, reads a shuffle, writes a shuffle."""
+    read: Callable[[object], bool] = bool
+    return (
+        read(stage.input_bytes and stage.input_bytes.total),
+        read(stage.shuffle_read_bytes and stage.shuffle_read_bytes.total),
+        read(stage.shuffle_write_bytes and stage.shuffle_write_bytes.total),
+    )
+
+
+def matched_share(run: Run, places: Sequence[int | None]) -> float:
+    """Share of a run's task time in stages that have a counterpart."""
+    total = sum(stage.task_seconds.total for stage in run.stages)
+    own = sum(
+        stage.task_seconds.total
+        for stage, place in zip(run.stages, places, strict=True)
+        if place is not None
+    )
+    return own / total if total else 0.0

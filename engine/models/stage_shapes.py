@@ -1,0 +1,164 @@
+"""How the stages of an observed run behave: where their partitions come from, cold tasks, order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.drawn_times import drawn
+from engine.models.task_times import LEAST_WARM, Growth, StageShape
+from engine.models.warm_up import warm_up_of
+from engine.profile import Run, StageRun
+from engine.units import MIB
+
+SPLIT_BYTES = 128.0 * MIB
+"""Default size of an input partition (`spark.sql.files.maxPartitionBytes`, HDFS blocks)."""
+
+SHUFFLE_PARTITIONS = 200
+"""Default of `spark.sql.shuffle.partitions`."""
+
+ADAPTIVE_SINCE = (3, 2)
+"""First Spark version that re-plans (and merges shuffle partitions) unless told otherwise."""
+
+
+def shapes_of(run: Run, slots: int) -> list[StageShape]:
+    """The stages of a run on so many slots, in its order."""
+    measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
+    knows_input = bool(measured)
+    shapes = [_shape(run, stage, measured, slots, knows_input=knows_input) for stage in run.stages]
+    excess = _cold_excess(shapes)
+    return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
+
+
+def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
+    """Shuffles of RDDs that name no number of partitions take the largest of their inputs', unless
+    `spark.default.parallelism` says one (Spark's default partitioner)."""
+    if "spark.default.parallelism" in run.config:
+        return shapes
+    origin: dict[int, StageShape] = {}
+    for place, shape in enumerate(shapes):
+        stage = shape.stage
+        if shape.growth is Growth.TASKS:
+            origin[stage.stage_id] = shape
+        above = [origin[parent] for parent in stage.parents if parent in origin]
+        if shape.growth is not Growth.WORK or stage.sql_execution_id is not None or not above:
+            continue
+        largest = max(above, key=lambda parent: parent.stage.tasks)
+        if largest.stage.tasks == stage.tasks > 1:
+            shapes[place] = replace(shape, follows=largest)
+            origin[stage.stage_id] = largest
+    return shapes
+
+
+def _shape(
+    run: Run, stage: StageRun, measured: set[int], slots: int, *, knows_input: bool
+) -> StageShape:
+    warm, mean, cold = _warm_and_cold(stage)
+    overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
+    return StageShape(
+        stage=stage,
+        growth=_growth(run, stage, measured, knows_input=knows_input),
+        warm=warm,
+        mean_seconds=mean,
+        cold=cold,
+        overhead_seconds=overhead or 0.0,
+        partitions=_whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
+        split_bytes=_whole(run, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
+        warm_up=warm_up_of(stage, slots),
+    )
+
+
+def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
+    """Partitions follow the input where it is read from outside, and where it is read from a cache
+    that has as many partitions as an input; merged partitions follow it up to their configured
+    number; other data keeps its number of partitions."""
+    if _external_bytes(stage) > 0.0:
+        return Growth.TASKS
+    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    if shuffled:
+        return Growth.MERGED if _merged(run, stage) else Growth.WORK
+    if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
+        return Growth.TASKS if stage.tasks in measured else Growth.WORK
+    return Growth.NONE if knows_input else Growth.WORK
+
+
+def _external_bytes(stage: StageRun) -> float:
+    if stage.input_bytes is None:
+        return 0.0
+    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
+
+
+def _merged(run: Run, stage: StageRun) -> bool:
+    """Whether adaptive execution gave the stage fewer partitions than configured."""
+    if stage.sql_execution_id is None or stage.tasks <= 1:
+        return False
+    partitions = _whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
+    said = run.config.get("spark.sql.adaptive.enabled")
+    adaptive = said.lower() == "true" if said else _version(run) >= ADAPTIVE_SINCE
+    return adaptive and stage.tasks < partitions
+
+
+def _version(run: Run) -> tuple[int, ...]:
+    parts = (run.spark_version or "").split(".")[:2]
+    return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0,)
+
+
+def _whole(run: Run, key: str) -> int | None:
+    """A configured number (of bytes, with or without a unit; of partitions)."""
+    text = run.config.get(key, "").strip().lower().removesuffix("b")
+    factor = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(text[-1:], 1)
+    digits = text.rstrip("kmg")
+    return int(digits) * factor if digits.isascii() and digits.isdigit() and digits != "0" else None
+
+
+def _warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
+    """Times of warm tasks, their mean, and times of first tasks; none of the latter where all
+    tasks were first tasks, since then nothing tells them apart."""
+    every, first = stage.task_seconds, stage.first_wave_seconds
+    values = np.asarray(every.quantiles, dtype=float)
+    mean = every.mean or 0.0
+    if first is None or not 0 < first.count <= every.count - MINIMUM_WARM:
+        return values, mean, np.empty(0)
+    cold = drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
+    warm = _without(drawn(values, every.count, mean), cold)
+    return warm, (every.total - first.total) / (every.count - first.count), cold
+
+
+MINIMUM_WARM = 3
+"""Fewer warm tasks say nothing about the difference to cold ones."""
+
+
+def _without(values: FloatArray, taken: FloatArray) -> FloatArray:
+    """Sorted values less, for each one taken, the nearest that is still there."""
+    left = values.tolist()
+    for value in np.sort(taken)[::-1].tolist():
+        place = bisect_left(left, value)
+        near = [p for p in (place - 1, place) if 0 <= p < len(left)]
+        left.pop(min(near, key=lambda p: abs(left[p] - value)))
+    return np.asarray(left)
+
+
+def _cold_excess(shapes: list[StageShape]) -> float:
+    """Seconds by which a first task takes longer, over the stages that show both kinds."""
+    pairs = [(len(s.cold), float(s.cold.sum()), s.mean_seconds) for s in shapes if len(s.cold)]
+    count = sum(n for n, _, _ in pairs)
+    if not count:
+        return 0.0
+    return max(0.0, sum(total - n * mean for n, total, mean in pairs) / count)
+
+
+def _with_cold(shape: StageShape, excess: float) -> StageShape:
+    """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
+    tasks were first tasks, the excess is in their times already."""
+    if len(shape.cold) or excess == 0.0:
+        return shape
+    stage = shape.stage
+    first = stage.first_wave_seconds
+    if first is not None and first.count >= stage.task_seconds.count:
+        least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)
+        warm = np.maximum(shape.warm - excess, least)
+        return replace(shape, warm=warm, mean_seconds=float(warm.mean()), cold=shape.warm)
+    return replace(shape, cold=shape.warm + excess)

@@ -1,0 +1,109 @@
+"""How task times fall while code is new to the executors, seen in the launch order of a stage.
+
+The first tasks of a stage load and interpret code that later ones find compiled. So the mean time
+of a task depends on how many tasks each slot runs: more data on the same slots brings it down, the
+same data on more slots brings it up. The mean over the first k tasks of each slot comes from the
+stage's own launch order (`StageRun.warm_up`); beyond what was seen, tasks take as long as the later
+half.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.profile import Measure, StageRun
+
+PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
+"""Shares of a stage's tasks over which `StageRun.warm_up` is the mean; the last is all of them."""
+
+FASTEST_LATE = 0.4
+"""Later tasks are not taken to need less than this share of the mean."""
+
+
+@dataclass(frozen=True, eq=False)
+class WarmUp:
+    """Mean task time over the first k tasks of each slot, relative to the stage's own mean.
+
+    Args:
+        waves: (p,) k, ascending, the last one as observed.
+        means: (p,) relative mean over so many, descending to 1.
+        late: relative time of tasks beyond.
+    """
+
+    waves: FloatArray
+    means: FloatArray
+    late: float
+
+    def mean(self, waves: float) -> float:
+        """Relative mean over the first `waves` tasks of each slot, in tasks of the observed
+        size."""
+        last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
+        if waves <= last:
+            return float(np.interp(math.log(waves), np.log(self.waves), self.means))
+        return (last + (waves - last) * self.late) / waves
+
+
+def warm_up_of(stage: StageRun, slots: int) -> WarmUp | None:
+    """The curve of a stage that ran on so many slots; None where its order shows none.
+
+    Tasks of one wave start together, so parts shorter than a wave say nothing of order. What
+    random order would show as well is taken out: a deviation from 1 is shrunk by how often its
+    square exceeds its variance.
+    """
+    lanes = max(1, slots // stage.task_cpus)
+    if len(stage.warm_up) != len(PARTS) - 1 or stage.tasks < 2 * lanes:
+        return _expected(stage, lanes)
+    counts = np.asarray(PARTS) * stage.tasks
+    kept = counts >= lanes
+    counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
+    spread = _relative_spread(stage.task_seconds)
+    variance = spread**2 * np.maximum(0.0, 1.0 / counts - 1.0 / stage.tasks)
+    above = means - 1.0
+    shrunk = 1.0 + above * above**2 / np.maximum(above**2 + variance, 1e-12)
+    falling = np.maximum.accumulate(np.maximum(shrunk, 1.0)[::-1])[::-1]
+    half = float(falling[-2]) if len(falling) > 1 else 1.0
+    if falling[0] <= 1.0:
+        return None
+    return WarmUp(counts / lanes, falling, max(FASTEST_LATE, 2.0 - half))
+
+
+def _expected(stage: StageRun, lanes: int) -> WarmUp | None:
+    """The prior of a stage that does not show its order: too few tasks, one wave, an old log."""
+    waves = max(1.0, stage.tasks / lanes)
+    own = (stage.task_seconds.mean or 0.0) * waves
+    if own <= 0.0:
+        return None
+    excess = min(EXCESS_SHARE, EXCESS_SECONDS / own)
+    at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
+    return WarmUp(at, (1.0 - excess) + excess * np.minimum(waves / at, MOST_COLD), 1.0 - excess)
+
+
+EXCESS_SECONDS = 1.5
+EXCESS_SHARE = 0.3
+MOST_COLD = 2.5
+"""Prior: what a slot loses to new code in each stage, as time, as the largest share of its time in
+the stage, and as the most by which that share grows when it has less to do. Stages of the bundled
+logs that show it lose about 0.5 to 4 s (by eye); chosen with them and benchmarks/logs.py in
+view."""
+
+
+def _relative_spread(measure: Measure) -> float:
+    """Standard deviation of a measure's quantiles over their mean, without the outermost tenths:
+    the first tasks themselves shall not hide what they show."""
+    values = np.asarray(measure.quantiles, dtype=float)
+    cut = len(values) // 10
+    inner = values[cut : len(values) - cut]
+    mean = float(inner.mean())
+    return float(inner.std()) / mean if mean > 0.0 else 0.0
+
+
+def combined(growth: float, warm_up: float) -> float:
+    """Logarithms of two expected changes of task time in one: the larger where both go the same way
+    (published growth holds cold code as well), their sum where they go apart."""
+    if growth * warm_up > 0.0:
+        return math.copysign(max(abs(growth), abs(warm_up)), growth)
+    return growth + warm_up

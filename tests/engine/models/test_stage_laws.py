@@ -1,0 +1,181 @@
+"""What several logs tell of each stage: matched across runs, and known laws found again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Job, Stage, observed
+
+from engine.cluster import Cluster, Workload
+from engine.models import MODELS
+from engine.models.base import FittedModel
+from engine.models.replay import Replay
+from engine.models.sparkplan import Sparkplan
+from engine.models.stage_laws import pair_fit, with_laws
+from engine.models.stage_match import matches
+from engine.models.task_times import StageLaw
+from engine.profile import Profile, Run
+
+BLOCK = 128.0 * 1024**2
+BY_NAME = {model.name: model for model in MODELS}
+
+
+def job(
+    scale: float, *, fixed: float = 0.0, power: float = 1.0, slots: int = 4, gap: float = 2.0
+) -> Run:
+    """A stage per block, then 40 tasks of which `fixed` seconds do not grow and the rest grows with
+    the given power; the driver takes `gap` seconds before each of two jobs."""
+    random = np.random.default_rng(8)
+    count = round(60 * scale)
+    grown = 2.0 * scale**power
+    stages = [
+        Stage(random.gamma(25.0, 0.08, count), input_bytes=count * BLOCK, more={"name": "read"}),
+        Stage(
+            random.gamma(25.0, (fixed + grown) / 25.0, 40),
+            (0,),
+            1,
+            shuffle_bytes=1e9 * scale,
+            more={"name": "join"},
+        ),
+    ]
+    return observed(stages, [Job((), 3.0), Job((0,), gap)], slots=slots)
+
+
+def fit(*runs: Run) -> FittedModel:
+    return Sparkplan().fit(Profile("job", runs), models=BY_NAME)
+
+
+def on(slots: int) -> Cluster:
+    return Cluster.of_executors(executors=slots, executor_cores=1)
+
+
+def learnt(one: Run, *others: Run) -> Replay:
+    replay = Replay.of(one)
+    return with_laws(replay, [pair_fit(replay, Replay.of(other)) for other in others])
+
+
+def test_stages_are_matched_by_call_site_operations_and_order() -> None:
+    run = job(1.0)
+    names = ["scan", "scan", "iterate", "iterate", "iterate", "write"]
+    base = run.stages[0]
+    ours = replace(
+        run,
+        stages=tuple(
+            replace(base, stage_id=i, name=name, parents=(), operations=("WholeStageCodegen (3)",))
+            for i, name in enumerate(names)
+        ),
+    )
+    other_names = ["scan", "iterate", "iterate", "scan", "write"]
+    theirs = replace(
+        run,
+        stages=tuple(
+            replace(base, stage_id=i, name=name, parents=(), operations=("WholeStageCodegen (9)",))
+            for i, name in enumerate(other_names)
+        ),
+    )
+    assert matches(ours, theirs) == [0, 3, 1, 2, 2, 4]
+    assert matches(ours, ours) == list(range(6))
+    gone = replace(theirs, stages=theirs.stages[-1:])
+    assert matches(ours, gone) == [None, None, None, None, None, 0]
+
+
+def test_equal_call_sites_are_told_apart_by_what_they_read_and_by_their_parents() -> None:
+    read, join = job(1.0).stages
+    stages = (
+        replace(read, name="parquet"),
+        replace(join, name="parquet"),
+        replace(join, stage_id=2, name="parquet", parents=(1,)),
+    )
+    ours = replace(job(1.0), stages=stages)
+    theirs = replace(ours, stages=(stages[0], stages[2], stages[1]))
+    assert matches(ours, theirs) == [0, 2, 1]
+
+
+@pytest.mark.parametrize(("work", "ratio"), [(0.0, 3.0), (-0.5, 3.0), (-1.0, 9.0), (0.5, 3.0)])
+def test_a_law_is_monotone_and_starts_at_the_observed_work(work: float, ratio: float) -> None:
+    law = StageLaw(work)
+    assert law.total(1.0, 1.0) == pytest.approx(1.0)
+    assert law.total(ratio, ratio) >= law.total(1.0, 1.0)
+    assert law.total(1.0 / ratio, 1.0 / ratio) <= law.total(1.0, 1.0)
+
+
+def test_work_that_does_not_grow_is_recovered() -> None:
+    """Half of the join's work is fixed: one log cannot tell, two can."""
+    small, large = job(1.0, fixed=4.0), job(4.0, fixed=4.0)
+    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    assert law.work == pytest.approx(-4.0 / 6.0, abs=0.15)
+    truth = job(16.0, fixed=4.0).seconds
+    question = Workload(60 * 16.0 * BLOCK)
+    two = fit(small, large).predict(cluster=on(4), workload=question)
+    one = fit(small).predict(cluster=on(4), workload=question)
+    assert two.seconds == pytest.approx(truth, rel=0.08)
+    assert abs(one.seconds - truth) > 2.0 * abs(two.seconds - truth)
+    assert two.low is not None
+    assert two.high is not None
+    assert two.low < truth < two.high
+    assert two.high / two.low < (one.high or 0.0) / (one.low or 1.0)
+
+
+def test_work_that_grows_faster_is_recovered() -> None:
+    small, large = job(1.0, power=1.4), job(4.0, power=1.4)
+    (law,) = [s.law for s in learnt(small, large).shapes if s.stage.name == "join"]
+    assert law.work == pytest.approx(0.4, abs=0.12)
+
+
+def test_partitions_are_learnt() -> None:
+    """A stage that reads nothing known, in as many tasks as the input has blocks."""
+    small, large = (
+        replace(run, stages=(run.stages[0], replace(run.stages[1], tasks=tasks)))
+        for run, tasks in ((job(1.0), 40), (job(4.0), 160))
+    )
+    replay = learnt(small, large)
+    assert replay.shapes[1].law.partitions == pytest.approx(1.0)
+    assert replay.replayed(4, ratio=8.0).tasks == (480, 320)
+
+
+def test_growth_with_slots_is_learnt() -> None:
+    """Tasks that take 15 % longer with each doubling of slots; the prior says 10 %."""
+    runs = [job(1.0, slots=m) for m in (4, 8, 16)]
+    slowed = []
+    for run in runs:
+        factor = 1.15 ** math.log2((run.cluster.slots or 1) / 4)
+        stages = [
+            Stage(np.asarray(s.task_seconds.quantiles) * factor, input_bytes=s.tasks * BLOCK)
+            for s in run.stages
+        ]
+        slowed.append(observed(stages, slots=run.cluster.slots or 1))
+    replay = learnt(slowed[0], *slowed[1:])
+    for shape, prior in zip(replay.shapes, replay.growth, strict=True):
+        assert prior + shape.law.slots == pytest.approx(math.log(1.15), abs=0.03)
+
+
+def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None:
+    constant = learnt(job(1.0), job(4.0))
+    assert constant.driver_growth == pytest.approx(0.0, abs=0.02)
+    growing = learnt(job(1.0, gap=4.0), job(4.0, gap=16.0))
+    assert growing.driver_growth > 0.5
+    gap = growing.replayed(4, ratio=4.0).driver_seconds - growing.replayed(4).driver_seconds
+    assert gap == pytest.approx(12.0, rel=0.5)
+    idle = learnt(job(1.0, gap=400.0), job(4.0, gap=1600.0))
+    assert idle.driver_growth == 0.0
+    assert Replay.of(job(1.0, gap=400.0)).growing_gaps == ()
+
+
+def test_other_machines_and_the_same_run_teach_nothing() -> None:
+    one = job(1.0)
+    typed = replace(
+        job(4.0, fixed=8.0),
+        cluster=replace(
+            Cluster.of_nodes(instance_type="x", nodes=1, vcpus=4.0, memory_gib=16.0),
+            executors=4,
+            executor_cores=1,
+        ),
+    )
+    for replay in (learnt(one, typed), learnt(one, one)):
+        for shape in replay.shapes:
+            assert shape.law.work == pytest.approx(0.0, abs=1e-6)
+            assert shape.law.slots == pytest.approx(0.0, abs=1e-6)
+            assert shape.law.partitions is None

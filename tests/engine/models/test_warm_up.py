@@ -1,0 +1,101 @@
+"""Task times that fall while code is new: seen in the launch order, carried to other layouts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, Values, measure, observed
+
+from engine.models.replay import Replay
+from engine.models.warm_up import PARTS, combined, warm_up_of
+from engine.profile import Run, StageRun
+
+BLOCK = 128.0 * 1024**2
+
+
+def order_of(seconds: Values) -> tuple[float, ...]:
+    """`StageRun.warm_up` of tasks in launch order."""
+    counts = [max(1, round(len(seconds) * part)) for part in PARTS[:-1]]
+    return tuple(float(seconds[:count].mean() / seconds.mean()) for count in counts)
+
+
+def heated(tasks: int, slots: int, *, size: float = 1.0) -> Run:
+    """Each slot's first second with the code runs at a third of the speed of the rest: tasks that
+    need 1 s of warm work take 2 s more on each slot, once."""
+    waves = np.arange(tasks) // slots
+    seconds = np.where(waves == 0, size + 2.0, size)
+    run = observed([Stage(seconds, input_bytes=tasks * BLOCK * size)], slots=slots)
+    return replace(run, stages=(replace(run.stages[0], warm_up=order_of(seconds)),))
+
+
+def stage_of(run: Run) -> StageRun:
+    return run.stages[0]
+
+
+def test_the_curve_starts_high_and_ends_at_the_late_rate() -> None:
+    curve = warm_up_of(stage_of(heated(256, 8)), 8)
+    assert curve is not None
+    assert curve.mean(1.0) == pytest.approx(3.0 / (272.0 / 256.0), rel=0.02)
+    assert curve.mean(32.0) == pytest.approx(1.0)
+    assert curve.late == pytest.approx(256.0 / 272.0, rel=0.02)
+    assert curve.mean(1e6) == pytest.approx(curve.late, rel=0.001)
+    means = [curve.mean(waves) for waves in (0.5, 1, 2, 5, 20, 40, 200)]
+    assert means == sorted(means, reverse=True)
+
+
+def test_random_order_shows_no_warm_up() -> None:
+    random = np.random.default_rng(2)
+    seconds = random.gamma(4.0, 0.25, 64)
+    run = observed([Stage(seconds, input_bytes=64 * BLOCK)], slots=4)
+    curve = warm_up_of(replace(run.stages[0], warm_up=order_of(seconds)), 4)
+    assert curve is None or curve.mean(1.0) < 1.25
+
+
+def test_an_order_without_a_trend_says_there_is_none() -> None:
+    assert warm_up_of(replace(stage_of(heated(64, 8)), warm_up=(1.0,) * 5), 8) is None
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(0.5, 0.7), (5.0, 0.7), (100.0, 0.985)])
+def test_one_wave_or_no_order_leave_the_prior(seconds: float, late: float) -> None:
+    """1.5 s for each slot, or three tenths of its time in the stage."""
+    run = observed([Stage(np.full(8, seconds), input_bytes=8 * BLOCK)], slots=8)
+    for stage in (stage_of(run), replace(stage_of(run), warm_up=())):
+        curve = warm_up_of(stage, 8)
+        assert curve is not None
+        assert curve.mean(1.0) == pytest.approx(1.0)
+        assert curve.late == pytest.approx(late)
+        assert 1.0 < curve.mean(0.5) < 1.4
+        assert curve.mean(10.0) == pytest.approx(late + (1.0 - late) / 10.0)
+
+
+@pytest.mark.parametrize("tasks", [512, 2048])
+def test_more_data_is_not_charged_the_start_again(tasks: int) -> None:
+    """The cold excess is paid once per slot, not once per byte."""
+    replay = Replay.of(heated(64, 8))
+    found = replay.replayed(8, ratio=tasks / 64)
+    assert found.seconds == pytest.approx(heated(tasks, 8).seconds, rel=0.08)
+
+
+def test_larger_partitions_are_not_charged_the_start_again() -> None:
+    run = heated(64, 8)
+    shuffled = replace(
+        stage_of(run), input_bytes=None, shuffle_read_bytes=measure(np.full(64, 1e6))
+    )
+    replay = Replay.of(replace(run, stages=(shuffled,)))
+    found = replay.replayed(8, ratio=8.0)
+    assert found.seconds == pytest.approx(heated(64, 8, size=8.0).seconds, rel=0.12)
+
+
+def test_more_slots_pay_it_each() -> None:
+    replay = Replay.of(heated(256, 8))
+    found = replay.replayed(64)
+    assert 1.2 * 256 / 64 < found.seconds < 1.4 * heated(256, 64).seconds
+
+
+def test_expected_changes_of_one_direction_are_not_added() -> None:
+    assert combined(0.2, 0.5) == 0.5
+    assert combined(-0.4, -0.1) == -0.4
+    assert combined(0.2, -0.5) == pytest.approx(-0.3)
+    assert combined(0.0, 0.3) == 0.3
