@@ -121,4 +121,4 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
 
 def listed(values: FloatArray) -> str:
     low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"

@@ -21,8 +21,10 @@ from engine.forecast import FloatArray, Forecast
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
-from engine.models.replay_corrections import NOISE, Corrections, Pairs, ratio_of, weights_of
+from engine.models.replay_corrections import weights_of
 from engine.models.replay_model import PRIOR_DOF, representatives
+from engine.models.replay_priors import NOISE, ratio_of
+from engine.models.run_pairs import Corrections, Pairs
 from engine.models.simcost_curve import fitted_curve
 from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_memory import assured_by_cache, assured_by_peak, assured_by_runs

@@ -26,7 +26,8 @@ from engine.models.simcost_rates import (
     vcores_per_node,
 )
 from engine.models.simcost_stages import Stages
-from engine.models.task_times import SET_UP_SECONDS, SET_UP_SHARE, Growth, StageShape, shapes_of
+from engine.models.stage_shapes import shapes_of
+from engine.models.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
 from engine.profile import ResourceProfile, Run, StageRun
 
 OVERLAP = 0.5
@@ -69,7 +70,7 @@ class RunCosts:
         start = np.asarray([stage.submitted_seconds for stage in run.stages])
         end = np.asarray([stage.completed_seconds for stage in run.stages])
         own = exclusive_seconds(start, np.maximum(start, end))
-        shapes = shapes_of(run)
+        shapes = shapes_of(run, slots)
         places = pooled(run.stages)
         learner = _Learner(slots, per_node, rates)
         learnt = [
@@ -178,21 +179,13 @@ KEPT_INPUTS = 16
 
 
 def grown(shape: StageShape, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:
-    """Tasks of a stage with `ratio` times the input, and its data relative to the observed.
+    """Partitions of a stage with `ratio` times the input, and its data relative to the observed.
 
-    Tasks are not rounded: a rounded number would make tasks smaller, and a wave faster, where the
-    input grows a little.
+    The last partition may be a partial one: a rounded number would make tasks smaller, and a wave
+    faster, where the input grows a little.
     """
-    stage, scaled = shape.stage, shape.scaled(ratio, shuffle_partitions)
-    times = scaled.work * scaled.tasks / stage.tasks
-    tasks = float(scaled.tasks)
-    if shape.growth in (Growth.TASKS, Growth.MERGED):
-        if abs(tasks - stage.tasks * ratio) <= 0.5:
-            tasks = max(1.0, stage.tasks * ratio)
-        elif tasks > stage.tasks and shape.growth is Growth.TASKS and stage.input_bytes:
-            largest = max(shape.split_bytes, stage.input_bytes.maximum or 0.0)
-            tasks = max(float(stage.tasks), stage.input_bytes.total * ratio / largest)
-    return tasks, times
+    scaled = shape.scaled(ratio, shuffle_partitions)
+    return scaled.partitions, scaled.work * scaled.partitions / shape.stage.tasks
 
 
 @dataclass(frozen=True)
