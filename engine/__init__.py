@@ -50,7 +50,8 @@ _HOMES = {
         "StageRun",
     ),
     "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
-    "engine.sources": ("format_profile", "list_samples", "read", "write_profile"),
+    "engine.sources": ("check_sources", "format_profile", "list_samples", "read", "write_profile"),
+    "engine.sources.history_server": ("HistoryApplication", "list_applications"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": (

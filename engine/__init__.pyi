@@ -47,10 +47,13 @@ from engine.profile import OptexProfile as OptexProfile
 from engine.profile import Profile as Profile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
+from engine.sources import check_sources as check_sources
 from engine.sources import format_profile as format_profile
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
 from engine.sources import write_profile as write_profile
+from engine.sources.history_server import HistoryApplication as HistoryApplication
+from engine.sources.history_server import list_applications as list_applications
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
