@@ -51,6 +51,7 @@ _HOMES = {
     ),
     "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
     "engine.sources": ("check_sources", "format_profile", "list_samples", "read", "write_profile"),
+    "engine.sources.peek": ("Peek", "peek"),
     "engine.sources.history_server": ("HistoryApplication", "list_applications"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),

@@ -54,6 +54,8 @@ from engine.sources import read as read
 from engine.sources import write_profile as write_profile
 from engine.sources.history_server import HistoryApplication as HistoryApplication
 from engine.sources.history_server import list_applications as list_applications
+from engine.sources.peek import Peek as Peek
+from engine.sources.peek import peek as peek
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd

@@ -43,6 +43,17 @@ def logs_in(folder: Path) -> list[LogFiles]:
     return found
 
 
+def log_of(folder: Path) -> LogFiles | None:
+    """The one log that a folder is: a rolling or a Databricks one; None for any other folder.
+
+    Raises:
+        OSError: when it cannot be looked into.
+    """
+    with os.scandir(folder) as entries:
+        files = [folder / entry.name for entry in entries if entry.is_file()]
+    return _rolling(folder, files) or _databricks(folder, files)
+
+
 def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
     """The same for a list of files that lie elsewhere: in an archive, in an object store."""
     by_folder: defaultdict[Path, list[Path]] = defaultdict(list)

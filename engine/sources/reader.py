@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
@@ -33,6 +33,7 @@ LARGEST_TEXT_BYTES = 256 << 20
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 
+Kind = Literal["event log", "profile", "run table"]
 Report = Callable[[int, int | None], None]
 Part = tuple[codecs.Stream, Iterable[bytes]]
 Open = Callable[[Path], codecs.Stream]
@@ -213,14 +214,15 @@ class Reader:
                 remedy="give an event log, a profile or a run table",
             )  # fmt: skip
         start = head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16]
-        if _EVENT.match(start):
-            return self._events([(stream, chain([head], chunks))], stream.name)
+        kind = kind_of(start)
         everything = chain([head], chunks)
-        if _PROFILE.search(start):
+        if kind == "event log":
+            return self._events([(stream, everything)], stream.name)
+        if kind == "profile":
             return _profile_found(
                 profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
             )
-        if run_table.looks_like(start):
+        if kind == "run table":
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         raise _unrecognised(start, stream.name)
 
@@ -257,6 +259,15 @@ class Reader:
             category=distilled.category,
             deadline_seconds=distilled.deadline_seconds,
         )
+
+
+def kind_of(start: bytes) -> Kind | None:
+    """What a source is that begins like this; None for anything else."""
+    if _EVENT.match(start):
+        return "event log"
+    if _PROFILE.search(start):
+        return "profile"
+    return "run table" if run_table.looks_like(start) else None
 
 
 def check_source(source: str) -> None:
