@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import engine
+from tui.progress import Speedometer
 from tui.state import MAX_NODES, PlanState, evidence_key
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Session(Protocol):
     """Builds plans and asks them."""
 
     def build(self, state: PlanState, say: Say) -> Built:
-        """Reads and builds what `state` needs; slow.
+        """Reads and builds what `state` needs; slow. What `say` raises ends it.
 
         Raises:
             EngineError: what is wrong with the evidence, the catalog or the model.
@@ -140,8 +141,9 @@ class EngineSession:
             if state.ran_on is not None:
                 name, _, catalog = state.ran_on.partition("@")
                 origin = self._catalog(catalog or state.catalog).offer(name).instance
-            self._profile = engine.read(*state.sources, ran_on=origin)
-            self._profile_key = key
+            profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
+            say("reading prices")  # raises where nobody waits any more
+            self._profile, self._profile_key = profile, key
         return self._profile
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
