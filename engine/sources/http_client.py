@@ -80,6 +80,7 @@ class Client:
         handlers: list[urllib.request.BaseHandler] = [_SameServer(base, what)]
         if base.startswith("https:"):
             handlers.append(urllib.request.HTTPSHandler(context=tls_context(access)))
+        self._proxied = _proxied(base)
         self._opener = urllib.request.build_opener(*handlers)
 
     def get(self, path: str) -> bytes:
@@ -225,7 +226,7 @@ class Client:
     def _broken(self, error: Exception) -> EngineError:
         """What a failure of the connection means, without anything that the server said."""
         reason = error.reason if isinstance(error, URLError) else error
-        where = self.base
+        where = self.base + (" (through the proxy of the environment)" if self._proxied else "")
         if isinstance(reason, ssl.SSLCertVerificationError):
             why = " ".join(str(reason.verify_message).split())[:120]
             return ServiceUnavailable(
@@ -301,6 +302,13 @@ class _SameServer(urllib.request.HTTPRedirectHandler):
                 remedy=f"if that is {self._what}, give its address",
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _proxied(base: str) -> bool:
+    """Whether the environment sends requests to that service through a proxy."""
+    parts = urlsplit(base)
+    named = urllib.request.getproxies().get(parts.scheme)
+    return bool(named) and not urllib.request.proxy_bypass(parts.netloc)
 
 
 def _origin(url: str) -> tuple[str, str | None, int | None]:

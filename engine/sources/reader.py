@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
@@ -156,7 +156,8 @@ class Reader:
             raise skipped[0]
         if skipped:
             notices = (*notices, _skipped(Path(entries[0].name), len(entries), skipped))
-        return [*found, Found(server.address.base, notices=notices)] if notices else found
+        found[0] = replace(found[0], notices=(*found[0].notices, *notices))
+        return found
 
     def _archive(self, archive: Archive, where: str) -> list[Found]:
         """The logs in a zip that was downloaded; that they are read counts for nothing more."""

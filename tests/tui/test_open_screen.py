@@ -205,6 +205,7 @@ def applications():
     return tuple(
         engine.HistoryApplication(
             source=f"http://h:18080#app=app-{number}",
+            started_ms=1_795_237_450_034,
             app_id=f"app-{number}",
             name=name,
             seconds=seconds,
@@ -228,6 +229,7 @@ async def test_a_history_server_lists_its_applications(planner, folder, monkeypa
         await typed_address(pilot, "http://h:18080")
         await shows(pilot, "app-1", "etl", "1m", "complete", "–", "3.5.1")
         await shows(pilot, "app-2", "report", "not ended")
+        await shows(pilot, "etl, started 2026-11-21 05:04 UTC")
         await typed(pilot, "/rep")
         await pilot.pause()
         assert "app-1" not in text_of(app)

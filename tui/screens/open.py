@@ -133,6 +133,8 @@ class OpenScreen(Picker):
     def on_unmount(self) -> None:
         """Nobody waits for further looks."""
         self._looking = None
+        self._looker.abandon()
+        self._lister.abandon()
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """Say what is under the cursor."""
@@ -175,7 +177,9 @@ class OpenScreen(Picker):
             row(entry, self._peeks.get(entry.key), marked=entry.value in self._marked)
             for entry in self._entries
         ]
-        empty = "press enter to ask it" if REMOTE in self._typed_text else self._empty
+        typed, empty = self._typed_text, self._empty
+        if REMOTE in typed:
+            empty = f"press enter to {'list its applications' if _is_server(typed) else 'open it'}"
         self.matched.show(rows, message=empty, cursor=cursor)
 
     @property
@@ -192,11 +196,12 @@ class OpenScreen(Picker):
         """Have the shown entries looked into, those near the cursor first."""
         wanted = [e for e in self._entries if e.stamp is not None and e.key not in self._peeks]
         self._looking = token = object()
+        table = self.matched
         places = {entry.key: place for place, entry in enumerate(self._entries)}
 
         def job() -> None:
             while wanted and self._looking is token:
-                here = self.matched.cursor
+                here = table.cursor
                 entry = min(wanted, key=lambda entry: abs(places[entry.key] - here))
                 wanted.remove(entry)
                 source = entry.value if entry.stamp == (0, 0) else str(self._path(entry.value))

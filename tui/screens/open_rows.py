@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import engine
@@ -71,8 +72,18 @@ def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entr
             complete=application.complete,
             whole=True,
         )
-        entries.append(Entry(application.source, application.app_id, known=known))
+        entries.append(
+            Entry(application.source, application.app_id, _started(application), known=known)
+        )
     return entries
+
+
+def _started(application: engine.HistoryApplication) -> str:
+    """What tells the runs of one job apart."""
+    if application.started_ms is None:
+        return application.name
+    moment = datetime.fromtimestamp(application.started_ms / 1000, UTC)
+    return f"{application.name}, started {moment:%Y-%m-%d %H:%M} UTC"
 
 
 def at_home(typed: str) -> Path:

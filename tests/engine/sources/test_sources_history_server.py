@@ -444,6 +444,22 @@ def test_nothing_listens() -> None:
         read(url)
 
 
+def test_a_proxy_of_the_environment_is_named(
+    faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.setenv("http_proxy", "http://anna:hunter2@127.0.0.1:1")
+    with pytest.raises(ServiceUnavailable, match="through the proxy") as caught:
+        read(faulty.url)
+    assert "hunter2" not in str(caught.value)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert read(faulty.url + "#app=app-1").runs
+
+
+def test_the_host_is_not_kept_in_the_profile(faulty: Faulty) -> None:
+    assert "127.0.0.1" not in engine.format_profile(read(faulty.url + "#app=etl"))
+
+
 def test_an_unknown_host() -> None:
     with pytest.raises(ServiceUnavailable, match=r"no host of this name|cannot be reached"):
         read("http://no-such-host.invalid:18080")
