@@ -533,6 +533,7 @@ def test_a_download_that_breaks_off_is_fetched_again(faulty: Faulty) -> None:
         (zipped({"a": b"no log"}), "application/zip", "is not an event log", 2),
         (zipped({"a": b""}), "application/zip", "is empty", 2),
     ],
+    ids=["cut", "html", "text", "nothing", "empty-zip", "no-log", "empty-file"],
 )
 def test_a_download_that_is_no_log(
     faulty: Faulty, body: bytes, kind: str, said: str, code: int
