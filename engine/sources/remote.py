@@ -7,6 +7,7 @@ and environment variables). Files are streamed, never stored.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from dataclasses import dataclass, field
@@ -25,6 +26,12 @@ USUAL = ("s3", "s3a", "gs", "abfs", "abfss", "hdfs", "webhdfs", "dbfs", "file")
 
 BLOCK_BYTES = 8 << 20
 """Read ahead: few round trips to an object store, little memory."""
+
+_TALKATIVE = (
+    *("fsspec", "s3fs", "gcsfs", "adlfs", "azure", "botocore", "aiobotocore", "google"),
+    *("aiohttp", "asyncio", "urllib3"),
+)
+"""Loggers that print warnings and tracebacks where nobody configures logging."""
 
 _REFUSED = re.compile(r"credential|forbidden|unauthori|permission|accessdenied|auth", re.I)
 """In the name of an exception: the store knows the user or the key not, or does not let it in."""
@@ -154,6 +161,7 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
             where=f"{scheme}://",
             remedy="give it the way the store's own tools take it",
         )
+    _hush()
     try:
         from fsspec import available_protocols, filesystem, get_filesystem_class
     except ImportError:
@@ -170,6 +178,14 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
         raise _missing(source, scheme, needed[1] if needed else error.name or "") from None
     except Exception as error:
         raise _explained(error, source) from None
+
+
+def _hush() -> None:
+    """Keeps the libraries' logs off the terminal; handlers that an application set still get them."""
+    for name in _TALKATIVE:
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())
 
 
 def _missing(source: str, scheme: str, library: str) -> BadInput:
@@ -194,7 +210,8 @@ def _explained(error: Exception, source: str) -> EngineError:
             f"the store does not let this user in ({kind})", where=where,
             remedy="check its credentials, as its own command-line tool finds them",
         )  # fmt: skip
-    said = f": {os.strerror(error.errno)}" if isinstance(error, OSError) and error.errno else ""
+    number = error.errno if isinstance(error, OSError) else None
+    said = f": {os.strerror(number)}" if number is not None and number > 0 else ""
     return ServiceUnavailable(
         f"the store does not answer ({kind}{said})", where=where,
         remedy="try again, or copy the log and give the file",

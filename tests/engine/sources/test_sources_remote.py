@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -174,6 +176,7 @@ class NoCredentialsError(Exception):
         (FileNotFoundError("x"), BadInput, "no such file"),
         (TimeoutError("hunter2"), ServiceUnavailable, "does not answer .TimeoutError."),
         (OSError(104, "x"), ServiceUnavailable, "Connection reset"),
+        (OSError(-2, "x"), ServiceUnavailable, "does not answer .OSError.;"),
         (RuntimeError("https://h/?sig=hunter2"), ServiceUnavailable, "RuntimeError"),
     ],
 )
@@ -194,6 +197,30 @@ def test_what_a_store_raises_is_one_line_without_its_text(
         read("memory://b" if where == "find" else "memory://b/log")
     assert "hunter2" not in str(caught.value)
     assert "memory://b" in str(caught.value)
+
+
+TALKS = """
+import logging, sys
+import fsspec
+from tui.cli import main
+
+def fail(*_, **__):
+    try:
+        raise OSError("within")
+    except OSError:
+        logging.getLogger("gcsfs.retry").exception("out of retries")
+    raise TimeoutError
+
+type(fsspec.filesystem("memory")).info = fail
+sys.exit(main(["profile", "memory://b/log"]))
+"""
+
+
+def test_what_a_library_logs_does_not_reach_the_terminal() -> None:
+    done = subprocess.run([sys.executable, "-c", TALKS], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("sparkplan: memory://b/log: the store does not answer")
 
 
 def test_keys_that_no_path_can_hold(store: Any) -> None:
