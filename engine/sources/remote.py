@@ -181,7 +181,7 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
 
 
 def _hush() -> None:
-    """Keeps the libraries' logs off the terminal; handlers that an application set still get them."""
+    """Keeps the libraries' logs off the terminal; handlers of an application still get them."""
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         if not logger.handlers:
