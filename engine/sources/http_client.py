@@ -12,9 +12,11 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from email.message import Message
 from http.client import HTTPMessage
 from typing import IO, TypeVar
@@ -26,6 +28,7 @@ from engine.sources.http_access import (
     CA_FILE,
     PASSWORD,
     TIMEOUT,
+    TIMEOUT_SECONDS,
     TOKEN,
     USER,
     Access,
@@ -77,9 +80,9 @@ class Client:
         self._access = access
         self._what = what
         self._pause = pause
-        handlers: list[urllib.request.BaseHandler] = [_SameServer(base, what)]
+        handlers: list[urllib.request.BaseHandler] = [_SameServer(base, what), _Http()]
         if base.startswith("https:"):
-            handlers.append(urllib.request.HTTPSHandler(context=tls_context(access)))
+            handlers.append(_Https(context=tls_context(access)))
         self._proxied = _proxied(base)
         self._opener = urllib.request.build_opener(*handlers)
 
@@ -272,6 +275,58 @@ _LATER = "try again later"
 
 class NotThere(BadInput):
     """The service has nothing under this path."""
+
+
+class _Watched(http.client.HTTPConnection):
+    """Gives up on an answer whose head is not there within the timeout, however it trickles in (the
+    timeout of a socket begins anew with every byte)."""
+
+    def getresponse(self) -> http.client.HTTPResponse:
+        """The answer, its head read.
+
+        Raises:
+            TimeoutError: when that takes too long.
+        """
+        connection, late = self.sock, threading.Event()
+
+        def give_up() -> None:
+            late.set()
+            with suppress(OSError):
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+        timer = threading.Timer(self.timeout or TIMEOUT_SECONDS, give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            response = super().getresponse()
+        except (OSError, http.client.HTTPException):
+            if not late.is_set():
+                raise
+        finally:
+            timer.cancel()
+        if late.is_set():  # a head that was cut off passes for a whole one
+            raise TimeoutError
+        return response
+
+
+class _WatchedTls(_Watched, http.client.HTTPSConnection):
+    """The same over TLS."""
+
+
+class _Http(urllib.request.HTTPHandler):
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Opens a watched connection."""
+        return self.do_open(_Watched, req)
+
+
+class _Https(urllib.request.HTTPSHandler):
+    def __init__(self, context: ssl.SSLContext) -> None:
+        super().__init__(context=context)
+        self._tls = context
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        """Opens a watched connection over TLS."""
+        return self.do_open(_WatchedTls, req, context=self._tls)
 
 
 class _SameServer(urllib.request.HTTPRedirectHandler):

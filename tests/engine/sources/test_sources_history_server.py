@@ -415,16 +415,15 @@ def test_a_redirect_within_the_server_is_followed(faulty: Faulty) -> None:
     assert len(read(faulty.url + "/old#app=app-1").runs) == 1
 
 
-@pytest.mark.parametrize("drip", [False, True])
+@pytest.mark.parametrize("drip", ["nothing", "head", "body"])
 def test_a_server_that_stalls_is_given_up(
-    faulty: Faulty, drip: bool, monkeypatch: pytest.MonkeyPatch
+    faulty: Faulty, drip: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SPARKPLAN_HISTORY_TIMEOUT", "0.2")
 
     def stall(handler: Handler, path: str) -> bool:
-        if drip:
-            handler.send_response(200)
-            handler.end_headers()
+        if drip != "nothing":
+            handler.wfile.write(b"HTTP/1.1 200 OK\r\nX: " + b"\r\n\r\n" * (drip == "body"))
             while not faulty.released.wait(0.02):
                 handler.wfile.write(b" ")
         else:
