@@ -138,7 +138,9 @@ def pieces(line: bytes) -> list[tuple[str | None, object]]:
 
 def numbers(line: bytes) -> Iterator[tuple[int, int, str, int]]:
     for match in _NUMBER.finditer(line):
-        yield match.start(2), match.end(2), _KINDS.get(match[1], "time"), int(match[2])
+        kind = _KINDS.get(match[1], "time")
+        if kind != "time" or match[2] != b"0":  # a task that starts has "Finish Time":0
+            yield match.start(2), match.end(2), kind, int(match[2])
     for match in _LIST.finditer(line):
         group = 1 if match[1] is not None else 2
         for number in re.finditer(rb"\d+", match[group]):

@@ -59,6 +59,7 @@ _HOMES = {
     "engine.host_probes": ("Measured",),
     "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),
     "engine.sources": (
+        "check_sources",
         "format_profile",
         "list_samples",
         "read",
@@ -66,6 +67,8 @@ _HOMES = {
         "revise_resources",
         "write_profile",
     ),
+    "engine.sources.peek": ("Peek", "peek"),
+    "engine.sources.history_server": ("HistoryApplication", "list_applications"),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),

@@ -7,6 +7,7 @@ to import is imported by that thread, after the first paint.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from tui.actions import DialogActions
 from tui.history import History, difference
 from tui.messages import PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
+from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
 from tui.state import (
     AS_TOLD,
@@ -33,6 +35,7 @@ from tui.state import (
     EvidenceRead,
     PlanRefused,
     PlanState,
+    Reread,
     Restore,
     Select,
     SetSpot,
@@ -50,11 +53,12 @@ from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
 from tui.views.prose import Tone
+from tui.watch import EVERY_SECONDS
 from tui.widgets.glyphs import Choice as GlyphChoice
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
-from tui.workers import Latest
+from tui.workers import Cancelled, Latest
 
 DEFAULT_SAMPLE = "nightly-features"
 """What opens when no source is named: many tasks of a second or more, so that nodes matter."""
@@ -163,6 +167,8 @@ class PlannerApp(DialogActions, App[None]):
         self._history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
+        self._reading = Reading()
+        self._grown = ""
 
     # Life
 
@@ -185,6 +191,7 @@ class PlannerApp(DialogActions, App[None]):
         """After the first frame: begin to read."""
         terminal.settle()
         self._rebuild()
+        self.set_interval(EVERY_SECONDS, self._look_for_growth)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """`$edge`, the colour of panel borders: seen, but not before the text in them."""
@@ -214,13 +221,18 @@ class PlannerApp(DialogActions, App[None]):
         """Have a plan built for the state; of several that wait, only the last one is."""
         state, key = self.state, plan_key(self.state)
         self.busy = "reading" if evidence_key(state) != self._evidence else "computing"
+        ticket = self._reading.ticket(evidence_key(state))
 
         def say(words: str) -> None:
+            ticket.check()
             self.post_message(Progress(key, words))
 
         def job() -> None:
             try:
+                ticket.begin(state.sources)
                 built = self._session.build(state, say)
+            except Cancelled:
+                return
             except Exception as error:
                 self.post_message(PlanFailed(key, described(error)))
             else:
@@ -251,10 +263,35 @@ class PlannerApp(DialogActions, App[None]):
         self._panels.notice([])
         if evidence_key(self.state) != self._evidence:
             self._evidence = evidence_key(self.state)
+            self._reading.done()
             self._start_with_evidence(message.built)
         else:
             self._ask()
         self._good = self.state
+        if self._grown:
+            self.show_notice(self._grown, "good")
+            self._grown = ""
+        self._panels.show()
+
+    async def _look_for_growth(self) -> None:
+        """Read the log of a running application again when it has grown."""
+        watch = self._reading.watch
+        if self.busy or not watch.active:
+            return
+        grown = await asyncio.to_thread(watch.poll)
+        if grown is not None and watch is self._reading.watch and not self.busy:
+            self._grown = grown.words
+            self.dispatch(Reread(grown.sources))
+
+    def _stop_reading(self) -> None:
+        """Give up what is being read; the last good plan stays."""
+        self._reading.cancel()
+        self._latest.abandon()
+        self._grown = self.busy = ""
+        if self._good is not None:
+            self.state = reduce(self.state, PlanRefused(self._good))
+            self._ask()
+        self.show_notice("reading was cancelled", "warn")
         self._panels.show()
 
     def _start_with_evidence(self, built: Built) -> None:
@@ -295,8 +332,11 @@ class PlannerApp(DialogActions, App[None]):
         self._panels.notice([(f"{sign} " if sign else "", tone), (words, tone)])
 
     def action_close_notice(self) -> None:
-        """Close the notice."""
-        self._panels.notice([])
+        """Cancel what is being read, else close the notice."""
+        if self.busy and evidence_key(self.state) != self._evidence:
+            self._stop_reading()
+        else:
+            self._panels.notice([])
 
     # Panels
 

@@ -92,6 +92,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
+    engine.check_sources(*args.sources)
     from tui import terminal
 
     terminal.require_interactive()

@@ -116,20 +116,13 @@ def themes(app: PlannerApp) -> None:
 
 
 def open_sources(app: PlannerApp) -> None:
-    """Files, folders and samples."""
-    from tui.screens.open import OpenScreen, opened
+    """Files, folders, samples, remote paths and history servers."""
+    from tui.screens.open import Opened, OpenScreen
 
-    samples = [
-        Option(sample.name, sample.name, f"sample: {sample.shows}")
-        for sample in engine.list_samples()
-    ]
+    def apply(opened: Opened) -> None:
+        app.dispatch(OpenSources(opened.sources, add=opened.add))
 
-    def apply(answer: str | None) -> None:
-        if answer is not None:
-            found = opened(answer)
-            app.dispatch(OpenSources((found.source,), add=found.add))
-
-    app.push_screen(OpenScreen(samples, glyphs=app.glyphs, here=Path.cwd()), apply)
+    app.push_screen(OpenScreen(apply, glyphs=app.glyphs, here=Path.cwd()))
 
 
 def ran_on(app: PlannerApp) -> None:

@@ -84,7 +84,8 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
         "sources",
         nargs="+",
         metavar="SOURCE",
-        help="event logs (files, folders, - for stdin), profile YAML, run-table CSV, sample names",
+        help="event logs (files, folders, s3://..., - for stdin), a history server "
+        "(http://HOST:18080#app=NAME), profile YAML, run-table CSV, sample names",
     )
 
 

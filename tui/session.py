@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import engine
 from tui import options
+from tui.progress import Speedometer
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Session(Protocol):
     """Builds plans and asks them."""
 
     def build(self, state: PlanState, say: Say) -> Built:
-        """Reads and builds what `state` needs; slow.
+        """Reads and builds what `state` needs; slow. What `say` raises ends it.
 
         Raises:
             EngineError: what is wrong with the evidence, the catalog or the model.
@@ -142,8 +143,9 @@ class EngineSession:
             if state.ran_on is not None:
                 chosen = self._catalog(state.catalog, state.terms)
                 _, origin = options.origin_of(state.ran_on, first=chosen)
-            self._profile = engine.read(*state.sources, ran_on=origin)
-            self._profile_key = key
+            profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
+            say("reading prices")  # raises where nobody waits any more
+            self._profile, self._profile_key = profile, key
         return self._profile
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:

@@ -53,6 +53,7 @@ class PlanState:
         deadline_seconds, budget_usd: None is off.
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
         scale: size of the input as a multiple of the largest run.
+        reading: how often the same sources were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
     """
 
@@ -73,6 +74,7 @@ class PlanState:
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
+    reading: int = 0
 
 
 class OpenSources(NamedTuple):
@@ -80,6 +82,12 @@ class OpenSources(NamedTuple):
 
     sources: tuple[str, ...]
     add: bool = False
+
+
+class Reread(NamedTuple):
+    """The sources have changed since they were read; one may have another name now."""
+
+    sources: tuple[str, ...]
 
 
 class EvidenceRead(NamedTuple):
@@ -193,6 +201,7 @@ class Select(NamedTuple):
 
 Action = (
     OpenSources
+    | Reread
     | EvidenceRead
     | DeadlineRelaxed
     | PlanRefused
@@ -219,6 +228,8 @@ def reduce(state: PlanState, action: Action) -> PlanState:
     match action:
         case OpenSources(sources, add):
             return _opened(state, sources, add=add)
+        case Reread(sources):
+            return replace(state, sources=sources, reading=state.reading + 1)
         case EvidenceRead(measured, deadline):
             return _with_starting_deadline(state, measured, deadline)
         case DeadlineRelaxed(seconds):
@@ -319,6 +330,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         model=good.model,
         instances=good.instances,
         scale=good.scale,
+        reading=good.reading,
     )
 
 
@@ -345,7 +357,7 @@ def nice_seconds(seconds: float) -> float:
 def evidence_key(state: PlanState) -> Hashable:
     """What reading depends on: the type named as source is looked up in the catalog."""
     where = state.catalog if state.ran_on is not None else None
-    return (state.sources, state.ran_on, where)
+    return (state.sources, state.ran_on, where, state.reading)
 
 
 def plan_key(state: PlanState) -> Hashable:

@@ -1,8 +1,9 @@
 """Everything that turns SOURCE arguments into a `Profile`.
 
 `read` is the way in. A source is recognised by its content: an event log (plain or compressed;
-one file, a rolling folder, a folder of logs, standard input), a profile YAML, a run-table CSV, or
-the name of a bundled sample. docs/formats.md describes them for users.
+one file, a rolling folder, a folder of logs, standard input; here, behind a remote path or on a
+history server), a profile YAML, a run-table CSV, or the name of a bundled sample. docs/formats.md
+and docs/history_server.md describe them for users.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.sources.folders import logs_in
 from engine.sources.merge import together
 from engine.sources.profile_file import write_profile
 from engine.sources.profile_text import format_profile
-from engine.sources.reader import STDIN, Reader
+from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.resource_profile import read_resources, revise_resources
 from engine.sources.samples import Sample, list_samples
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Sample",
+    "check_sources",
     "format_profile",
     "list_samples",
     "read",
@@ -45,8 +47,9 @@ def read(
     """The profile that the sources make together.
 
     Args:
-        sources: event logs (files, `-` for standard input, rolling folders, folders of logs),
-            profile YAML, run-table CSV, names of bundled samples; any mix.
+        sources: event logs (files, `-` for standard input, rolling folders, folders of logs, remote
+            paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
+            names of bundled samples; any mix.
         ran_on: instance type of the nodes in event logs, which never name it.
         catalog: completes types that the evidence only names (Databricks logs, run tables).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
@@ -55,6 +58,7 @@ def read(
     Raises:
         BadInput: in one line, for a source that cannot be used.
         UnknownName: for a name that is neither a file nor a sample.
+        ServiceUnavailable: when a history server or a store does not answer.
     """
     names = [str(source) for source in sources]
     if not names:
@@ -65,6 +69,18 @@ def read(
     reader = Reader(ran_on=ran_on, report=progress, total=total)
     found = [entry for name in names for entry in reader.read(name)]
     return together(found, catalog)
+
+
+def check_sources(*sources: str | Path) -> None:
+    """Whether the sources can be meant, as far as that is told at once: nothing is read or asked.
+
+    Raises:
+        BadInput: for a path that is not there, an address that cannot be understood, a password in
+            one, a library that is missing.
+        UnknownName: for a name that is neither a file nor a sample.
+    """
+    for source in sources:
+        check_source(str(source))
 
 
 def _total_bytes(names: Sequence[str]) -> int | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,36 @@ def logs_in(folder: Path) -> list[LogFiles]:
     return found
 
 
+def log_of(folder: Path) -> LogFiles | None:
+    """The one log that a folder is: a rolling or a Databricks one; None for any other folder.
+
+    Raises:
+        OSError: when it cannot be looked into.
+    """
+    with os.scandir(folder) as entries:
+        files = [folder / entry.name for entry in entries if entry.is_file()]
+    return _rolling(folder, files) or _databricks(folder, files)
+
+
+def logs_among(files: Iterable[Path], root: Path = Path()) -> list[LogFiles]:
+    """The same for a list of files that lie elsewhere: in an archive, in an object store."""
+    by_folder: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in files:
+        below = path.relative_to(root)
+        hidden = any(part.startswith(_NOT_LOGS) for part in below.parts)
+        if not hidden and path.suffix != ".crc":
+            by_folder[path.parent].append(path)
+    return [
+        log for folder in sorted(by_folder) for log in _arranged(folder, sorted(by_folder[folder]))
+    ]
+
+
+def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
+    """The logs that the files of one folder make."""
+    one = _rolling(folder, files) or _databricks(folder, files)
+    return [one] if one else [LogFiles(str(path), (path,)) for path in files]
+
+
 def _walk(folder: Path, found: list[LogFiles], visited: set[tuple[int, int]], depth: int) -> None:
     try:
         status = folder.stat()
@@ -59,8 +90,7 @@ def _walk(folder: Path, found: list[LogFiles], visited: set[tuple[int, int]], de
     visited.add(key)
     paths = [folder / name for name in names if not name.startswith(_NOT_LOGS)]
     files = [path for path in paths if path.is_file() and path.suffix != ".crc"]
-    one = _rolling(folder, files) or _databricks(folder, files)
-    found.extend([one] if one else (LogFiles(str(path), (path,)) for path in files))
+    found.extend(_arranged(folder, files))
     if len(found) > MOST_FILES:
         raise BadInput(
             f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"

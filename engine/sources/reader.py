@@ -8,20 +8,26 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
 from engine.profile import Notice, OptexProfile, Profile, Run
 from engine.sources import codecs, profile_file, run_table
+from engine.sources.address import is_history_server, parse_address
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
-from engine.sources.folders import ROLLING_PART, LogFiles, logs_in
+from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
 from engine.sources.losses import Losses, of_events
+from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
+
+if TYPE_CHECKING:
+    from engine.sources.history_archive import Archive
 
 STDIN = "-"
 LONGEST_SHOWN = 100
+ONE_PART = "only one part was given"
 LARGEST_TEXT_BYTES = 256 << 20
 """A profile or run table larger than this is refused: it would be held in memory."""
 
@@ -31,11 +37,13 @@ FEW_CHUNKS = 64
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 _LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
+Kind = Literal["event log", "profile", "run table"]
 Report = Callable[[int, int | None], None]
 Part = tuple[codecs.Stream, Iterable[bytes], int]
 """A stream, its chunks, and how many parts of the log are missing before it."""
+Open = Callable[[Path], codecs.Stream]
+"""Opens a part of a log by the name that `LogFiles` gives it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,12 @@ class Reader:
         """
         if source == STDIN:
             return [self._stream(cast(BinaryIO, sys.stdin.buffer), "standard input")]
-        path = Path(source)
+        if is_history_server(source):
+            return self._history(source)
+        path = local_path(source)
+        if path is None and scheme_of(source):
+            return self._remote(source)
+        path = path or Path(source)
         try:
             is_folder, exists = path.is_dir(), path.exists()
         except (OSError, ValueError):
@@ -99,34 +112,90 @@ class Reader:
         return [_iterating(found, sample.iterations) for found in read]
 
     def _folder(self, folder: Path) -> list[Found]:
-        logs = logs_in(folder)
+        return self._logs(logs_in(folder), str(folder), self._open)
+
+    def _logs(self, logs: Sequence[LogFiles], folder: str, opened: Open) -> list[Found]:
+        """The logs of a folder; what is none is skipped and counted."""
         if len(logs) == 1 and len(logs[0].parts) > 1:
-            return [self._log(logs[0])]
+            return [self._log(logs[0], opened)]
         found, skipped = [], []
         for log in logs:
             try:
-                found.append(self._log(log))
+                found.append(self._log(log, opened))
             except BadInput as problem:
                 skipped.append(problem)
         if not found:
             what = (
                 "holds no event log" if not skipped else f"holds no event log ({skipped[0].what})"
             )
-            raise BadInput(what, where=str(folder), remedy="give a folder of Spark event logs")
+            raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
         if skipped:
-            notice = _skipped(folder, len(logs), skipped)
-            found.append(Found(str(folder), notices=(notice,)))
+            notice = _skipped(Path(folder), len(logs), skipped)
+            found.append(Found(folder, notices=(notice,)))
         return found
+
+    def _remote(self, source: str) -> list[Found]:
+        place = RemotePlace(source)
+
+        def opened(path: Path) -> codecs.Stream:
+            return self._stream_of(place.open(path), str(path))
+
+        if place.is_folder:
+            return self._logs(place.logs(), source.rstrip("/"), opened)
+        if _part_of_rolling(place.path):
+            return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), opened)]
+        return [self._dispatch(self._stream_of(place.open(place.path), source))]
+
+    def _history(self, source: str) -> list[Found]:
+        """The applications that a history server is asked for."""
+        from engine.sources.history_server import HistoryServer
+
+        server = HistoryServer(parse_address(source))
+        entries, notices = server.chosen()
+        found, skipped = [], []
+        for entry in entries:
+            try:
+                with server.archive(entry, self._progress()) as archive:
+                    found += self._archive(archive, entry.source)
+            except BadInput as problem:
+                skipped.append(problem)
+        if not found:
+            raise skipped[0]
+        if skipped:
+            notices = (*notices, _skipped(Path(entries[0].name), len(entries), skipped))
+        found[0] = replace(found[0], notices=(*found[0].notices, *notices))
+        return found
+
+    def _archive(self, archive: Archive, where: str) -> list[Found]:
+        """The logs in a zip that was downloaded; that they are read counts for nothing more."""
+        report, done = self.report, self.done
+
+        def alive(_: int) -> None:
+            if report is not None:
+                report(done, self.total)
+
+        def opened(path: Path) -> codecs.Stream:
+            member = archive.open(names[path])
+            return codecs.Stream(cast(BinaryIO, member), where, alive)
+
+        names = {Path(name): name for name in archive.names()}
+        logs = logs_among(names)
+        if not logs:
+            raise BadInput("its archive holds no event log", where=where)
+        return [self._log(log, opened, where) for log in logs]
 
     def _file(self, path: Path) -> Found:
         if not path.is_file() and not path.is_fifo():
             raise BadInput("is not a file", where=str(path), remedy="give a file or a folder")
         if _part_of_rolling(path):
-            return self._log(LogFiles(str(path), (path,), ("only one part was given",)))
+            return self._log(LogFiles(str(path), (path,), (ONE_PART,)), self._open)
         return self._dispatch(self._open(path))
 
     def _stream(self, file: BinaryIO, name: str) -> Found:
         return self._dispatch(codecs.Stream(file, name, self._progress()))
+
+    def _stream_of(self, file: RemoteFile, name: str) -> codecs.Stream:
+        return codecs.Stream(cast(BinaryIO, file), name, self._progress())
 
     def _open(self, path: Path) -> codecs.Stream:
         return codecs.open_path(path, self._progress())
@@ -153,35 +222,39 @@ class Reader:
                 remedy="give an event log, a profile or a run table",
             )  # fmt: skip
         start = head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16]
-        if _EVENT.match(start):
-            return self._events([(stream, chain([head], chunks), 0)], stream.name)
+        kind = kind_of(start)
         everything = chain([head], chunks)
-        if _PROFILE.search(start):
+        if kind == "event log":
+            return self._events([(stream, everything, 0)], stream.name)
+        if kind == "profile":
             return _profile_found(
                 profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
             )
-        if run_table.looks_like(start):
+        if kind == "run table":
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
         raise _unrecognised(start, stream.name)
 
-    def _log(self, files: LogFiles) -> Found:
+    def _log(self, files: LogFiles, opened: Open, where: str | None = None) -> Found:
         """A log of one or more parts."""
-        return self._events(self._parts(files), files.name, files.lost)
+        return self._events(self._parts(files, opened), files.name, files.lost, where)
 
-    def _parts(self, files: LogFiles) -> Iterator[Part]:
+    def _parts(self, files: LogFiles, opened: Open) -> Iterator[Part]:
         missing_before = files.missing_before or (0,) * len(files.parts)
         for path, missing in zip(files.parts, missing_before, strict=True):
-            stream = self._open(path)
+            stream = opened(path)
             chunks = stream.chunks()
             head = _first(chunks)
             start = head[: 1 << 16]
             if len(files.parts) == 1 and not (_EVENT.match(start) or _LATER_EVENT.search(start)):
-                raise _unrecognised(head, str(path))
+                raise _unrecognised(head, stream.name)
             yield stream, chain([head], chunks), missing
 
-    def _events(self, parts: Iterable[Part], name: str, lost: Sequence[str] = ()) -> Found:
+    def _events(
+        self, parts: Iterable[Part], name: str, lost: Sequence[str] = (), where: str | None = None
+    ) -> Found:
+        """The runs of a log; `where` is what errors call it, where that is not its name."""
         log = EventLog()
         losses = Losses()
         for stream, chunks, missing in parts:
@@ -189,7 +262,9 @@ class Reader:
             log.read(chunks, stream.name)
             losses.end(log, stream, missing_before=missing)
         broken = [*losses.of_parts(lost, log.read_events), *losses.texts, *of_events(log)]
-        distilled = distil(log, source=Path(name).name, where=name, lost=broken, ran_on=self.ran_on)
+        distilled = distil(
+            log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on
+        )
         return Found(
             Path(name).name,
             distilled.runs,
@@ -210,6 +285,34 @@ def _iterating(found: Found, iterations: float | None) -> Found:
 def _first(chunks: Iterator[bytes]) -> bytes:
     """The first chunk that is not blank, of the first few."""
     return next((chunk for chunk in islice(chunks, FEW_CHUNKS) if chunk.strip()), b"")
+
+
+def kind_of(start: bytes) -> Kind | None:
+    """What a source is that begins like this; None for anything else."""
+    if _EVENT.match(start):
+        return "event log"
+    if _PROFILE.search(start):
+        return "profile"
+    return "run table" if run_table.looks_like(start) else None
+
+
+def check_source(source: str) -> None:
+    """Whether a source can be meant, without reading it (see `engine.sources.check_sources`)."""
+    if source == STDIN:
+        return
+    if is_history_server(source):
+        parse_address(source)
+        return
+    path = local_path(source)
+    if path is None and scheme_of(source):
+        check_remote(source)
+        return
+    try:
+        exists = (path or Path(source)).exists()
+    except (OSError, ValueError):
+        exists = False
+    if not exists and sample_named(source) is None:
+        raise _not_there(source)
 
 
 def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
@@ -266,12 +369,6 @@ def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:
 
 
 def _not_there(source: str) -> BadInput:
-    if _URL.match(source):
-        return BadInput(
-            "history servers and remote paths are not read by this version",
-            where=source.partition("@")[0][:80] if "@" not in source else "URL",
-            remedy="download the event log and give the file",
-        )
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
     shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."

@@ -320,3 +320,35 @@ def test_clusters_one_owns_are_named_by_their_executors(
     out, _ = run(capsys, f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2")
     assert out.startswith("1 executor ")
     assert "2 executors " in out
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("nope.zstd", "nope.zstd: no such file"),
+        (f"{LOG} /no/such/log", "/no/such/log: no such file"),
+        ("http://anna:hunter2@host:18080", "SPARKPLAN_HISTORY_TOKEN"),
+        ("http://host:18080#ap=x", "did you mean app"),
+        ("qqq://bucket/log", "qqq"),
+    ],
+)
+def test_a_source_that_cannot_be_meant_is_said_before_the_planner_opens(
+    capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    _, err = run(capsys, line, status=2)
+    assert said in err
+    assert "hunter2" not in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_service_that_does_not_answer_is_one_line_and_3(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from engine.sources import http_client
+
+    monkeypatch.setattr(http_client, "FIRST_PAUSE_SECONDS", 0.0)
+    monkeypatch.setenv("no_proxy", "*")
+    out, err = run(capsys, "profile http://127.0.0.1:1#app=x", status=3)
+    assert out == ""
+    assert err.startswith("sparkplan: http://127.0.0.1:1: nothing listens there")
+    assert len(err.splitlines()) == 1

@@ -162,9 +162,8 @@ def test_a_terminal_that_cannot_draw_is_refused(terminal):
     assert "sparkplan recommend" in screen
 
 
-def test_a_missing_file_opens_the_planner_with_a_notice(terminal):
+def test_a_missing_file_is_said_before_the_planner_opens(terminal):
     terminal.start("/no/such/file.zstd", size=(80, 24), env=COLOURS)
-    screen = terminal.wait_for("/no/such/file.zstd")
-    assert "Traceback" not in screen
-    terminal.keys("C-q")
-    terminal.wait_for("ended with 0")
+    screen = terminal.wait_for("ended with 2")
+    assert "/no/such/file.zstd: no such file; check the path" in screen
+    assert "Deadline" not in screen

@@ -1,141 +1,329 @@
-"""Opening evidence: bundled samples by name, files and folders by path."""
+"""Opening evidence: samples by name, files and folders by path, applications of a history server.
+
+Each file is looked into by a thread before it is opened; what is known shows beside its name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.message import Message
 from textual.widgets import Input
 
-from tui import format as text
-from tui.screens.picker import Option, Picker
-from tui.views.bars import Item, keys
+import engine
+from tui.screens.open_rows import (
+    COLUMNS,
+    Entry,
+    Listing,
+    application_entries,
+    at_home,
+    row,
+    sample_entries,
+)
+from tui.screens.picker import Picker
+from tui.views.bars import Bar, Item, keys
+from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.numbers import bytes_text
+from tui.widgets.table import Column, Table
+from tui.workers import Latest
 
-ROLLING_PREFIX = "eventlog_v2_"
-"""Spark's name for the folder of a rolling log, which is one log."""
+LISTED_APPLICATIONS = 200
+REMOTE = "://"
 
 
 @dataclass(frozen=True)
 class Opened:
     """What to read, and whether beside what is open."""
 
-    source: str
+    sources: tuple[str, ...]
     add: bool
 
 
-def path_options(typed: str, here: Path) -> list[Option]:
-    """Entries of the folder that `typed` leads to, by their beginning; folders first."""
-    expanded = Path(typed).expanduser() if typed else Path()
-    folder, prefix = (
-        (expanded, "")
-        if typed.endswith("/") or not typed
-        else (
-            expanded.parent,
-            expanded.name,
-        )
-    )
-    try:
-        entries = sorted((here / folder).iterdir(), key=lambda entry: entry.name.lower())
-    except OSError:
-        return []
-    shown = [e for e in entries if e.name.startswith(prefix) and _visible(e.name, prefix)]
-    shown.sort(key=lambda entry: not entry.is_dir())
-    head = typed[: len(typed) - len(prefix)] if prefix else typed
-    return [_path_option(entry, head) for entry in shown]
+@dataclass(eq=False, repr=False)
+class Looked(Message):
+    """Another file was looked into; one redraw stands for all queued ones."""
+
+    def can_replace(self, message: Message) -> bool:
+        """What was found is in the screen already."""
+        return isinstance(message, Looked)
 
 
-def _visible(name: str, prefix: str) -> bool:
-    """Hidden entries show when a dot is typed."""
-    return prefix.startswith(".") or not name.startswith((".", "__pycache__"))
+@dataclass(eq=False, repr=False)
+class Listed(Message):
+    """A history server answered, or did not."""
+
+    address: str
+    entries: Sequence[Entry]
+    failure: str | None = None
 
 
-def _path_option(entry: Path, head: str) -> Option:
-    if entry.is_dir():
-        rolling = entry.name.startswith(ROLLING_PREFIX)
-        slash = "" if rolling else "/"
-        return Option(f"{head}{entry.name}{slash}", f"{entry.name}/", "rolling log" * rolling)
-    try:
-        size = bytes_text(float(f"{entry.stat().st_size:.3g}"))
-    except OSError:
-        size = text.UNKNOWN
-    return Option(f"{head}{entry.name}", entry.name, size)
+class _Line(Input):
+    """The line to type in; the space bar is the screen's."""
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """Whether a key is text: a space marks."""
+        return key != "space" and super().check_consume_key(key, character)
 
 
 class OpenScreen(Picker):
-    """Type a path, or a part of a sample's name; Enter opens, ctrl+a adds to what is open."""
+    """Type a path, an address or a part of a sample's name; space marks, Enter opens.
 
+    Args:
+        take: gets what was chosen.
+        here: the folder that relative paths begin in.
+    """
+
+    COLUMNS: ClassVar[tuple[Column, ...]] = COLUMNS
     BINDINGS: ClassVar[list[BindingType]] = [
         *Picker.BINDINGS,
+        Binding("space", "mark", "Mark", show=False, priority=True),
         Binding("ctrl+a", "add", "Add", show=False, priority=True),
         Binding("ctrl+o", "open_folder", "Open the folder", show=False, priority=True),
     ]
 
-    def __init__(self, samples: Sequence[Option], *, glyphs: Glyphs, here: Path) -> None:
-        self._samples = samples
-        self._here = here
+    def __init__(self, take: Callable[[Opened], None], *, glyphs: Glyphs, here: Path) -> None:
         super().__init__(
             "Open",
             self._found,
             glyphs=glyphs,
-            placeholder="path of an event log, folder, profile or run table, or a sample",
+            placeholder="path, folder, sample, s3://... or http://history-server:18080",
             empty="no such file, folder or sample",
         )
-        self._adding = False
+        self._take = take
+        self._listing = Listing(here)
+        self._here = here
+        self._samples = sample_entries()
+        self._marked: dict[str, str] = {}
+        self._peeks: dict[Hashable, engine.Peek] = {}
+        self._looking: object = None
+        self._looker, self._lister = Latest("peek"), Latest("history")
+        self._server: tuple[str, Sequence[Entry]] | None = None
+        self._asked = ""
+        self._hidden = 0
+
+    def compose(self) -> ComposeResult:
+        """Title in the border, input, entries, what is to be said, keys."""
+        with Container(id="dialog", classes="-wide"):
+            line = _Line(placeholder=self._placeholder, compact=True, id="typed")
+            line.cursor_blink = False
+            line.select_on_focus = False
+            yield line
+            yield Table(self.COLUMNS, message=self._empty, glyphs=self._glyphs, id="matches")
+            yield Prose(glyphs=self._glyphs, id="said")
+            yield Bar(self._glyphs, firm=True, id="dialog-keys")
 
     def key_items(self) -> list[Item]:
         """The keys of this screen."""
         return keys(
             [
                 ("⏎", "open", ""),
-                ("^a", "add to open ones", ""),
+                ("space", "mark", "screen.mark"),
                 ("tab", "complete", ""),
-                ("^o", "whole folder", ""),
+                ("^a", "add to open ones", "screen.add"),
+                ("^o", "whole folder", "screen.open_folder"),
             ]
         )
 
-    def _found(self, typed: str) -> list[Option]:
+    def on_unmount(self) -> None:
+        """Nobody waits for further looks."""
+        self._looking = None
+        self._looker.abandon()
+        self._lister.abandon()
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """Say what is under the cursor."""
+        event.stop()
+        self._say()
+
+    # What is listed
+
+    def _found(self, typed: str) -> list[Entry]:
+        """The entries that the typed text leaves."""
+        self._hidden = 0
+        if self._server is not None and typed.startswith(self._server[0]):
+            return self._applications(typed)
+        if REMOTE in typed:
+            return []
         wanted = typed.lower()
         samples = [] if "/" in typed else [s for s in self._samples if wanted in s.label.lower()]
-        return [*samples, *path_options(typed, self._here)]
+        entries, self._hidden = self._listing.entries(typed)
+        return [*entries, *samples]
+
+    def _applications(self, typed: str) -> list[Entry]:
+        """The applications that were listed, narrowed by what is typed behind the address."""
+        address, entries = cast(tuple[str, Sequence[Entry]], self._server)
+        wanted = typed[len(address) :].strip("/# ").removeprefix("app=").lower()
+        return [
+            entry
+            for entry in entries
+            if wanted in f"{entry.label} {entry.known.name if entry.known else ''}".lower()
+        ]
+
+    def refill(self, typed: str) -> None:
+        """Show what matches, and look into it."""
+        self._options = list(self._matches(typed))
+        self._show(cursor=0)
+        self._look()
+        self._say()
+
+    def _show(self, cursor: int | None = None) -> None:
+        rows = [
+            row(entry, self._peeks.get(entry.key), marked=entry.value in self._marked)
+            for entry in self._entries
+        ]
+        typed, empty = self._typed_text, self._empty
+        if REMOTE in typed:
+            empty = f"press enter to {'list its applications' if _is_server(typed) else 'open it'}"
+        self.matched.show(rows, message=empty, cursor=cursor)
+
+    @property
+    def _entries(self) -> list[Entry]:
+        return cast(list[Entry], self._options)
+
+    @property
+    def _typed_text(self) -> str:
+        return self.query_one("#typed", Input).value.strip()
+
+    # Looking into files
+
+    def _look(self) -> None:
+        """Have the shown entries looked into, those near the cursor first."""
+        wanted = [e for e in self._entries if e.stamp is not None and e.key not in self._peeks]
+        self._looking = token = object()
+        table = self.matched
+        places = {entry.key: place for place, entry in enumerate(self._entries)}
+
+        def job() -> None:
+            while wanted and self._looking is token:
+                here = table.cursor
+                entry = min(wanted, key=lambda entry: abs(places[entry.key] - here))
+                wanted.remove(entry)
+                source = entry.value if entry.stamp == (0, 0) else str(self._path(entry.value))
+                self._peeks[entry.key] = engine.peek(source)
+                if self._looking is token:
+                    self.post_message(Looked())
+
+        if wanted:
+            self._looker.submit(job)
+
+    def _path(self, source: str) -> Path:
+        return self._here / at_home(source)
+
+    def on_looked(self, message: Looked) -> None:
+        """Show what was found."""
+        message.stop()
+        self._show()
+
+    # History servers
+
+    def _ask(self, address: str) -> None:
+        """List the applications of a history server; its answer comes as a message."""
+        self._asked = address
+
+        def job() -> None:
+            try:
+                found = engine.list_applications(address, limit=LISTED_APPLICATIONS)
+            except engine.EngineError as error:
+                self.post_message(Listed(address, (), str(error)))
+            else:
+                self.post_message(Listed(address, application_entries(found)))
+
+        self._say([("asking the history server ...", "warn")])
+        self._lister.submit(job)
+
+    def on_listed(self, message: Listed) -> None:
+        """Show the applications, or why there are none."""
+        message.stop()
+        if message.address != self._asked:
+            return
+        self._asked = ""
+        if message.failure is not None:
+            self._say([(message.failure, "bad")])
+            return
+        self._server = (message.address, message.entries)
+        self.refill(self._typed_text)
+        if not message.entries:
+            self._say([("it holds no application", "warn")])
+
+    # Answering
 
     def answer(self, typed: str) -> None:
-        """Open what is under the cursor; a folder is entered; a path without match is tried."""
-        option = self.current
-        source = option.value if option else typed.strip()
-        if source.endswith("/"):
+        """Open what is marked, else what is under the cursor; a folder is entered, a server
+        listed, a path without match is tried."""
+        entry = cast(Entry | None, self.current)
+        if self._marked and not (entry and entry.folder):
+            self._leave_with(tuple(self._marked), add=False)
+            return
+        address = typed.strip()
+        if entry is None and _is_server(address):
+            self._ask(address)
+            return
+        source = entry.value if entry else address
+        if entry is not None and entry.folder:
             line = self.query_one("#typed", Input)
             line.value = source
             line.cursor_position = len(source)
         elif source:
-            self._leave_with(source)
+            self._leave_with((source,), add=False)
 
-    def completed(self, typed: str, option: Option) -> str:
+    def completed(self, typed: str, option: object) -> str:
         """The whole path."""
-        return option.value
+        return cast(Entry, option).value
+
+    def action_mark(self) -> None:
+        """Mark what is under the cursor, or take its mark away; without entries type a space."""
+        entry = cast(Entry | None, self.current)
+        if entry is None:
+            self.query_one("#typed", Input).insert_text_at_cursor(" ")
+            return
+        if entry.folder:
+            self._say([("press enter to look into a folder, ^o to open all of it", "muted")])
+            return
+        if self._marked.pop(entry.value, None) is None:
+            self._marked[entry.value] = entry.label
+        self._show()
+        self.matched.action_move(1)
+        self._say()
 
     def action_add(self) -> None:
-        """Read what is under the cursor beside what is open."""
-        self._adding = True
-        option = self.current
-        source = option.value if option else self.query_one("#typed", Input).value.strip()
-        if source:
-            self._leave_with(source)
+        """Read what is marked or under the cursor beside what is open."""
+        entry = self.current
+        one = entry.value if entry else self._typed_text
+        if sources := tuple(self._marked) or ((one,) if one else ()):
+            self._leave_with(sources, add=True)
 
     def action_open_folder(self) -> None:
-        """Read the folder that was typed as a folder of logs."""
-        typed = self.query_one("#typed", Input).value.strip()
-        self._leave_with(typed.rstrip("/") or ".")
+        """Read the folder that was typed, or is under the cursor, as a folder of logs."""
+        entry = cast(Entry | None, self.current)
+        typed = self._typed_text
+        inside = not typed or typed.endswith("/")
+        source = entry.value if entry is not None and entry.folder and not inside else typed
+        self._leave_with((source.rstrip("/") or ("/" if source else "."),), add=False)
 
-    def _leave_with(self, source: str) -> None:
-        expanded = str(Path(source).expanduser()) if source.startswith("~") else source
-        self.dismiss(("+" if self._adding else "=") + expanded)
+    def _leave_with(self, sources: tuple[str, ...], *, add: bool) -> None:
+        expanded = (str(at_home(s)) if s.startswith("~") else s for s in sources)
+        self._take(Opened(tuple(expanded), add))
+        self.dismiss(None)
+
+    def _say(self, line: Line | None = None) -> None:
+        """A line below the entries: what was asked for, else what is marked or left out."""
+        if line is None and self._marked:
+            names = ", ".join(self._marked.values())
+            line = [(f"{len(self._marked)} marked: ", "strong"), (names, "muted")]
+        elif line is None and self._hidden:
+            line = [(f"{self._hidden} more: type the beginning of a name", "muted")]
+        elif line is None and (entry := cast(Entry | None, self.current)) is not None:
+            line = [(entry.detail, "muted")]
+        self.query_one("#said", Prose).show([line] if line else [])
 
 
-def opened(answer: str) -> Opened:
-    """What the screen's answer means."""
-    return Opened(answer[1:], add=answer.startswith("+"))
+def _is_server(address: str) -> bool:
+    """Whether that is a history server as such: no application of it is named."""
+    named = "#" in address or "/history/" in address
+    return address.lower().startswith(("http://", "https://")) and not named

@@ -142,7 +142,8 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
         where = inputs.ran_on(state, profile)
         left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
     if busy:
-        return [left, [Item(f"{busy} ... ", "warn")]]
+        forms = (f"{busy} ... ", f"{busy.partition(',')[0]} ... ", f"{busy.split()[0]} ... ")
+        return [left, *([Item(form, "warn")] for form in forms)]
     catalog = built.catalog if built else None
     prices = inputs.prices(state, catalog)
     provider = f"{catalog.provider} " if catalog else ""

@@ -249,7 +249,7 @@ def test_same_log_twice_counts_once(tmp_path: Path) -> None:
     ("source", "said"),
     [
         ("no-such-log.zstd", "no such file"),
-        ("http://user:secret@host:18080", "history servers"),
+        ("http://user:secret@host:18080", "SPARKPLAN_HISTORY_TOKEN"),
         ("ernest-rcv", "did you mean ernest-rcv1"),
         ("/dev/null", "is not a file"),
     ],

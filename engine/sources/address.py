@@ -1,0 +1,171 @@
+"""What an address of a history server says: where it is, and which applications to take.
+
+    http://host:18080#app=nightly-etl&last=5
+    https://gateway/sparkhistory/history/application_1700000000000_0042/1/jobs/
+
+Everything before the `#` is the server (a page copied from the browser will do), everything behind
+it chooses. docs/history_server.md describes it for users.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
+from typing import Literal
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from engine.errors import BadInput
+
+Status = Literal["completed", "running"]
+STATUSES: tuple[Status, ...] = ("completed", "running")
+
+KEYS = ("app", "last", "attempt", "status", "since", "until")
+"""What may stand behind the `#`."""
+
+MOST_APPLICATIONS = 1000
+"""`last` may not ask for more: each is a download."""
+
+_HTTP = re.compile(r"https?://", re.IGNORECASE)
+_PAGE = re.compile(
+    r"(?P<base>.*?)(?:/history/(?P<app>[^/]+)(?:/(?P<attempt>\d+))?(?:/.*)?"
+    r"|/api/v1(?:/applications(?:/(?P<api_app>[^/]+)(?:/(?P<api_attempt>\d+))?(?:/.*)?)?)?)?/*"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAddress:
+    """A history server and what to take from it.
+
+    Args:
+        base: scheme, host, port and path of the server, without a slash at its end.
+        app: id or name of the application, or a pattern of either; None for any.
+        last: at most so many applications, the newest; None where it is not said.
+        attempt: id of the attempt, "all", or None for the last one.
+        status: only applications that ended or only those that run; None where it is not said.
+        since_ms, until_ms: bounds of the application's start, epoch milliseconds in UTC.
+    """
+
+    base: str
+    app: str | None = None
+    last: int | None = None
+    attempt: str | None = None
+    status: Status | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+def is_history_server(source: str) -> bool:
+    """Whether a SOURCE is the address of a history server."""
+    return _HTTP.match(source) is not None
+
+
+def parse_address(source: str) -> HistoryAddress:
+    """The address in `source`.
+
+    Raises:
+        BadInput: for one that cannot be meant; it never repeats a password in it.
+    """
+    parts = _split(source)
+    page = _PAGE.fullmatch(parts.path)
+    base_path = page["base"] if page else parts.path.rstrip("/")
+    base = f"{parts.scheme.lower()}://{parts.netloc.lower()}{base_path.rstrip('/')}"
+    told = _fragment(parts.fragment, base)
+    app = unquote(page["app"] or page["api_app"] or "") if page else ""
+    attempt = (page["attempt"] or page["api_attempt"] or "") if page else ""
+    if app and "app" in told:
+        raise BadInput(
+            "names the application twice", where=base, remedy="leave out #app= or the page's path"
+        )
+    return HistoryAddress(
+        base=base,
+        app=told.get("app") or app or None,
+        last=_count(told["last"], base) if "last" in told else None,
+        attempt=told.get("attempt") or attempt or None,
+        status=_status(told["status"], base) if "status" in told else None,
+        since_ms=_moment(told["since"], base, "since") if "since" in told else None,
+        until_ms=_moment(told["until"], base, "until", end=True) if "until" in told else None,
+    )
+
+
+def _split(source: str) -> SplitResult:
+    """The parts of a URL without anything secret in it."""
+    if "@" in source:  # wherever it stands: a password may hold any sign, a '#' too
+        raise BadInput(
+            "a user or password in the address is not taken, as others could read it",
+            where="history server",
+            remedy="set SPARKPLAN_HISTORY_USER and SPARKPLAN_HISTORY_PASSWORD, or "
+            "SPARKPLAN_HISTORY_TOKEN, in the environment (an @ in a name is written %40)",
+        )
+    host, parts = None, SplitResult("", "", "", "", "")
+    try:
+        parts = urlsplit(source)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host = None
+    if not host or any(not char.isprintable() or char.isspace() for char in source):
+        raise BadInput(
+            "is not the address of a history server",
+            where=source.partition("?")[0].partition("#")[0][:80],
+            remedy="write it like http://host:18080",
+        )
+    if parts.query:
+        raise BadInput(
+            "takes nothing behind a '?'",
+            where=f"{parts.scheme}://{parts.netloc}{parts.path}",
+            remedy="leave it out; choose applications with #app=NAME&last=5",
+        )
+    return parts
+
+
+def _fragment(text: str, base: str) -> dict[str, str]:
+    """The pairs behind the `#`."""
+    found: dict[str, str] = {}
+    for pair in text.split("&") if text else ():
+        key, equals, value = pair.partition("=")
+        if key not in KEYS:
+            close = get_close_matches(key, KEYS, n=1)
+            raise BadInput(
+                f"#{key} is not known", where=base,
+                remedy=f"did you mean {close[0]}?" if close else "write it like #app=NAME&last=5",
+                choices=() if close else KEYS,
+            )  # fmt: skip
+        if key in found:
+            raise BadInput(f"#{key} is given twice", where=base, remedy="give it once")
+        found[key] = unquote(value).strip()
+        if not equals or not found[key]:
+            raise BadInput(f"#{key} has no value", where=base, remedy=f"write {key}=...")
+    return found
+
+
+def _count(text: str, base: str) -> int:
+    if not re.fullmatch(r"\d{1,9}", text, re.ASCII) or not 1 <= int(text) <= MOST_APPLICATIONS:
+        raise BadInput(
+            f"last={text} is not a number of applications", where=base,
+            remedy=f"give a number from 1 to {MOST_APPLICATIONS}",
+        )  # fmt: skip
+    return int(text)
+
+
+def _status(text: str, base: str) -> Status:
+    for status in STATUSES:
+        if text == status:
+            return status
+    raise BadInput(f"status={text} is not known", where=base, choices=STATUSES)
+
+
+def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:
+    """A date or an ISO 8601 time, in UTC where it does not say its zone; a date as an `end`
+    includes its whole day."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(
+            f"{key}={text} is no date", where=base, remedy=f"write it like {key}=2026-11-21"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    if end and "T" not in text and " " not in text:
+        moment += timedelta(days=1)
+    return round(moment.timestamp() * 1000)

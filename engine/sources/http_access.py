@@ -1,0 +1,97 @@
+"""How a service is reached: credentials, certificates and patience, from the environment alone.
+
+Command lines are seen by every user of a machine and kept in histories; so no secret is ever taken
+from an address or an option.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from engine.errors import BadInput
+
+TOKEN, USER, PASSWORD = (
+    "SPARKPLAN_HISTORY_TOKEN",
+    "SPARKPLAN_HISTORY_USER",
+    "SPARKPLAN_HISTORY_PASSWORD",
+)
+CA_FILE, TIMEOUT = "SPARKPLAN_HISTORY_CA", "SPARKPLAN_HISTORY_TIMEOUT"
+
+TIMEOUT_SECONDS = 30.0
+"""How long the service may be silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How a service is to be reached: what the environment says.
+
+    `authorization` is a secret: it is left out of the representation.
+    """
+
+    authorization: str | None = field(default=None, repr=False)
+    ca_file: str | None = None
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Access:
+        """Credentials, an own certificate authority and the timeout, from the environment alone.
+
+        Raises:
+            BadInput: naming the variable (never its value) that cannot be used.
+        """
+        environment = os.environ if environment is None else environment
+        ca_file = environment.get(CA_FILE) or None
+        if ca_file is not None and not Path(ca_file).is_file():
+            raise BadInput("no such file", where=CA_FILE, remedy="name a PEM file, or unset it")
+        return cls(_authorization(environment), ca_file, _timeout(environment.get(TIMEOUT)))
+
+
+def _authorization(environment: Mapping[str, str]) -> str | None:
+    """The value of the Authorization header; None without credentials."""
+    token, user = environment.get(TOKEN, "").strip(), environment.get(USER, "")
+    password = environment.get(PASSWORD, "")
+    if token and user:
+        raise BadInput("both are set", where=f"{TOKEN} and {USER}", remedy="unset one of them")
+    if password and not user:
+        raise BadInput("is set without a user", where=PASSWORD, remedy=f"set {USER} as well")
+    if ":" in user:
+        raise BadInput("holds a ':', which basic authentication cannot send", where=USER)
+    if token:
+        if not token.isascii() or any(c.isspace() or not c.isprintable() for c in token):
+            raise BadInput("is not a token: it holds a space or a sign beyond ASCII", where=TOKEN)
+        return f"Bearer {token}"
+    if user:
+        return "Basic " + b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return None
+
+
+def _timeout(text: str | None) -> float:
+    if not text:
+        return TIMEOUT_SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.0 < seconds <= 3600.0:
+        raise BadInput(
+            "is not a number of seconds", where=TIMEOUT, remedy="give one between 0 and 3600"
+        )
+    return seconds
+
+
+def tls_context(access: Access) -> ssl.SSLContext:
+    """The system's certificate authorities (or those of `SSL_CERT_FILE`), and an own one."""
+    context = ssl.create_default_context()
+    if access.ca_file is not None:
+        try:
+            context.load_verify_locations(cafile=access.ca_file)
+        except (ssl.SSLError, OSError):
+            raise BadInput(
+                "holds no certificate in PEM form", where=CA_FILE, remedy="name a PEM file"
+            ) from None
+    return context

@@ -1,0 +1,277 @@
+"""The open screen: what it shows of files before they are opened, marks, and history servers."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from screen import settled, text_of, typed
+
+import engine
+from tui.screens.open import OpenScreen
+from tui.screens.open_rows import Entry, Listing, application_entries, row
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "engine" / "sources"))
+
+import sparklog as log
+
+TEXT = log.text(log.one_stage())
+LOG = engine.Peek(
+    kind="event log", name="etl", spark_version="3.5.1", seconds=95.0, cores=16,
+    input_bytes=48e9, complete=True, whole=True,
+)  # fmt: skip
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Two logs (one unfinished), a rolling one, other files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run-a").write_bytes(TEXT)
+    (tmp_path / "run-b.inprogress").write_bytes(b"".join(TEXT.splitlines(keepends=True)[:-1]))
+    rolling = tmp_path / "eventlog_v2_c"
+    rolling.mkdir()
+    (rolling / "events_1_c").write_bytes(TEXT)
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "below").mkdir()
+    (tmp_path / "below" / "run-d").write_bytes(TEXT)
+    return tmp_path
+
+
+async def shows(pilot, *words):
+    """Waits until all words are on one line of the screen, and returns that line."""
+    for _ in range(400):
+        for line in text_of(pilot.app).splitlines():
+            if all(word in line for word in words):
+                return line
+        await pilot.pause(0.01)
+    raise AssertionError(f"{words} not in\n{text_of(pilot.app)}")
+
+
+async def opened(pilot):
+    await settled(pilot)
+    await pilot.press("o")
+    await pilot.pause()
+    assert isinstance(pilot.app.screen, OpenScreen)
+    return pilot.app
+
+
+# Rows
+
+
+def test_what_is_known_of_a_log():
+    assert [c if isinstance(c, str) else c[0] for c in row(Entry("a", "a"), LOG, marked=True)] == [
+        "• a", "etl", "1m 35s", "complete", "16", "48 GB", "3.5.1", "",
+    ]  # fmt: skip
+
+
+def test_what_is_not_known_is_a_dash_and_part_of_the_cores_has_a_plus():
+    partly = engine.Peek(kind="event log", cores=8, complete=False)
+    cells = [c if isinstance(c, str) else c[0] for c in row(Entry("a", "a"), partly, marked=False)]
+    assert cells == ["  a", "–", "–", "not ended", "8+", "–", "–", ""]
+
+
+def test_other_things_say_what_they_are():
+    table = engine.Peek(kind="run table")
+    assert row(Entry("a", "a"), table, marked=False)[1] == ("run table", "muted")
+    assert row(Entry("a", "a"), engine.Peek(), marked=False)[1] == ("–", "muted")
+    assert row(Entry("a/", "a/", "folder", folder=True), None, marked=False)[1][0] == "folder"
+
+
+def test_a_folder_of_thousands_of_files_shows_the_first_ones(tmp_path):
+    for number in range(2_500):
+        (tmp_path / f"app-{number:05}").touch()
+    listing = Listing(tmp_path)
+    entries, hidden = listing.entries("")
+    assert len(entries) == 200
+    assert hidden == 2_300
+    entries, hidden = listing.entries("app-0123")
+    assert [entry.label for entry in entries] == [f"app-0123{n}" for n in range(10)]
+    assert hidden == 0
+    (tmp_path / "app-01239x").touch()
+    assert len(listing.entries("app-0123")[0]) == 11
+
+
+def test_odd_names_and_places_list_nothing(tmp_path):
+    listing = Listing(tmp_path)
+    for typed_text in ("no/such/", "\0", "~nobody-here/", "x" * 5000):
+        assert listing.entries(typed_text)[0] == []
+
+
+# The screen
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_every_log_shows_what_it_holds_before_it_is_opened(planner, folder, size):
+    async with planner().run_test(size=size) as pilot:
+        await opened(pilot)
+        await shows(pilot, "run-a", "job", "11s", "complete")
+        await shows(pilot, "run-b.inprogress", "job", "not ended")
+        await shows(pilot, "eventlog_v2_c/", "job", "complete")
+        await shows(pilot, "below/", "folder")
+        if size[0] == 120:
+            await shows(pilot, "run-a", "complete", "4", "–", "3.5.1")
+
+
+async def test_several_are_marked_and_opened_together(planner, folder):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "run")
+        await pilot.press("space", "space")
+        await pilot.pause()
+        await shows(pilot, "2 marked: run-a, run-b.inprogress")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == ("run-a", "run-b.inprogress")
+
+
+async def test_a_mark_stays_while_another_folder_is_looked_at_and_goes_again(planner, folder):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "run-a")
+        await pilot.press("space", *["backspace"] * 5)
+        await typed(pilot, "below")
+        await pilot.press("enter", "space")
+        await pilot.pause()
+        await shows(pilot, "2 marked: run-a, run-d")
+        await pilot.press("up", "space")
+        await pilot.pause()
+        await shows(pilot, "1 marked: run-a")
+        await pilot.press("ctrl+a")
+        await settled(pilot)
+        assert app.state.sources == ("nightly-als", "run-a")
+
+
+async def test_a_folder_cannot_be_marked_but_opened_whole(planner, folder):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "bel")
+        await pilot.press("space")
+        await shows(pilot, "press enter to look into a folder")
+        await pilot.press("ctrl+o")
+        await settled(pilot)
+        assert app.state.sources == ("below",)
+
+
+async def test_a_space_without_matches_is_typed(planner, folder):
+    (folder / "my log").write_bytes(TEXT)
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "zz")
+        await pilot.press("space", "backspace", "backspace", "backspace", "m", "y", "tab")
+        await pilot.pause()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == ("my log",)
+
+
+@pytest.mark.parametrize("source", ["s3://bucket/logs/app", "http://host:1#app=x"])
+async def test_addresses_are_handed_on(planner, folder, source):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        app.screen.query_one("#typed").value = source
+        await pilot.pause()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == (source,)
+
+
+async def test_a_slow_look_does_not_hold_the_keyboard(planner, folder, monkeypatch):
+    release = threading.Event()
+
+    def slow(source):
+        release.wait(10)
+        return LOG
+
+    monkeypatch.setattr(engine, "peek", slow)
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "run-a")
+        await pilot.press("space")
+        await pilot.pause()
+        await shows(pilot, "1 marked: run-a")
+        release.set()
+        await shows(pilot, "run-a", "etl")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not isinstance(app.screen, OpenScreen)
+
+
+# History servers
+
+
+def applications():
+    return tuple(
+        engine.HistoryApplication(
+            source=f"http://h:18080#app=app-{number}",
+            started_ms=1_795_237_450_034,
+            app_id=f"app-{number}",
+            name=name,
+            seconds=seconds,
+            complete=seconds is not None,
+            spark_version="3.5.1",
+        )
+        for number, name, seconds in ((1, "etl", 60.0), (2, "report", None))
+    )
+
+
+async def typed_address(pilot, address):
+    pilot.app.screen.query_one("#typed").value = address
+    await pilot.pause()
+    await pilot.press("enter")
+
+
+async def test_a_history_server_lists_its_applications(planner, folder, monkeypatch):
+    monkeypatch.setattr(engine, "list_applications", lambda address, limit: applications())
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "http://h:18080")
+        await shows(pilot, "app-1", "etl", "1m", "complete", "–", "3.5.1")
+        await shows(pilot, "app-2", "report", "not ended")
+        await shows(pilot, "etl, started 2026-11-21 05:04 UTC")
+        await typed(pilot, "/rep")
+        await pilot.pause()
+        assert "app-1" not in text_of(app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == ("http://h:18080#app=app-2",)
+
+
+async def test_a_server_that_does_not_answer_is_one_line(planner, folder, monkeypatch):
+    def fail(address, limit):
+        raise engine.ServiceUnavailable("stalls", where=address, remedy="try again")
+
+    monkeypatch.setattr(engine, "list_applications", fail)
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "http://h:18080")
+        await shows(pilot, "http://h:18080: stalls; try again")
+        assert isinstance(app.screen, OpenScreen)
+
+
+async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
+    release = threading.Event()
+
+    def answer(address, limit):
+        if address.endswith("1"):
+            release.wait(10)
+            raise engine.ServiceUnavailable("too late", where=address)
+        return applications()
+
+    monkeypatch.setattr(engine, "list_applications", answer)
+    async with planner().run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await typed_address(pilot, "http://h:1")
+        await shows(pilot, "asking the history server")
+        await typed_address(pilot, "http://h:18080")
+        release.set()
+        await shows(pilot, "app-1", "etl")
+        assert "too late" not in text_of(pilot.app)
+
+
+def test_the_names_of_applications_are_not_markup():
+    (entry,) = application_entries(
+        [engine.HistoryApplication(source="s", app_id="a", name="[b]x[/b]\x1b[2J")]
+    )
+    assert row(entry, None, marked=False)[1] == "[b]x[/b]\x1b[2J"  # the table makes it visible

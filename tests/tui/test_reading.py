@@ -1,0 +1,283 @@
+"""While a log is read: its speed, cancelling, and the growth of a log that is still written."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of
+
+import engine
+from tui.progress import Speedometer, megabytes
+from tui.reading import Reading
+from tui.session import EngineSession
+from tui.state import OpenSources, PlanRefused, PlanState, Reread, evidence_key, reduce
+from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, running_bytes
+from tui.workers import Cancelled, Latest
+
+STATE = PlanState(sources=("a",))
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+# Words
+
+
+def test_speed_is_said_now_and_then():
+    clock, said = Clock(), []
+    speed = Speedometer(said.append, clock)
+    speed(10_000_000, None)
+    clock.now += 1.0
+    speed(412_000_000, 1_830_000_000)
+    speed(413_000_000, 1_830_000_000)
+    clock.now += 1.0
+    speed(500_000, None)
+    assert said == [
+        "reading 412 of 1,830 MB, 412 MB/s, esc cancels",
+        "reading 0.5 MB, 0.25 MB/s, esc cancels",
+    ]
+    assert megabytes(0) == "0"
+
+
+def test_what_the_words_raise_ends_the_reading():
+    def say(words):
+        raise Cancelled
+
+    clock = Clock()
+    speed = Speedometer(say, clock)
+    clock.now += 1.0
+    with pytest.raises(Cancelled):
+        speed(1, None)
+
+
+# Jobs
+
+
+def test_an_abandoned_job_delays_nobody():
+    latest, release, done = Latest("test"), threading.Event(), threading.Event()
+    started = threading.Event()
+
+    def hang():
+        started.set()
+        release.wait(10)
+
+    latest.submit(hang)
+    assert started.wait(5)
+    latest.abandon()
+    latest.submit(done.set)
+    assert done.wait(5)
+    release.set()
+    again = threading.Event()
+    latest.submit(again.set)
+    assert again.wait(5)
+
+
+def test_another_evidence_cancels_what_is_being_read():
+    reading = Reading()
+    first = reading.ticket("a")
+    assert reading.ticket("a") is first
+    first.check()
+    second = reading.ticket("b")
+    second.check()
+    with pytest.raises(Cancelled):
+        first.check()
+    reading.cancel()
+    with pytest.raises(Cancelled):
+        second.check()
+
+
+def test_a_cancelled_read_leaves_nothing_in_the_session(tmp_path, monkeypatch):
+    session, profile = EngineSession(), FakeSession().evidence
+    monkeypatch.setattr(engine, "read", lambda *sources, **named: profile)
+
+    def say(words):
+        if words == "reading prices":
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        session.build(STATE, say)
+    assert session._profile is None
+
+
+class Stuck(FakeSession):
+    """Hangs in the reading of "stuck"; notices within a while that nobody waits."""
+
+    def __init__(self):
+        super().__init__()
+        self.hangs = threading.Event()
+        self.release = threading.Event()
+        self.noticed = threading.Event()
+
+    def build(self, state, say):
+        if "stuck" not in state.sources:
+            return super().build(state, say)
+        say("reading 1 MB, 5 MB/s, esc cancels")
+        self.hangs.set()
+        self.release.wait(10)
+        try:
+            say("reading 2 MB")
+        except Cancelled:
+            self.noticed.set()
+            raise
+        return super().build(state, say)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_escape_cancels_a_read_and_the_last_plan_stays(planner, size):
+    session = Stuck()
+    async with planner(session).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        good, answer = app.state, app.answer
+        app.dispatch(OpenSources(("stuck",)))
+        assert await asyncio.to_thread(session.hangs.wait, 5)
+        await pilot.pause()
+        await pilot.pause()
+        assert "reading 1 MB" in text_of(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not app.busy
+        assert app.state.sources == good.sources
+        assert app.answer.best == answer.best
+        assert "reading was cancelled" in text_of(app)
+        session.release.set()
+        assert await asyncio.to_thread(session.noticed.wait, 5)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "cancelled" not in text_of(app)
+
+
+async def test_the_first_read_can_be_cancelled_and_something_else_opened(planner):
+    session = Stuck()
+    async with planner(session, sources=("stuck",)).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        assert await asyncio.to_thread(session.hangs.wait, 5)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "press o to open" in text_of(app)
+        app.dispatch(OpenSources(("nightly-als",)))
+        await settled(pilot)
+        assert app.answer is not None
+        session.release.set()
+
+
+# Growth
+
+
+def follow(clock, *sources):
+    watch = Watch(clock)
+    watch.follow(tuple(map(str, sources)))
+    return watch
+
+
+def test_a_growing_log_is_read_again_when_it_rests(tmp_path):
+    log, clock = tmp_path / "app.inprogress", Clock()
+    log.write_bytes(b"x")
+    watch = follow(clock, log, "other")
+    assert watch.active
+    assert watch.poll() is None
+    log.write_bytes(b"xx")
+    assert watch.poll() is None
+    clock.now += QUIET_SECONDS / 2
+    log.write_bytes(b"xxx")
+    assert watch.poll() is None
+    clock.now += QUIET_SECONDS
+    grown = watch.poll()
+    assert grown is not None
+    assert grown.sources == (str(log), "other")
+    assert "app.inprogress has grown" in grown.words
+
+
+def test_a_log_that_never_rests_is_read_all_the_same(tmp_path):
+    log, clock = tmp_path / "app.inprogress", Clock()
+    log.write_bytes(b"")
+    watch, polls = follow(clock, log), 0
+    while watch.poll() is None:
+        polls += 1
+        clock.now += 1.0
+        log.write_bytes(b"x" * polls)
+        assert polls < 100
+    assert polls > LONGEST_WAIT_SECONDS - 2
+
+
+def test_a_log_whose_application_ends_takes_its_new_name(tmp_path):
+    log, clock = tmp_path / "app.inprogress", Clock()
+    log.write_bytes(b"x")
+    watch = follow(clock, log)
+    log.rename(tmp_path / "app")
+    grown = watch.poll()
+    assert grown is not None
+    assert grown.sources == (str(tmp_path / "app"),)
+    assert "app has ended" in grown.words
+
+
+def test_a_log_that_was_removed_is_followed_no_more(tmp_path):
+    log = tmp_path / "app.inprogress"
+    log.write_bytes(b"x")
+    watch = follow(Clock(), log)
+    log.unlink()
+    assert watch.poll() is None
+    assert not watch.active
+
+
+def test_a_rolling_log_grows_by_its_parts(tmp_path):
+    folder = tmp_path / "eventlog_v2_app"
+    folder.mkdir()
+    (folder / "events_1_app").write_bytes(b"xx")
+    assert running_bytes(str(folder)) is None
+    (folder / "appstatus_app.inprogress").touch()
+    assert running_bytes(str(folder)) == 2
+    watch = follow(Clock(), folder)
+    (folder / "events_2_app").write_bytes(b"x")
+    assert running_bytes(str(folder)) == 3
+    (folder / "appstatus_app.inprogress").rename(folder / "appstatus_app")
+    assert "has ended" in watch.poll().words
+
+
+def test_only_unfinished_local_logs_are_followed(tmp_path):
+    (tmp_path / "app").touch()
+    sources = (tmp_path / "app", tmp_path, "sort-small", "http://h#app=x.inprogress", "\0", "-")
+    assert not follow(Clock(), *sources).active
+
+
+def test_reading_again_is_another_evidence_and_a_failure_takes_it_back():
+    again = reduce(STATE, Reread(("b",)))
+    assert (again.sources, again.reading) == (("b",), 1)
+    assert evidence_key(again) != evidence_key(STATE)
+    same = reduce(replace(STATE, deadline_seconds=5.0), Reread(("a",)))
+    refused = reduce(same, PlanRefused(STATE))
+    assert evidence_key(refused) == evidence_key(STATE)
+    assert refused.deadline_seconds == 5.0
+
+
+async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, monkeypatch):
+    from tui import watch
+
+    monkeypatch.setattr(watch, "QUIET_SECONDS", 0.0)
+    log, session = tmp_path / "app.inprogress", FakeSession()
+    log.write_bytes(b"x")
+    async with planner(session, sources=(str(log),)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app._look_for_growth()
+        assert session.builds == 1
+        log.write_bytes(b"xx")
+        await app._look_for_growth()
+        await settled(pilot)
+        assert session.builds == 2
+        assert "app.inprogress has grown: it was read again" in text_of(app)
+        log.rename(tmp_path / "app")
+        await app._look_for_growth()
+        await settled(pilot)
+        assert app.state.sources == (str(tmp_path / "app"),)
+        await app._look_for_growth()
+        assert session.builds == 3

@@ -1,0 +1,43 @@
+"""How far reading is, in words: megabytes, their total where it is known, and their speed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+EVERY_SECONDS = 0.2
+FIRST_AFTER_SECONDS = 0.5
+"""Short reading needs no words."""
+
+
+class Speedometer:
+    """Takes the bytes read so far and says now and then how far and how fast that is.
+
+    Args:
+        say: gets the words; what it raises ends the reading.
+        clock: seconds.
+    """
+
+    def __init__(
+        self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._say = say
+        self._clock = clock
+        self._start = clock()
+        self._next = self._start + FIRST_AFTER_SECONDS
+
+    def __call__(self, done: int, total: int | None) -> None:
+        """`done` bytes of `total` (None when unknown) are read."""
+        now = self._clock()
+        if now < self._next:
+            return
+        self._next = now + EVERY_SECONDS
+        of = f" of {megabytes(total)}" if total else ""
+        speed = done / 1e6 / (now - self._start)
+        self._say(f"reading {megabytes(done)}{of} MB, {speed:,.3g} MB/s, esc cancels")
+
+
+def megabytes(size: int) -> str:
+    """ "0.42", "17", "1,830"."""
+    value = size / 1e6
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"

@@ -1,0 +1,194 @@
+"""What can be opened and how it reads: samples, files, folders, applications of a server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import engine
+from tui import format as text
+from tui.screens.picker import MOST_MATCHES, Option
+from tui.widgets.numbers import bytes_text, time_text
+from tui.widgets.table import Cell, Column, Row
+
+ROLLING_PREFIX = "eventlog_v2_"
+"""Spark's name for the folder of a rolling log, which is one log."""
+
+COLUMNS = (
+    Column(title="  file", shrink=True, least=18),
+    Column(title="application", width=22, shrink=True, least=12, priority=1),
+    Column(title="time", align="right", priority=2),
+    Column(title="state", priority=3),
+    Column(title="cores", align="right", priority=4),
+    Column(title="input", align="right", priority=5),
+    Column(title="Spark", shrink=True, least=5, priority=6),
+    Column(title="size", align="right", priority=7),
+)
+
+MARK = "•"
+
+
+@dataclass(frozen=True)
+class Entry(Option):
+    """Something to open.
+
+    Args:
+        stamp: changes with the content; None for what is not looked into.
+        known: what is known of it without a look.
+        folder: to be entered, not opened.
+    """
+
+    size: str = ""
+    stamp: tuple[int, int] | None = None
+    known: engine.Peek | None = None
+    folder: bool = False
+
+    @property
+    def key(self) -> tuple[str, tuple[int, int] | None]:
+        """What a look at it is remembered by."""
+        return (self.value, self.stamp)
+
+
+def sample_entries() -> list[Entry]:
+    """The bundled samples."""
+    return [
+        Entry(s.name, s.name, f"sample: {s.shows}", stamp=(0, 0)) for s in engine.list_samples()
+    ]
+
+
+def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entry]:
+    """The applications of a history server."""
+    entries = []
+    for application in found:
+        known = engine.Peek(
+            kind="event log",
+            name=application.name,
+            spark_version=application.spark_version,
+            seconds=application.seconds,
+            cores=application.cores,
+            complete=application.complete,
+            whole=True,
+        )
+        entries.append(
+            Entry(application.source, application.app_id, _started(application), known=known)
+        )
+    return entries
+
+
+def _started(application: engine.HistoryApplication) -> str:
+    """What tells the runs of one job apart."""
+    if application.started_ms is None:
+        return application.name
+    moment = datetime.fromtimestamp(application.started_ms / 1000, UTC)
+    return f"{application.name}, started {moment:%Y-%m-%d %H:%M} UTC"
+
+
+def at_home(typed: str) -> Path:
+    """A typed path; one that begins with `~` in the home folder, where there is one."""
+    try:
+        return Path(typed).expanduser()
+    except RuntimeError:
+        return Path(typed)
+
+
+class Listing:
+    """The entries of folders, each folder read once until it changes."""
+
+    def __init__(self, here: Path) -> None:
+        self._here = here
+        self._names: dict[Path, tuple[int, list[tuple[str, bool]]]] = {}
+
+    def entries(self, typed: str) -> tuple[list[Entry], int]:
+        """Entries of the folder that `typed` leads to, by their beginning, folders first; and how
+        many there are beyond those."""
+        expanded = at_home(typed)
+        inside = typed.endswith("/") or not typed
+        folder, prefix = (expanded, "") if inside else (expanded.parent, expanded.name)
+        names = [
+            (name, is_folder)
+            for name, is_folder in self._in(self._here / folder)
+            if name.startswith(prefix) and _visible(name, prefix)
+        ]
+        head = typed[: len(typed) - len(prefix)] if prefix else typed
+        kept = names[:MOST_MATCHES]
+        found = [_entry(self._here / folder / name, name, head, is_dir) for name, is_dir in kept]
+        return found, len(names) - len(kept)
+
+    def _in(self, folder: Path) -> list[tuple[str, bool]]:
+        """Names and whether each is a folder; folders first, by name."""
+        try:
+            changed = folder.stat().st_mtime_ns
+            kept = self._names.get(folder)
+            if kept is not None and kept[0] == changed:
+                return kept[1]
+            with os.scandir(folder) as entries:
+                names = [(entry.name, entry.is_dir()) for entry in entries]
+        except (OSError, ValueError):
+            return []
+        names.sort(key=lambda entry: (not entry[1], entry[0].lower()))
+        self._names[folder] = (changed, names)
+        return names
+
+
+def _visible(name: str, prefix: str) -> bool:
+    """Hidden entries show when a dot is typed."""
+    return prefix.startswith(".") or not name.startswith((".", "__pycache__"))
+
+
+def _entry(path: Path, name: str, head: str, is_folder: bool) -> Entry:
+    try:
+        status = path.stat()
+    except OSError:
+        return Entry(f"{head}{name}", name, "cannot be read")
+    stamp = (status.st_size, status.st_mtime_ns)
+    if not is_folder:
+        return Entry(f"{head}{name}", name, size=_size(status.st_size), stamp=stamp)
+    if name.startswith(ROLLING_PREFIX):
+        return Entry(f"{head}{name}", f"{name}/", "rolling log", stamp=stamp)
+    return Entry(f"{head}{name}/", f"{name}/", "folder", folder=True)
+
+
+def _size(size: int) -> str:
+    return bytes_text(float(f"{size:.3g}"))
+
+
+def row(entry: Entry, peek: engine.Peek | None, *, marked: bool) -> Row:
+    """One line of the table; `peek` is None until the entry was looked into."""
+    label: Cell = (f"{MARK if marked else ' '} {entry.label}", "strong" if marked else "plain")
+    size: Cell = (entry.size, "muted")
+    found = entry.known or peek
+    if found is None or found.kind is None:
+        known = entry.detail if found is None or entry.detail else text.UNKNOWN
+        return (label, (known, "muted"), "", "", "", "", "", size)
+    if found.kind != "event log":
+        return (label, (entry.detail or found.kind, "muted"), "", "", "", "", "", size)
+    return (
+        label,
+        found.name or text.UNKNOWN,
+        _or_unknown(found.seconds, time_text),
+        _state(found.complete),
+        _cores(found),
+        _or_unknown(found.input_bytes, lambda value: bytes_text(float(f"{value:.3g}"))),
+        found.spark_version or text.UNKNOWN,
+        size,
+    )
+
+
+def _state(complete: bool | None) -> Cell:
+    if complete is None:
+        return text.UNKNOWN
+    return "complete" if complete else ("not ended", "warn")
+
+
+def _cores(found: engine.Peek) -> str:
+    """With a plus where only the beginning of the log was seen."""
+    if found.cores is None:
+        return text.UNKNOWN
+    return f"{found.cores}{'' if found.whole else '+'}"
+
+
+def _or_unknown(value: float | None, shown: Callable[[float], str]) -> str:
+    return text.UNKNOWN if value is None else shown(value)
