@@ -50,7 +50,22 @@ _HOMES = {
         "StageRun",
     ),
     "engine.catalog_file": ("list_catalogs", "load_catalog", "validate_catalog"),
-    "engine.sources": ("format_profile", "list_samples", "read", "write_profile"),
+    "engine.sources": (
+        "format_profile",
+        "is_workflow",
+        "list_samples",
+        "read",
+        "read_workflow",
+        "write_profile",
+    ),
+    "engine.models.boe_model": ("FittedStates", "fit_states", "fit_workflow"),
+    "engine.models.workflow": ("OwnNodes", "Workflow", "with_scheduler"),
+    "engine.models.workflow_report": (
+        "JobSpan",
+        "StageInState",
+        "WorkflowReport",
+        "WorkflowState",
+    ),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": (

@@ -25,6 +25,16 @@ from engine.models.base import FittedModel as FittedModel
 from engine.models.base import Model as Model
 from engine.models.base import Prediction as Prediction
 from engine.models.base import Predictions as Predictions
+from engine.models.boe_model import FittedStates as FittedStates
+from engine.models.boe_model import fit_states as fit_states
+from engine.models.boe_model import fit_workflow as fit_workflow
+from engine.models.workflow import OwnNodes as OwnNodes
+from engine.models.workflow import Workflow as Workflow
+from engine.models.workflow import with_scheduler as with_scheduler
+from engine.models.workflow_report import JobSpan as JobSpan
+from engine.models.workflow_report import StageInState as StageInState
+from engine.models.workflow_report import WorkflowReport as WorkflowReport
+from engine.models.workflow_report import WorkflowState as WorkflowState
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation
@@ -48,8 +58,10 @@ from engine.profile import Profile as Profile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
 from engine.sources import format_profile as format_profile
+from engine.sources import is_workflow as is_workflow
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
+from engine.sources import read_workflow as read_workflow
 from engine.sources import write_profile as write_profile
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds

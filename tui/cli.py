@@ -24,6 +24,7 @@ COMMANDS = {
     "predict": "how long the job takes on one cluster",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
+    "workflow": "jobs that share one cluster, state by state; the cheapest such cluster",
     "export": "the recommendation as text to paste",
     "catalog": "list, show and validate price catalogs",
     "models": "the models and what each is for",

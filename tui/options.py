@@ -124,7 +124,7 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_goal(parser: argparse.ArgumentParser) -> None:
+def add_goal(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--deadline", type=duration, metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
     parser.add_argument("--max-nodes", type=whole(), metavar="N", help="default 64")

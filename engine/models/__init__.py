@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from engine.errors import UnknownName
 from engine.models.base import FittedModel, Model
+from engine.models.boe_model import Boe
 from engine.models.ernest import Ernest, ErnestExtended
 from engine.models.optex import Optex
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile
 
-MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended())
+MODELS: tuple[Model, ...] = (Sparkplan(), Optex(), Ernest(), ErnestExtended(), Boe())
 
 DEFAULT_MODEL = "sparkplan"
 

@@ -20,11 +20,20 @@ from engine.sources.profile_file import write_profile
 from engine.sources.profile_text import format_profile
 from engine.sources.reader import STDIN, Reader
 from engine.sources.samples import Sample, list_samples
+from engine.sources.workflow_file import is_workflow, read_workflow
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
 
-__all__ = ["Sample", "format_profile", "list_samples", "read", "write_profile"]
+__all__ = [
+    "Sample",
+    "format_profile",
+    "is_workflow",
+    "list_samples",
+    "read",
+    "read_workflow",
+    "write_profile",
+]
 
 
 def read(

@@ -25,6 +25,7 @@ LARGEST_TEXT_BYTES = 256 << 20
 """A profile or run table larger than this is refused: it would be held in memory."""
 
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
+_WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 _URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+://")
 
@@ -153,6 +154,11 @@ class Reader:
             return _profile_found(
                 profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
             )
+        if _WORKFLOW.search(start):
+            raise BadInput(
+                "is a workflow, not a job", where=stream.name,
+                remedy="use sparkplan workflow, or open it by itself in the planner",
+            )  # fmt: skip
         if run_table.looks_like(start):
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         raise _unrecognised(start, stream.name)
