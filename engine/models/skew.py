@@ -25,9 +25,10 @@ XI = (1.0 - 1.0 / math.pi) / 2.0
 LOWER_BOUND, UPPER_BOUND = 0.23, math.sqrt(2.0)
 """Constants of Eq. 18."""
 
-STRETCH = 1.1
+STRETCH = 1.05
 """Normal scores at the points of `scores` are stretched by so much: their largest then lies where
-the expected largest of as many normal variables does (within 7 % from 5 variables on)."""
+the expected largest of as many normal variables does, within 20 %, too high after each power of
+two and too low before the next."""
 
 
 class Normal(NamedTuple):
@@ -102,10 +103,8 @@ def expected_largest(n: int) -> float:
         return 0.0
     from scipy.special import ndtr
 
-    x = np.linspace(-9.0, 9.0, 4001)
-    larger = 1.0 - ndtr(x) ** n
-    below = ndtr(x) ** n
-    return float(np.trapezoid(np.where(x >= 0.0, larger, -below), x))
+    x = np.linspace(0.0, 9.0, 4001)
+    return float(np.trapezoid(1.0 - ndtr(x) ** n - ndtr(-x) ** n, x))
 
 
 def gain_bounds(*, tasks: float, parallelism: float, deviation: float) -> tuple[float, float]:
@@ -124,15 +123,25 @@ def gain_bounds(*, tasks: float, parallelism: float, deviation: float) -> tuple[
 def scores(n: int) -> FloatArray:
     """(n,) standard normal scores of a stage's tasks in launch order, the same for every stage.
 
-    Evenly spread for every n (van der Corput's sequence), and the first of more tasks are those of
+    Dyadic points of the unit interval level by level (1/2; 3/4, 1/4; 7/8, 1/8, ...), the two
+    outermost of a level first, the others evenly mixed. So the first of more tasks are those of
     fewer: more input never makes a stage end sooner by luck.
     """
     from scipy.special import ndtri
 
-    places = np.zeros(n)
-    index, unit = np.arange(1, n + 1), 0.5
-    while index.any():
-        places += unit * (index & 1)
-        index >>= 1
-        unit *= 0.5
-    return np.asarray(STRETCH * ndtri(places))
+    places: list[float] = []
+    size = 1
+    while len(places) < n:
+        inner = [place for place in _bit_reversed(size) if 0 < place < size - 1]
+        order = [0] if size == 1 else [size - 1, 0, *inner]
+        places += [(2 * place + 1) / (2 * size) for place in order]
+        size *= 2
+    return np.asarray(STRETCH * ndtri(np.asarray(places[:n])))
+
+
+def _bit_reversed(size: int) -> list[int]:
+    """0 ... size - 1 (a power of two) with their bits in reverse: neighbours come far apart."""
+    order = [0]
+    while len(order) < size:
+        order = [2 * place for place in order] + [2 * place + 1 for place in order]
+    return order

@@ -16,7 +16,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, repeat
+from itertools import repeat
 
 import numpy as np
 
@@ -38,7 +38,7 @@ EXACT_TASKS = 1000
 """Stages of more tasks are coarsened: see `_coarse`."""
 
 COARSE_LANES = 64
-COARSE_WAVES = 4
+CHUNKS_PER_LANE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,11 +158,13 @@ class _Live:
     Args:
         ends: heap of (clock at the end, tasks).
         factors: times of the tasks to come, relative to the mean.
+        tails: tasks in the last 0, 1, 2 ... chunks of a coarsened stage; else empty.
     """
 
     pending: int
     lump: int
     factors: Iterator[float]
+    tails: tuple[int, ...] = ()
     clock: float = 0.0
     running: int = 0
     granted: int = 0
@@ -179,11 +181,23 @@ class _Live:
             heapq.heappush(self.ends, (self.clock + next(self.factors), size))
             left -= size
 
+    @property
+    def pending_tasks(self) -> int:
+        """Tasks that did not start yet, those in chunks counted singly."""
+        return self.tails[-(-self.pending // self.lump)] if self.tails else self.pending
+
     def due(self) -> float:
         """Seconds until the first track ends; inf while every task waits for a container."""
         if not self.ends:
             return math.inf
         return max(0.0, self.ends[0][0] - self.clock) * self.time.seconds
+
+    def advance(self, seconds: float) -> None:
+        """Lets the clock go on by so much time; a task without any length ends at once."""
+        if self.ends and self.time.seconds > 0.0:
+            self.clock += seconds / self.time.seconds
+        elif self.ends:
+            self.clock = self.ends[0][0]
 
     def end_tracks(self) -> int:
         """Removes the tracks that end now; how many tasks they had."""
@@ -193,16 +207,18 @@ class _Live:
         self.running -= ended
         return ended
 
-    def refill(self, ended: int) -> bool:
-        """Starts tasks in the place of those that ended; False when a container is given up."""
-        count = min(ended, self.pending, max(0, self.granted - self.running))
-        if count:
-            self.start(count)
-        return count == ended
+    def keeps(self, ended: int) -> bool:
+        """Whether so many pending tasks may take the place of those that ended, by what was
+        granted when the state began."""
+        return ended <= min(self.pending, max(0, self.granted - self.running))
 
 
 class _Estimate:
-    """The state of one `estimate`."""
+    """The state of one `estimate`.
+
+    `owed` says that a stage was granted containers that others still hold: the next one that falls
+    free is then for the scheduler to give.
+    """
 
     def __init__(
         self,
@@ -235,6 +251,7 @@ class _Estimate:
         self.states: list[State] = []
         self.running: tuple[Running, ...] = ()
         self.since = 0.0
+        self.owed = False
         self.known: dict[tuple[tuple[int, int], ...], list[TaskTime]] = {}
 
     def run(self) -> Timeline:
@@ -254,21 +271,26 @@ class _Estimate:
             due = min(due, self.coming[0][0] - self.now)
         due = max(due, 0.0)
         self.now += due
-        changed = False
-        for place, live in list(self.live.items()):
-            if not live.ends:
-                continue
-            if live.time.seconds > 0.0:
-                live.clock += due / live.time.seconds
-            else:
-                live.clock = live.ends[0][0]
-            ended = live.end_tracks()
-            if ended and not live.refill(ended):
-                changed = True
-                if not live.running and not live.pending:
-                    del self.live[place]
-                    self._finish(place)
-        return self._activate() or changed
+        ended = {}
+        for place, live in self.live.items():
+            live.advance(due)
+            ended[place] = live.end_tracks()
+        for place in [p for p, live in self.live.items() if not live.running and not live.pending]:
+            del self.live[place]
+            self._finish(place)
+        changed = (
+            self._activate()
+            or (self.owed and any(ended.values()))
+            or any(
+                place not in self.live or (count and not self.live[place].keeps(count))
+                for place, count in ended.items()
+            )
+        )
+        if not changed:
+            for place, count in ended.items():
+                if count:
+                    self.live[place].start(count)
+        return changed
 
     def _activate(self) -> bool:
         """Lets the activities begin that are ready by now."""
@@ -289,14 +311,14 @@ class _Estimate:
         """A stage about to start: its tasks alike, or spread by the normal law."""
         if not self.skew or entry.spread <= 0.0:
             return _Live(entry.tasks, entry.tasks, repeat(1.0))
-        lanes = max(
-            1, self.machines.pool.room(Claim(0, entry.tasks, entry.cores, entry.memory_gib))
-        )
-        tasks, lump, long, factor = _coarse(entry.tasks, lanes)
-        short = task_factors(entry.spread, tasks)
-        first = factor * task_factors(entry.spread / math.sqrt(factor), long)
-        factors = chain(first.tolist(), short.tolist())
-        return _Live(lump * (long + tasks), lump, chain(factors, repeat(1.0)))
+        if entry.tasks <= EXACT_TASKS:
+            return _Live(entry.tasks, 1, iter(task_factors(entry.spread, entry.tasks).tolist()))
+        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
+        lanes = max(1, self.machines.pool.room(claim))
+        chunks, lump = _coarse(entry.tasks, lanes, entry.spread)
+        tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
+        factors = iter([factor for factor, _ in chunks])
+        return _Live(lump * len(chunks), lump, factors, tuple(tails.tolist()))
 
     def _new_state(self) -> None:
         """Asks the scheduler, starts what it grants, and times the tasks."""
@@ -305,6 +327,7 @@ class _Estimate:
         granted = self.scheduler(claims, self.machines.pool)
         self._start(order, claims, granted)
         busy = [place for place in order if self.live[place].running]
+        self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
         if not busy and self.live:
             self._refuse(self.activities[order[0]])
         key = tuple((place, self.live[place].running) for place in busy)
@@ -358,7 +381,7 @@ class _Estimate:
             else:
                 tracks.append(size)
             last = end
-        return Running(place, live.running, tuple(tracks), live.pending, live.time)
+        return Running(place, live.running, tuple(tracks), live.pending_tasks, live.time)
 
     def _close_state(self, running: tuple[Running, ...]) -> None:
         """Ends the state that was, if it lasted, and begins another."""
@@ -388,20 +411,25 @@ def task_factors(spread: float, tasks: int) -> FloatArray:
     return np.asarray(np.maximum(LEAST_FACTOR, 1.0 + spread * scores(tasks)) / mean)
 
 
-def _coarse(tasks: int, lanes: int) -> tuple[int, int, int, float]:
-    """How a large stage is drawn: single tasks, tasks per track, long tasks, length of those.
+def _coarse(tasks: int, lanes: int, spread: float) -> tuple[list[tuple[float, int]], int]:
+    """How a large stage is drawn: (time over the mean, tasks) of each chunk in launch order, and
+    how many lanes run as one track.
 
-    Of more than `EXACT_TASKS` tasks the first run as a few waves of long ones, each as much work as
-    many; and beyond `COARSE_LANES` lanes several tasks run as one track. The sum of work is that of
-    all tasks (within a lump), the last waves keep their spread.
+    Of more than `EXACT_TASKS` tasks the first run as chunks, each of a share of what is left, so
+    that the last ones are single tasks with their own spread; and beyond `COARSE_LANES` lanes
+    several run as one. The sum of the work is that of all tasks.
     """
-    if tasks <= EXACT_TASKS:
-        return tasks, 1, 0, 1.0
     lump = max(1, min(lanes, tasks) // COARSE_LANES)
-    tracks = max(1, round(tasks / lump))
-    wave = max(1, lanes // lump)
-    bulk = (tracks - COARSE_WAVES * wave) // (COARSE_WAVES * wave)
-    if bulk < 2:
-        return tracks, lump, 0, 1.0
-    long = COARSE_WAVES * wave
-    return tracks - bulk * long, lump, long, float(bulk)
+    width = max(1, lanes // lump)
+    left = -(-tasks // lump)
+    sizes = []
+    while left > 0:
+        size = max(1, left // (CHUNKS_PER_LANE * width))
+        sizes.append(size)
+        left -= size
+    chunks = np.asarray(sizes)
+    factors = np.empty(len(chunks))
+    for size in np.unique(chunks).tolist():
+        mine = chunks == size
+        factors[mine] = size * task_factors(spread / math.sqrt(size), int(mine.sum()))
+    return list(zip(factors.tolist(), sizes, strict=True)), lump

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_runs import Job, Stage, observed
 
-from engine.cluster import Cluster, Workload
+from engine.cluster import Cluster, Layout, Workload
 from engine.models import MODELS
 from engine.models.base import FittedModel, Model
 from engine.profile import Profile, Run
@@ -40,13 +43,40 @@ def profile(seed: int) -> Profile:
     return Profile("p", tuple(runs))
 
 
+def logs(seed: int) -> Profile:
+    """Logs of three sizes of a job on two nodes: stages that grow with the input, a fixed one."""
+    random = np.random.default_rng(seed)
+    read, merge = random.uniform(1.0, 9.0, 2)
+    two_nodes = Cluster.of_nodes(
+        instance_type="t", nodes=2, vcpus=4.0, memory_gib=16.0, layout=Layout(1, 4, 8.0)
+    )
+    runs = []
+    for size in (0.5, 1.0, 2.0):
+        noise = np.exp(0.05 * random.normal(size=(3, round(64 * size))))
+        stages = [
+            Stage(read * noise[0]),
+            Stage(merge * noise[1, : round(32 * size)], (0,)),
+            Stage(3.0 * noise[2, :4], (), 1),
+        ]
+        run = observed(stages, [Job((), 2.0), Job((0,), 1.0)], slots=8, input_bytes=size)
+        runs.append(replace(run, cluster=two_nodes, source=f"log {size}"))
+    return Profile("p", tuple(runs))
+
+
+NEEDS_LOGS = {"boe"}
+
+
+def evidence(model: Model, seed: int) -> Profile:
+    return logs(seed) if model.name in NEEDS_LOGS else profile(seed)
+
+
 FITTED: dict[tuple[str, int], FittedModel] = {}
 
 
 def fitted(model: Model, seed: int) -> FittedModel:
     key = (model.name, seed)
     if key not in FITTED:
-        FITTED[key] = model.fit(profile(seed), models=BY_NAME)
+        FITTED[key] = model.fit(evidence(model, seed), models=BY_NAME)
     return FITTED[key]
 
 
@@ -57,7 +87,7 @@ def test_deterministic_finite_positive_and_inside_its_interval(
     model: Model, seed: int, count: int, size: float
 ) -> None:
     once = fitted(model, seed).predict(cluster=on(count), workload=Workload(size))
-    again = model.fit(profile(seed), models=BY_NAME).predict(
+    again = model.fit(evidence(model, seed), models=BY_NAME).predict(
         cluster=on(count), workload=Workload(size)
     )
     assert (once.seconds, once.low, once.high) == (again.seconds, again.low, again.high)
