@@ -19,11 +19,14 @@ if TYPE_CHECKING:
         Choice,
         Curve,
         FittedModel,
+        FittedStates,
         Goal,
         Plan,
         PlanReport,
         Prediction,
         Profile,
+        Workflow,
+        WorkflowReport,
     )
 
 Say = Callable[[str], None]
@@ -37,6 +40,17 @@ class Built:
     profile: Profile
     catalog: Catalog
     plan: Plan
+    workflow: Workflow | None = None
+
+    @property
+    def jobs(self) -> int | None:
+        """How many jobs the workflow has; None for the evidence of one job."""
+        return None if self.workflow is None else len(self.workflow.jobs)
+
+    @property
+    def has_states(self) -> bool:
+        """Whether the evidence tells stages, so that states can be estimated."""
+        return self.workflow is not None or self.profile.has_stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +91,13 @@ class Session(Protocol):
             EngineError: for a goal that cannot be asked.
         """
 
+    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+        """The states of the best composition; None where there are none to estimate.
+
+        Raises:
+            EngineError: what is wrong with the evidence or the cluster.
+        """
+
 
 @dataclass
 class EngineSession:
@@ -87,6 +108,9 @@ class EngineSession:
     _fitted: FittedModel | None = None
     _catalogs: dict[str, Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
+    _workflow: Workflow | None = None
+    _states: tuple[Profile, FittedStates] | None = None
+    _course: tuple[Hashable, WorkflowReport] | None = None
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
@@ -109,7 +133,7 @@ class EngineSession:
         )
         # The first question imports and computes what all later ones share: not in the UI's thread.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
-        return Built(profile, catalog, plan)
+        return Built(profile, catalog, plan, self._workflow)
 
     def answer(self, state: PlanState, built: Built) -> Answer:
         """The report on the goal, the curve of the selected type, and the explanation."""
@@ -122,6 +146,39 @@ class EngineSession:
             compared = _curve(built.plan, state.selected, goal, billing)
         explained = None if best is None else self._explain(built.plan, best)
         return Answer(built, report, compared, explained)
+
+    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+        """The states of the best composition; the last ones are kept."""
+        best, plan = answer.best, answer.built.plan
+        if best is None or best.instance is None or best.nodes is None:
+            return None
+        fitted = self._states_of(answer.built)
+        if fitted is None:
+            return None
+        key = (id(plan), tuple(best.composition.items()), state.confidence)
+        if self._course is None or self._course[0] != key:
+            cluster = engine.Cluster.of_nodes(
+                instance_type=best.instance,
+                nodes=best.nodes,
+                catalog=answer.built.catalog,
+                layout=best.layout,
+            )
+            found = fitted.course(
+                cluster=cluster, workload=plan.surface.workload, confidence=state.confidence
+            )
+            self._course = (key, found)
+        return self._course[1]
+
+    def _states_of(self, built: Built) -> FittedStates | None:
+        """What estimates states: the plan's own model, or one fitted to the same logs."""
+        fitted = built.plan.fitted
+        if isinstance(fitted, engine.FittedStates):
+            return fitted
+        if self._states is None or self._states[0] is not built.profile:
+            if not built.profile.has_stages:
+                return None
+            self._states = (built.profile, engine.fit_states(built.profile))
+        return self._states[1]
 
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
         """The explanation of a choice; the last one is kept, as most goals keep the choice."""
@@ -140,13 +197,21 @@ class EngineSession:
             if state.ran_on is not None:
                 name, _, catalog = state.ran_on.partition("@")
                 origin = self._catalog(catalog or state.catalog).offer(name).instance
-            self._profile = engine.read(*state.sources, ran_on=origin)
+            self._workflow = None
+            if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
+                self._workflow = engine.read_workflow(state.sources[0], ran_on=origin)
+                self._fitted = engine.fit_workflow(self._workflow)
+                self._profile = self._fitted.profile
+            else:
+                self._profile = engine.read(*state.sources, ran_on=origin)
             self._profile_key = key
         return self._profile
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
         """The fitted model; another size or filter asks the same one again."""
         kept = self._fitted
+        if kept is not None and self._workflow is not None:
+            return kept
         if kept is None or kept.profile is not profile or kept.model != model:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
-View = Literal["curves", "compositions", "stages", "evidence"]
+View = Literal["curves", "compositions", "stages", "evidence", "workflow"]
 ChartKind = Literal["time", "cost"]
 
 MAX_NODES = 512

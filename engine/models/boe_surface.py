@@ -27,7 +27,7 @@ ALONE = 66
 LARGE = 5000
 """More clusters than this are not looked through for equal ones."""
 
-POINTS = 14
+POINTS = 28
 """Numbers of slots at which a curve is estimated."""
 
 PER_TYPE = 24

@@ -16,8 +16,8 @@ INDEX = "index.yaml"
 class Sample:
     """One bundled sample: its name as a SOURCE, its files, and what it shows.
 
-    `kind` is "event-log" (of real runs) or "profile" (published figures); `default` marks
-    the one that the planner opens by itself.
+    `kind` is "event-log" (of real runs), "profile" (published figures) or "workflow"; `default`
+    marks the one that the planner opens by itself.
     """
 
     name: str

@@ -65,8 +65,11 @@ def is_workflow(source: str | Path) -> bool:
         return False
 
 
-def read_workflow(source: str | Path) -> Workflow:
+def read_workflow(source: str | Path, *, ran_on: InstanceType | None = None) -> Workflow:
     """The workflow in a file, with the evidence of its jobs.
+
+    Args:
+        ran_on: type of the nodes of jobs that do not say it themselves.
 
     Raises:
         BadInput: in one line with `file:line`, for anything that cannot be used.
@@ -87,7 +90,7 @@ def read_workflow(source: str | Path) -> Workflow:
         raise BadInput(error.strerror or "cannot be read", where=str(path)) from None
     except UnicodeDecodeError as error:
         raise BadInput(f"byte {error.start} is not UTF-8", where=str(path)) from None
-    return parse_workflow(text, str(source), folder=path.parent)
+    return parse_workflow(text, str(source), folder=path.parent, ran_on=ran_on)
 
 
 def _path_of(source: str) -> Path | None:
@@ -104,7 +107,9 @@ def _path_of(source: str) -> Path | None:
     return Path(str(sample_files(sample)[0]))
 
 
-def parse_workflow(text: str, name: str, *, folder: Path | None = None) -> Workflow:
+def parse_workflow(
+    text: str, name: str, *, folder: Path | None = None, ran_on: InstanceType | None = None
+) -> Workflow:
     """The workflow in `text`; `name` is what errors call the file, `folder` what paths start at.
 
     Raises:
@@ -119,7 +124,7 @@ def parse_workflow(text: str, name: str, *, folder: Path | None = None) -> Workf
     if len(entries) > MOST_JOBS:
         raise BadInput(f"more than {MOST_JOBS} jobs", where=located.where("jobs"))
     cache: dict[tuple[object, ...], Profile] = {}
-    jobs = [_job(entry, folder, cache) for entry in entries]
+    jobs = [_job(entry, folder, ran_on, cache) for entry in entries]
     return Workflow.of(
         top.text("name") or Path(name).stem,
         jobs,
@@ -218,7 +223,10 @@ def _cluster(located: Located) -> OwnNodes | None:
 
 
 def _job(
-    entry: _Reader, folder: Path | None, cache: dict[tuple[object, ...], Profile]
+    entry: _Reader,
+    folder: Path | None,
+    default: InstanceType | None,
+    cache: dict[tuple[object, ...], Profile],
 ) -> WorkflowJob:
     name = entry.need("name", str)
     sources = (*entry.names("source"), *entry.names("sources"))
@@ -235,7 +243,7 @@ def _job(
             f"job {name!r} has both a source and stages", where=entry.where("stages"),
             remedy="leave out one of them",
         )  # fmt: skip
-    ran_on = entry.get("ran_on", instance_type)
+    ran_on = entry.get("ran_on", instance_type) or default
     profile = None
     if sources:
         profile = _evidence(entry, sources, folder, ran_on, cache)

@@ -15,6 +15,10 @@ RECOMMEND = "recommend"
 LETTERS = {"cpu": "c", "disk": "d", "network": "n"}
 """How a bottleneck is written where there is room for a letter; a capital where it is full."""
 
+FEW_STATES = 20
+SHORT_SHARE = 0.01
+"""Of more states than this, those that take less than a hundredth of the time are not printed."""
+
 TASK_PROFILES = ("normal", "mean", "median")
 
 
@@ -85,13 +89,7 @@ def fitted_of(
 ) -> tuple[engine.FittedStates, engine.OwnNodes | None]:
     """The workflow of a file, or the stages of logs; and the nodes that the file describes."""
     if len(sources) == 1 and engine.is_workflow(sources[0]):
-        if args.ran_on is not None:
-            raise engine.BadInput(
-                "each job of a workflow says by itself where it ran",
-                where="--ran-on",
-                remedy="write ran_on: TYPE below the job",
-            )
-        workflow = engine.read_workflow(sources[0])
+        workflow = engine.read_workflow(sources[0], ran_on=options.ran_on(args.ran_on))
         if args.scheduler is not None:
             workflow = engine.with_scheduler(workflow, args.scheduler)
         fitted = engine.fit_workflow(workflow, task_profile=args.task_profile, printed=args.printed)
@@ -188,10 +186,20 @@ def as_text(found: engine.WorkflowReport) -> str:
         text.table(job_rows(found), right=(1, 2, 3)),
         "",
         text.table(state_rows(found), right=(0, 1, 2, 4, 5)),
+        *omitted(found),
         "",
         "bound: c cpu, d disk, n network; a capital where it is full, - where none bounds",
     ]
     return "\n".join(lines)
+
+
+def omitted(found: engine.WorkflowReport) -> list[str]:
+    """How many states were left out."""
+    short = [state for state in found.states if is_short(state, found)]
+    if not short:
+        return []
+    total = sum(state.end_seconds - state.start_seconds for state in short)
+    return [f"and {len(short)} short states, together {text.seconds(total)} (--json lists them)"]
 
 
 def job_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
@@ -215,6 +223,8 @@ def state_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
         ("state", "from", "to", "job: stage", "tasks at once", "task time", "bound")
     ]
     for number, state in enumerate(found.states, 1):
+        if is_short(state, found):
+            continue
         span = (str(number), moment(state.start_seconds), moment(state.end_seconds))
         if not state.running:
             rows.append((*span, "(driver)", "", "", ""))
@@ -229,6 +239,12 @@ def state_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
                 )
             )
     return rows
+
+
+def is_short(state: engine.WorkflowState, found: engine.WorkflowReport) -> bool:
+    """Whether a state of a long sequence hardly matters to a person; --json has it."""
+    length = state.end_seconds - state.start_seconds
+    return len(found.states) > FEW_STATES and length < SHORT_SHARE * found.seconds
 
 
 def moment(seconds: float) -> str:
