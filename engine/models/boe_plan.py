@@ -125,9 +125,15 @@ class Plan:
         return found
 
     def timeline(
-        self, target: Target, scale: float, partitions: int | None, *, record: bool = True
+        self,
+        target: Target,
+        scale: float,
+        partitions: int | None,
+        *,
+        record: bool = True,
+        tracks: int | None = None,
     ) -> Timeline:
-        """The course of the plan on a cluster; `record` False leaves out the states."""
+        """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
         speeds = [part.speed_on(target).relative for part in self.parts]
         activities = [
             at_speed(entry, speeds[entry.job]) for entry in self.activities(scale, partitions)
@@ -136,7 +142,9 @@ class Plan:
         if self.printed:
             return estimate_printed(activities, target.machines, scheduler)
         skew = self.profile == "normal"
-        return estimate(activities, target.machines, scheduler, skew=skew, record=record)
+        return estimate(
+            activities, target.machines, scheduler, skew=skew, record=record, tracks=tracks
+        )
 
     @property
     def slots_per_node(self) -> float:

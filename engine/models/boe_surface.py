@@ -30,6 +30,9 @@ LARGE = 5000
 POINTS = 28
 """Numbers of slots at which a curve is estimated."""
 
+TRACKS = 12
+"""Tracks per stage of a workflow on a curve: many jobs in many tracks are many states."""
+
 PER_TYPE = 24
 """Node counts per instance type at which a grid is computed; between them the log of the time is
 a straight line over the log of the nodes."""
@@ -193,11 +196,12 @@ class _Curve:
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
         least = min(most, max(1.0, float(usable.min())))
         points = np.unique(np.round(np.geomspace(least, most, POINTS)))
+        tracks = TRACKS if len(plan.parts) > 1 else None
         middle = [grid.middle(float(slots)) for slots in points]
         ran = np.asarray([entry.tasks > 0 for entry in activities])
         waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
         for place, target in enumerate(middle):
-            found = plan.timeline(target, scale, partitions, record=False)
+            found = plan.timeline(target, scale, partitions, record=False, tracks=tracks)
             waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
             idle[place] = found.seconds - waits[place].sum()
         reference = task_seconds(activities, Grid.of_targets(plan, middle))

@@ -16,7 +16,7 @@ import heapq
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -133,6 +133,7 @@ def estimate(
     *,
     skew: bool = True,
     record: bool = True,
+    tracks: int | None = None,
 ) -> Timeline:
     """The states of a workflow, with pending tasks that fall at the ends of tracks.
 
@@ -141,11 +142,14 @@ def estimate(
         skew: Algorithm 2, every task a track of its own with a time from the normal law of its
             stage; else Algorithm 1, all tasks of a stage alike.
         record: keep the states; without, only starts and ends are told.
+        tracks: at most so many tracks of a stage at once, each of several tasks; None for as many
+            as there are tasks, where those are not too many (`EXACT_TASKS`).
 
     Raises:
         BadInput: for a task that needs more than the whole cluster.
     """
-    return _Estimate(activities, machines, scheduler, skew=skew, record=record).run()
+    estimated = _Estimate(activities, machines, scheduler, skew=skew, record=record, tracks=tracks)
+    return estimated.run()
 
 
 NO_TIME = TaskTime(0.0, None, False)
@@ -228,9 +232,10 @@ class _Estimate:
         *,
         skew: bool,
         record: bool,
+        tracks: int | None,
     ) -> None:
         self.activities, self.machines, self.scheduler = tuple(activities), machines, scheduler
-        self.skew, self.record = skew, record
+        self.skew, self.record, self.tracks = skew, record, tracks
         self.capacity = machines.capacity
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
         self.now = 0.0
@@ -311,13 +316,14 @@ class _Estimate:
         """A stage about to start: its tasks alike, or spread by the normal law."""
         if not self.skew or entry.spread <= 0.0:
             return _Live(entry.tasks, entry.tasks, repeat(1.0))
-        if entry.tasks <= EXACT_TASKS:
+        if entry.tasks <= EXACT_TASKS and self.tracks is None:
             return _Live(entry.tasks, 1, iter(task_factors(entry.spread, entry.tasks).tolist()))
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
         lanes = max(1, self.machines.pool.room(claim))
-        chunks, lump = _coarse(entry.tasks, lanes, entry.spread)
+        chunks, lump = _coarse(entry.tasks, lanes, entry.spread, self.tracks or COARSE_LANES)
         tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
-        factors = iter([factor for factor, _ in chunks])
+        # Where fewer containers fall free than make a track, a chunk is started in parts.
+        factors = chain([factor for factor, _ in chunks], repeat(1.0))
         return _Live(lump * len(chunks), lump, factors, tuple(tails.tolist()))
 
     def _new_state(self) -> None:
@@ -411,15 +417,17 @@ def task_factors(spread: float, tasks: int) -> FloatArray:
     return np.asarray(np.maximum(LEAST_FACTOR, 1.0 + spread * scores(tasks)) / mean)
 
 
-def _coarse(tasks: int, lanes: int, spread: float) -> tuple[list[tuple[float, int]], int]:
+def _coarse(
+    tasks: int, lanes: int, spread: float, tracks: int
+) -> tuple[list[tuple[float, int]], int]:
     """How a large stage is drawn: (time over the mean, tasks) of each chunk in launch order, and
     how many lanes run as one track.
 
     Of more than `EXACT_TASKS` tasks the first run as chunks, each of a share of what is left, so
-    that the last ones are single tasks with their own spread; and beyond `COARSE_LANES` lanes
-    several run as one. The sum of the work is that of all tasks.
+    that the last ones are single tasks with their own spread; and beyond so many `tracks` several
+    lanes run as one. The sum of the work is that of all tasks.
     """
-    lump = max(1, min(lanes, tasks) // COARSE_LANES)
+    lump = max(1, min(lanes, tasks) // tracks)
     width = max(1, lanes // lump)
     left = -(-tasks // lump)
     sizes = []
@@ -432,4 +440,5 @@ def _coarse(tasks: int, lanes: int, spread: float) -> tuple[list[tuple[float, in
     for size in np.unique(chunks).tolist():
         mine = chunks == size
         factors[mine] = size * task_factors(spread / math.sqrt(size), int(mine.sum()))
+    factors *= tasks / (lump * int(chunks.sum()))
     return list(zip(factors.tolist(), sizes, strict=True)), lump
