@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch, IntArray
 from engine.forecast import FloatArray
@@ -24,11 +25,19 @@ from engine.models.states import Activity
 ALONE = 66
 """Up to so many distinct clusters are estimated one by one."""
 
+WORKFLOWS_ALONE = 12
+"""The same for workflows of several jobs, which take a tenth of a second each."""
+
 LARGE = 5000
 """More clusters than this are not looked through for equal ones."""
 
+JOB_POINTS = 16
 POINTS = 28
-"""Numbers of slots at which a curve is estimated."""
+LEAST_POINTS = 8
+ALIKE = 16.0
+"""Numbers of slots at which curves are estimated: of one application; of a workflow on all makes of
+machines together; and on each. Machines of one make have disks and networks that differ by no more
+than about this factor. Stages of one application run one after the other: one make does for all."""
 
 TRACKS = 12
 """Tracks per stage of a workflow on a curve: many jobs in many tracks are many states."""
@@ -47,7 +56,7 @@ def seconds_on(
     if len(batch) > LARGE:
         return _interpolated(plan, batch, scale, partitions)
     places, inverse = distinct_targets(batch)
-    if len(places) > ALONE:
+    if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
         return _interpolated(plan, batch, scale, partitions)
     targets = [plan.target(batch, place) for place in places]
     found = [
@@ -78,7 +87,16 @@ def _interpolated(
     if not chosen:
         return seconds
     grid = Grid.of(plan, batch, chosen, slots)
-    logs = np.log(_Curve.of(plan, grid, scale, partitions).at(grid))
+    logs = np.empty(len(grid.slots))
+    if len(plan.parts) == 1:
+        makes, which, count = 1, np.zeros(len(logs), dtype=np.int64), JOB_POINTS
+    else:
+        makes, which = grid.makes()
+        count = max(LEAST_POINTS, POINTS // makes)
+    for make in range(makes):
+        alike = grid.part(which == make)
+        curve = _Curve.of(plan, alike, scale, partitions, count)
+        logs[which == make] = np.log(curve.at(alike))
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -148,7 +166,19 @@ class Grid:
         slots, nodes, cores, memory, disk, network = np.asarray(rows).T
         return cls(slots, nodes, cores, memory, disk, network, np.asarray(speeds))
 
-    def part(self, rows: slice) -> Grid:
+    def makes(self) -> tuple[int, IntArray]:
+        """How many makes of machines there are, and (n,) of which one each cluster is: disk and
+        network per slot known or not, and alike within a factor of `ALIKE`."""
+        keys = []
+        for rate in (self.disk, self.network):
+            per_slot = rate * self.nodes / self.slots
+            known = np.isfinite(per_slot)
+            bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(ALIKE))
+            keys.append(np.where(known, bins, np.inf))
+        found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
+
+    def part(self, rows: slice | NDArray[np.bool_]) -> Grid:
         """Some of the clusters."""
         return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
 
@@ -190,12 +220,12 @@ class _Curve:
     reference: FloatArray
 
     @classmethod
-    def of(cls, plan: Plan, grid: Grid, scale: float, partitions: int | None) -> _Curve:
+    def of(cls, plan: Plan, grid: Grid, scale: float, partitions: int | None, count: int) -> _Curve:
+        """From `count` numbers of slots on machines in the middle of the grid."""
         activities = plan.activities(scale, partitions)
         usable = grid.usable(activities)
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
-        least = min(most, max(1.0, float(usable.min())))
-        points = np.unique(np.round(np.geomspace(least, most, POINTS)))
+        points = _points(np.minimum(usable, most), count)
         tracks = TRACKS if len(plan.parts) > 1 else None
         middle = [grid.middle(float(slots)) for slots in points]
         ran = np.asarray([entry.tasks > 0 for entry in activities])
@@ -236,6 +266,17 @@ class _Curve:
 
 
 _TINY = 1e-12
+
+
+def _points(slots: FloatArray, count: int) -> FloatArray:
+    """Where a curve is estimated: the fewest slots of the grid, where the time falls in steps,
+    and others evenly spaced in their logarithm."""
+    distinct = np.unique(slots)
+    if len(distinct) <= count:
+        return distinct
+    few = distinct[: count // 2]
+    spaced = np.geomspace(few[-1], distinct[-1], count - len(few) + 1)
+    return np.unique(np.concatenate((few, np.round(spaced))))
 
 
 def task_seconds(activities: Sequence[Activity], grid: Grid) -> FloatArray:
