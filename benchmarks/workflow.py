@@ -23,7 +23,8 @@ from engine.drf import Claim, Pool, drf
 from engine.models.boe import Needs, Rates, Step, TaskWork
 from engine.models.boe_sharing import shared_task_times
 from engine.models.printed_states import estimate_printed
-from engine.models.states import Activity, Machines, estimate, task_factors
+from engine.models.states import Activity, Machines, estimate
+from engine.models.task_draw import task_factors
 
 MACHINES = Machines(16.0, Rates(4.0, 250e6, 125e6), Pool(64.0, 256.0))
 MB = 1e6

@@ -58,7 +58,8 @@ _HOMES = {
         "read_workflow",
         "write_profile",
     ),
-    "engine.models.boe_model": ("FittedStates", "fit_states", "fit_workflow"),
+    "engine.models.boe_model": ("fit_states", "fit_workflow"),
+    "engine.models.fitted_states": ("FittedStates",),
     "engine.models.workflow": ("OwnNodes", "Workflow", "with_scheduler"),
     "engine.models.workflow_report": (
         "JobSpan",

@@ -25,9 +25,9 @@ from engine.models.base import FittedModel as FittedModel
 from engine.models.base import Model as Model
 from engine.models.base import Prediction as Prediction
 from engine.models.base import Predictions as Predictions
-from engine.models.boe_model import FittedStates as FittedStates
 from engine.models.boe_model import fit_states as fit_states
 from engine.models.boe_model import fit_workflow as fit_workflow
+from engine.models.fitted_states import FittedStates as FittedStates
 from engine.models.workflow import OwnNodes as OwnNodes
 from engine.models.workflow import Workflow as Workflow
 from engine.models.workflow import with_scheduler as with_scheduler

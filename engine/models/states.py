@@ -25,20 +25,10 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe import Needs, Rates, TaskTime, TaskWork
 from engine.models.boe_sharing import shared_task_times
-from engine.models.skew import scores
+from engine.models.task_draw import COARSE_LANES, EXACT_TASKS, chunks_of, task_factors
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
-
-LEAST_FACTOR = 0.05
-"""A normal law has tasks of no and of negative length; none is shorter than this share of the
-mean (before all are scaled, so that their mean is right again)."""
-
-EXACT_TASKS = 1000
-"""Stages of more tasks are coarsened: see `_coarse`."""
-
-COARSE_LANES = 64
-CHUNKS_PER_LANE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +310,7 @@ class _Estimate:
             return _Live(entry.tasks, 1, iter(task_factors(entry.spread, entry.tasks).tolist()))
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
         lanes = max(1, self.machines.pool.room(claim))
-        chunks, lump = _coarse(entry.tasks, lanes, entry.spread, self.tracks or COARSE_LANES)
+        chunks, lump = chunks_of(entry.tasks, lanes, entry.spread, self.tracks or COARSE_LANES)
         tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
         # Where fewer containers fall free than make a track, a chunk is started in parts.
         factors = chain([factor for factor, _ in chunks], repeat(1.0))
@@ -403,42 +393,3 @@ class _Estimate:
                 heapq.heappush(
                     self.coming, (self.now + self.activities[child].delay_seconds, child)
                 )
-
-
-def task_factors(spread: float, tasks: int) -> FloatArray:
-    """(n,) task times over their mean, in launch order, by the normal law of section 6.1."""
-    from scipy.special import ndtr
-
-    if spread <= 0.0:
-        return np.ones(tasks)
-    z = (LEAST_FACTOR - 1.0) / spread
-    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-    mean = LEAST_FACTOR * float(ndtr(z)) + float(ndtr(-z)) + spread * density
-    return np.asarray(np.maximum(LEAST_FACTOR, 1.0 + spread * scores(tasks)) / mean)
-
-
-def _coarse(
-    tasks: int, lanes: int, spread: float, tracks: int
-) -> tuple[list[tuple[float, int]], int]:
-    """How a large stage is drawn: (time over the mean, tasks) of each chunk in launch order, and
-    how many lanes run as one track.
-
-    Of more than `EXACT_TASKS` tasks the first run as chunks, each of a share of what is left, so
-    that the last ones are single tasks with their own spread; and beyond so many `tracks` several
-    lanes run as one. The sum of the work is that of all tasks.
-    """
-    lump = max(1, min(lanes, tasks) // tracks)
-    width = max(1, lanes // lump)
-    left = -(-tasks // lump)
-    sizes = []
-    while left > 0:
-        size = max(1, left // (CHUNKS_PER_LANE * width))
-        sizes.append(size)
-        left -= size
-    chunks = np.asarray(sizes)
-    factors = np.empty(len(chunks))
-    for size in np.unique(chunks).tolist():
-        mine = chunks == size
-        factors[mine] = size * task_factors(spread / math.sqrt(size), int(mine.sum()))
-    factors *= tasks / (lump * int(chunks.sum()))
-    return list(zip(factors.tolist(), sizes, strict=True)), lump

@@ -11,8 +11,9 @@ import engine
 from engine.batch import ClusterBatch
 from engine.candidates import select_candidates
 from engine.models.boe_jobs import ObservedJob, catalog_rates, learnt_rates
-from engine.models.boe_model import FittedStates, fit_states, fit_workflow
+from engine.models.boe_model import fit_states, fit_workflow
 from engine.models.boe_surface import seconds_on
+from engine.models.fitted_states import FittedStates
 from engine.sources.workflow_file import parse_workflow
 
 LOGS = [sample.name for sample in engine.list_samples() if sample.kind == "event-log"]

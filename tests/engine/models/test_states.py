@@ -18,7 +18,8 @@ from engine.models.printed_states import (
     progress,
     remaining_seconds,
 )
-from engine.models.states import EXACT_TASKS, Activity, Machines, estimate, task_factors
+from engine.models.states import Activity, Machines, estimate
+from engine.models.task_draw import EXACT_TASKS, task_factors
 
 RATES = Rates(3.0, 1.0, 1.0)
 """Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""
