@@ -197,13 +197,13 @@ class EngineSession:
             if state.ran_on is not None:
                 name, _, catalog = state.ran_on.partition("@")
                 origin = self._catalog(catalog or state.catalog).offer(name).instance
-            self._workflow = None
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
-                self._workflow = engine.read_workflow(state.sources[0], ran_on=origin)
-                self._fitted = engine.fit_workflow(self._workflow)
-                self._profile = self._fitted.profile
+                workflow = engine.read_workflow(state.sources[0], ran_on=origin)
+                fitted = engine.fit_workflow(workflow)
+                self._workflow, self._fitted, self._profile = workflow, fitted, fitted.profile
             else:
-                self._profile = engine.read(*state.sources, ran_on=origin)
+                profile = engine.read(*state.sources, ran_on=origin)
+                self._workflow, self._profile = None, profile
             self._profile_key = key
         return self._profile
 
@@ -211,6 +211,11 @@ class EngineSession:
         """The fitted model; another size or filter asks the same one again."""
         kept = self._fitted
         if kept is not None and self._workflow is not None:
+            if model not in (engine.DEFAULT_MODEL, kept.model):
+                raise engine.BadInput(
+                    f"workflows are estimated by {kept.model} alone, not by {model}",
+                    remedy=f"choose {kept.model}",
+                )
             return kept
         if kept is None or kept.profile is not profile or kept.model != model:
             self._fitted = kept = engine.fit(profile, model=model)

@@ -82,7 +82,7 @@ class Part:
             found.append(
                 Activity(
                     job, stage.name, stage.tasks, stage.work.times(scale), before, 0.0,
-                    stage.cores, stage.memory_gib, stage.spread,
+                    stage.cores, stage.memory_gib, stage.spread, stage.output_spread,
                 )
             )  # fmt: skip
         ends = set(range(len(found))) - {p for stage in self.job.stages for p in stage.after}

@@ -25,7 +25,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe import Needs, Rates, TaskTime, TaskWork
 from engine.models.boe_sharing import shared_task_times
-from engine.models.task_draw import COARSE_LANES, EXACT_TASKS, chunks_of, task_factors
+from engine.models.task_draw import COARSE_LANES, EXACT_TASKS, chunks_of, task_factors, task_spread
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
@@ -41,6 +41,7 @@ class Activity:
         delay_seconds: from the last of those ends to the start (time of a driver).
         cores, memory_gib: what a container of one task holds.
         spread: standard deviation of task times over their mean.
+        output_spread: that of the amounts of the last step (the selectivity of section 6.1).
     """
 
     job: int
@@ -52,6 +53,7 @@ class Activity:
     cores: float = 1.0
     memory_gib: float = 0.0
     spread: float = 0.0
+    output_spread: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,10 @@ class _Estimate:
         self.skew, self.record, self.tracks = skew, record, tracks
         self.capacity = machines.capacity
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
+        self.spreads = [
+            task_spread(needs, spread=entry.spread, output_spread=entry.output_spread)
+            for entry, needs in zip(activities, self.needs, strict=True)
+        ]
         self.now = 0.0
         self.start = np.full(len(activities), math.nan)
         self.end = np.full(len(activities), math.nan)
@@ -298,19 +304,19 @@ class _Estimate:
                 self.start[place] = self.now
                 self._finish(place)
                 continue
-            self.live[place] = self._live(entry)
+            self.live[place] = self._live(entry, self.spreads[place])
             changed = True
         return changed
 
-    def _live(self, entry: Activity) -> _Live:
+    def _live(self, entry: Activity, spread: float) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
-        if not self.skew or entry.spread <= 0.0:
+        if not self.skew or spread <= 0.0:
             return _Live(entry.tasks, entry.tasks, repeat(1.0))
         if entry.tasks <= EXACT_TASKS and self.tracks is None:
-            return _Live(entry.tasks, 1, iter(task_factors(entry.spread, entry.tasks).tolist()))
+            return _Live(entry.tasks, 1, iter(task_factors(spread, entry.tasks).tolist()))
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
         lanes = max(1, self.machines.pool.room(claim))
-        chunks, lump = chunks_of(entry.tasks, lanes, entry.spread, self.tracks or COARSE_LANES)
+        chunks, lump = chunks_of(entry.tasks, lanes, spread, self.tracks or COARSE_LANES)
         tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
         # Where fewer containers fall free than make a track, a chunk is started in parts.
         factors = chain([factor for factor, _ in chunks], repeat(1.0))

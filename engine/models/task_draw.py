@@ -11,7 +11,8 @@ import math
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.skew import scores
+from engine.models.boe import Needs
+from engine.models.skew import Normal, linear_time, scores
 
 LEAST_FACTOR = 0.05
 """A normal law has tasks of no and of negative length; none is shorter than this share of the
@@ -22,6 +23,21 @@ EXACT_TASKS = 1000
 
 COARSE_LANES = 64
 CHUNKS_PER_LANE = 2
+
+
+def task_spread(needs: Needs, *, spread: float, output_spread: float) -> float:
+    """Standard deviation of a stage's task times over their mean: its own, and by Eqs. 9 to 11
+    that of the amounts of its last step, with the times of a task that waits for no other."""
+    if output_spread <= 0.0 or not len(needs.steps):
+        return spread
+    steps = needs.steps.max(axis=1)
+    output = float(steps[-1])
+    found = linear_time(
+        fixed=needs.load + float(steps[:-1].sum()),
+        per_selectivity=output,
+        selectivity=Normal(1.0, output_spread**2),
+    )
+    return math.hypot(spread, found.deviation / found.mean) if found.mean > 0.0 else 0.0
 
 
 def task_factors(spread: float, tasks: int) -> FloatArray:

@@ -29,6 +29,8 @@ class ExplicitStage:
         after: places of the job's stages that it waits for.
         cores, memory_gib: what the container of a task holds.
         spread: standard deviation of task times over their mean.
+        output_spread: that of the amounts of the last step (the selectivity of section 6.1), which
+            adds to the spread of task times.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ExplicitStage:
     cores: float = 1.0
     memory_gib: float = 0.0
     spread: float = 0.0
+    output_spread: float = 0.0
 
 
 @dataclass(frozen=True)

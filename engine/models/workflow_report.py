@@ -227,9 +227,14 @@ def _alike(first: State, second: State, activities: Sequence[Activity]) -> bool:
             return False
         if abs(a.time.seconds - b.time.seconds) > ALIKE * a.time.seconds:
             return False
-        if a.parallelism != b.parallelism and activities[a.activity].spread <= 0.0:
+        if a.parallelism != b.parallelism and not _spread(activities[a.activity]):
             return False
     return True
+
+
+def _spread(entry: Activity) -> bool:
+    """Whether the tasks of a stage differ."""
+    return entry.spread > 0.0 or entry.output_spread > 0.0
 
 
 def explanation(timeline: Timeline, *, seconds: float, slots: float) -> Explanation:

@@ -157,7 +157,7 @@ class Reader:
         if _WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
-                remedy="use sparkplan workflow, or open it by itself in the planner",
+                remedy="give its file alone to sparkplan workflow, or to the planner",
             )  # fmt: skip
         if run_table.looks_like(start):
             return _table_found(run_table.parse(_text(everything, stream), stream.name))

@@ -36,7 +36,17 @@ SCHEMA: Schema = {
         {"name", "after", "source", "sources", "ran_on", "input_size", "task_memory", "stages"}
     ),
     "jobs[].stages[]": frozenset(
-        {"name", "tasks", "after", "task_cores", "task_memory", "load", "spread", "steps"}
+        {
+            "name",
+            "tasks",
+            "after",
+            "task_cores",
+            "task_memory",
+            "load",
+            "spread",
+            "output_spread",
+            "steps",
+        }
     ),
     "jobs[].stages[].steps[]": frozenset({"cpu", "disk", "network"}),
 }
@@ -338,6 +348,7 @@ def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, .
                 cores=entry.get("task_cores", positive) or 1.0,
                 memory_gib=entry.get("task_memory", parse_memory_gib) or memory_gib,
                 spread=entry.get("spread", share) or 0.0,
+                output_spread=entry.get("output_spread", share) or 0.0,
             )
         )
     return tuple(found)

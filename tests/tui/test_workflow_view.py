@@ -7,6 +7,7 @@ from test_snapshots import SIZES
 
 import engine
 from tui.session import EngineSession
+from tui.state import OpenSources, SetModel, SetScale
 
 FIG_1 = """format: sparkplan-workflow/1
 name: site analytics
@@ -106,3 +107,28 @@ async def test_naming_where_it_ran_reads_the_workflow_again(planner):
         await settled(pilot)
         parts = app.built.plan.fitted.plans[0].parts
         assert {p.observed.run.cluster.instance.name for p in parts if p.observed} == {"m5.xlarge"}
+
+
+async def test_a_broken_workflow_leaves_the_last_good_one_usable(planner, workflow, tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("format: sparkplan-workflow/1\njobs: []\n")
+    app = opened(planner, workflow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.dispatch(OpenSources((str(broken),)))
+        await settled(pilot)
+        assert "the workflow has no jobs" in text_of(app)
+        app.dispatch(SetScale(2.0))
+        await settled(pilot)
+        assert "a workflow of 4 jobs" in text_of(app)
+        assert "2x" in text_of(app)
+
+
+async def test_another_model_is_refused_and_not_ignored(planner, workflow):
+    app = opened(planner, workflow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.dispatch(SetModel("ernest"))
+        await settled(pilot)
+        assert "workflows are estimated by boe alone, not by ernest" in text_of(app)
+        assert app.state.model == "sparkplan"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from engine.drf import Pool, drf, fifo
 from engine.errors import BadInput
-from engine.models.boe import Rates, Step, TaskWork
+from engine.models.boe import Needs, Rates, Step, TaskWork
 from engine.models.printed_states import (
     estimate_printed,
     pending_tasks,
@@ -19,7 +19,7 @@ from engine.models.printed_states import (
     remaining_seconds,
 )
 from engine.models.states import Activity, Machines, estimate
-from engine.models.task_draw import EXACT_TASKS, task_factors
+from engine.models.task_draw import EXACT_TASKS, task_factors, task_spread
 
 RATES = Rates(3.0, 1.0, 1.0)
 """Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""
@@ -324,3 +324,13 @@ def test_a_workflow_of_moments_takes_their_delays() -> None:
     machines = Machines(1.0, Rates(4.0), Pool(4.0))
     assert estimate(stages, machines, fifo).seconds == pytest.approx(5.0)
     assert estimate_printed(stages, machines, fifo).seconds == pytest.approx(5.0)
+
+
+def test_skewed_output_spreads_task_times_by_its_share_of_them() -> None:
+    """Eqs. 9 to 11: t = 10 + 5 alpha with alpha 1 +- 0.6 has a deviation of 3 s, a fifth of 15."""
+    steps = TaskWork(0.0, (Step(10.0), Step(0.0, 5.0)))
+    entry = Activity(0, "a", 8, steps, output_spread=0.6)
+    assert task_spread(Needs.of(steps, RATES), spread=0.0, output_spread=0.6) == pytest.approx(0.2)
+    machines = Machines(100.0, RATES, Pool(8.0))
+    skewed = estimate([entry], machines, fifo).seconds
+    assert skewed > estimate([entry], machines, fifo, skew=False).seconds == pytest.approx(15.0)

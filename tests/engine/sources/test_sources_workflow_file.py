@@ -21,7 +21,8 @@ jobs:
   after: a
   task_memory: 2GB
   stages:
-  - {name: map, tasks: 10, load: 1s, steps: [{cpu: 20s, disk: 128MB}, {disk: 10MB}], spread: 20%}
+  - {name: map, tasks: 10, load: 1s, steps: [{cpu: 20s, disk: 128MB}, {disk: 10MB}],
+    spread: 20%, output_spread: 0.5}
   - {name: reduce, tasks: 4, task_memory: 4GB, steps: [{network: 100MB, cpu: 500ms}]}
   - {name: side, tasks: 2, after: [map], load: 2s}
 - name: a
@@ -42,6 +43,7 @@ def test_a_file_means_what_it_says() -> None:
     first, second, side = found.jobs[1].stages
     assert first.work.steps == ((20.0, 128e6, 0.0), (0.0, 10e6, 0.0))
     assert (first.work.load_seconds, first.spread, first.memory_gib) == (1.0, 0.2, 2.0)
+    assert first.output_spread == 0.5
     assert (second.after, second.memory_gib, side.after) == ((0,), 4.0, (0,))
 
 
@@ -165,7 +167,7 @@ def test_another_format_is_refused(text: str) -> None:
 
 
 def test_a_workflow_is_no_source_of_a_job() -> None:
-    with pytest.raises(EngineError, match="is a workflow, not a job; use sparkplan workflow"):
+    with pytest.raises(EngineError, match="is a workflow, not a job; give its file alone to"):
         read("nightly-pipeline")
 
 
