@@ -25,7 +25,14 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe import Needs, Rates, TaskTime, TaskWork
 from engine.models.boe_sharing import shared_task_times
-from engine.models.task_draw import COARSE_LANES, EXACT_TASKS, chunks_of, task_factors, task_spread
+from engine.models.task_draw import (
+    COARSE_LANES,
+    EXACT_TASKS,
+    MOST_WAVES,
+    chunks_of,
+    task_factors,
+    task_spread,
+)
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
@@ -310,12 +317,13 @@ class _Estimate:
 
     def _live(self, entry: Activity, spread: float) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
-        if not self.skew or spread <= 0.0:
+        spread = spread if self.skew else 0.0
+        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
+        lanes = max(1, self.machines.pool.room(claim))
+        if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
             return _Live(entry.tasks, entry.tasks, repeat(1.0))
         if entry.tasks <= EXACT_TASKS and self.tracks is None:
             return _Live(entry.tasks, 1, iter(task_factors(spread, entry.tasks).tolist()))
-        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
-        lanes = max(1, self.machines.pool.room(claim))
         chunks, lump = chunks_of(entry.tasks, lanes, spread, self.tracks or COARSE_LANES)
         tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
         # Where fewer containers fall free than make a track, a chunk is started in parts.

@@ -21,6 +21,9 @@ mean (before all are scaled, so that their mean is right again)."""
 EXACT_TASKS = 1000
 """Stages of more tasks are coarsened: see `chunks_of`."""
 
+MOST_WAVES = 2000
+"""Tasks that are all alike run in waves of any number up to this; beyond, in chunks as well."""
+
 COARSE_LANES = 64
 CHUNKS_PER_LANE = 2
 
