@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
@@ -59,6 +59,9 @@ from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
 from tui.workers import Cancelled, Latest
+
+if TYPE_CHECKING:
+    from engine import WorkflowReport
 
 DEFAULT_SAMPLE = "nightly-features"
 """What opens when no source is named: many tasks of a second or more, so that nodes matter."""
@@ -127,6 +130,7 @@ class PlannerApp(DialogActions, App[None]):
         Binding("2", "view('compositions')", "Compositions", show=False),
         Binding("3", "view('stages')", "Stages", show=False),
         Binding("4", "view('evidence')", "Evidence", show=False),
+        Binding("5", "view('workflow')", "Workflow", show=False),
         Binding("t", "chart('time')", "Time chart", show=False),
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
@@ -297,6 +301,8 @@ class PlannerApp(DialogActions, App[None]):
     def _start_with_evidence(self, built: Built) -> None:
         """A deadline for new evidence, one that can be met where that is possible."""
         self._ask()
+        if built.workflow is not None and self.state.view == "curves":
+            self.state = reduce(self.state, ShowView("workflow"))
         run, best = built.profile.largest_run, self.answer.best if self.answer else None
         measured = run.seconds if run else best.seconds if best else None
         self.state = reduce(self.state, EvidenceRead(measured, built.profile.deadline_seconds))
@@ -337,6 +343,14 @@ class PlannerApp(DialogActions, App[None]):
             self._stop_reading()
         else:
             self._panels.notice([])
+
+    def course(self, answer: Answer) -> WorkflowReport | None:
+        """The states of the answer's best composition; what is wrong is said in a notice."""
+        try:
+            return self._session.course(self.state, answer)
+        except Exception as error:
+            self.show_notice(described(error), "bad")
+            return None
 
     # Panels
 

@@ -24,6 +24,7 @@ COMMANDS = {
     "predict": "how long the job takes on one cluster",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
+    "workflow": "jobs that share one cluster, state by state; the cheapest such cluster",
     "export": "the recommendation as text to paste",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",

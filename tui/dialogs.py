@@ -42,6 +42,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("view('compositions')", "Show all compositions and why others lost", "2"),
     ("view('stages')", "Show where the time goes", "3"),
     ("view('evidence')", "Show what the answer rests on", "4"),
+    ("view('workflow')", "Show the jobs by state, and what bounds each", "5"),
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("theme", "Choose the theme", ""),

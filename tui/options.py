@@ -193,7 +193,7 @@ def given_terms(args: argparse.Namespace) -> list[str]:
     return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n, None) is not None]
 
 
-def add_goal(parser: argparse.ArgumentParser) -> None:
+def add_goal(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--deadline", type=duration, metavar="D")
     parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
     parser.add_argument("--max-nodes", type=whole(), metavar="N", help="default 64")

@@ -21,6 +21,7 @@ from tui.widgets.table import Row, Table
 if TYPE_CHECKING:
     from tui.app import PlannerApp
     from tui.session import Answer, Built
+    from tui.widgets.gantt import Gantt
 
 NARROW_BELOW, SHORT_BELOW = 100, 30
 """Columns and rows from which there is room for a column of inputs, and for two charts."""
@@ -37,6 +38,8 @@ TITLES = {
     "stage-list": "Stages",
     "evidence-about": "Model and assumptions",
     "runs": "Measured runs",
+    "gantt": "Jobs by state",
+    "states": "States",
 }
 
 FIRST_FOCUS: dict[View, str] = {
@@ -44,6 +47,7 @@ FIRST_FOCUS: dict[View, str] = {
     "compositions": "full",
     "stages": "stage-list",
     "evidence": "evidence-about",
+    "workflow": "gantt",
 }
 
 _SLIDER_KEYS = [
@@ -101,6 +105,7 @@ class Panels:
                 Container(id="compositions"),
                 Container(id="stages"),
                 Container(id="evidence"),
+                Container(id="workflow"),
                 id="body",
             ),
             id="main",
@@ -145,6 +150,15 @@ class Panels:
                 self._panel(prose(focusable=True, id="evidence-about")),
                 self._panel(table(evidence.RUN_COLUMNS, id="runs")),
             ]
+        elif view == "workflow":
+            from tui.views import workflow
+            from tui.widgets.gantt import Gantt
+
+            widgets = [
+                prose(id="workflow-about"),
+                self._panel(self._new(Gantt, id="gantt")),
+                self._panel(table(workflow.STATE_COLUMNS, id="states")),
+            ]
         container.mount(*widgets)
 
     # Showing
@@ -181,7 +195,7 @@ class Panels:
         """The two lines at the top."""
         app = self._app
         self._bar("header").show(*bars.header(app.state, app.built, app.busy))
-        left, right = bars.tabs(app.state)
+        left, right = bars.tabs(app.state, app.built)
         if app.answer is not None:
             count = compositions.count(app.answer.report.recommendation)
             counted = [bars.Item(f"{count}   ", "base", "view('compositions')"), *right]
@@ -200,7 +214,7 @@ class Panels:
         elif isinstance(focused, Table):
             enter = [("⏎", "change", "")] if focused.id == "inputs" else []
             here = [*enter, *_TABLE_KEYS]
-        elif isinstance(focused, Prose):
+        elif isinstance(focused, Prose) or (focused is not None and focused.id == "gantt"):
             here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
         self._bar("keys").show(bars.keys([*here, *_APP_KEYS]), bars.keys(_LAST_KEYS))
 
@@ -298,6 +312,18 @@ class Panels:
         self._table("runs").show(
             evidence.run_rows(answer.built.profile), message="no runs, only a job profile"
         )
+
+    def _show_workflow(self, answer: Answer) -> None:
+        from tui.views import workflow
+
+        found = self._app.course(answer)
+        self._prose("workflow-about").show(workflow.about(answer, found))
+        data = workflow.gantt(found)
+        cast("Gantt", self._widget("gantt")).show(data)
+        self._widget("gantt-panel").styles.height = min(
+            len(data.rows) + 5, max(8, self._app.size.height // 2)
+        )
+        self._refill("states", workflow.state_rows(found))
 
     # Finding
 

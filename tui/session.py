@@ -22,11 +22,14 @@ if TYPE_CHECKING:
         Choice,
         Curve,
         FittedModel,
+        FittedStates,
         Goal,
         Plan,
         PlanReport,
         Prediction,
         Profile,
+        Workflow,
+        WorkflowReport,
     )
 
 Say = Callable[[str], None]
@@ -40,6 +43,17 @@ class Built:
     profile: Profile
     catalog: Catalog
     plan: Plan
+    workflow: Workflow | None = None
+
+    @property
+    def jobs(self) -> int | None:
+        """How many jobs the workflow has; None for the evidence of one job."""
+        return None if self.workflow is None else len(self.workflow.jobs)
+
+    @property
+    def has_states(self) -> bool:
+        """Whether the evidence tells stages, so that states can be estimated."""
+        return self.workflow is not None or self.profile.has_stages
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +94,13 @@ class Session(Protocol):
             EngineError: for a goal that cannot be asked.
         """
 
+    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+        """The states of the best composition; None where there are none to estimate.
+
+        Raises:
+            EngineError: what is wrong with the evidence or the cluster.
+        """
+
 
 @dataclass
 class EngineSession:
@@ -90,6 +111,9 @@ class EngineSession:
     _fitted: FittedModel | None = None
     _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
+    _workflow: Workflow | None = None
+    _states: tuple[Profile, FittedStates] | None = None
+    _course: tuple[Hashable, WorkflowReport] | None = None
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
@@ -112,7 +136,7 @@ class EngineSession:
         )
         # The first question imports and computes what all later ones share: not in the UI's thread.
         plan.report(_goal(state), billing=replace(catalog.billing, spot=state.spot))
-        return Built(profile, catalog, plan)
+        return Built(profile, catalog, plan, self._workflow)
 
     def answer(self, state: PlanState, built: Built) -> Answer:
         """The report on the goal, the curve of the selected type, and the explanation."""
@@ -125,6 +149,39 @@ class EngineSession:
             compared = _curve(built.plan, state.selected, goal, billing)
         explained = None if best is None else self._explain(built.plan, best)
         return Answer(built, report, compared, explained)
+
+    def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
+        """The states of the best composition; the last ones are kept."""
+        best, plan = answer.best, answer.built.plan
+        if best is None or best.instance is None or best.nodes is None:
+            return None
+        fitted = self._states_of(answer.built)
+        if fitted is None:
+            return None
+        key = (id(plan), tuple(best.composition.items()), state.confidence)
+        if self._course is None or self._course[0] != key:
+            cluster = engine.Cluster.of_nodes(
+                instance_type=best.instance,
+                nodes=best.nodes,
+                catalog=answer.built.catalog,
+                layout=best.layout,
+            )
+            found = fitted.course(
+                cluster=cluster, workload=plan.surface.workload, confidence=state.confidence
+            )
+            self._course = (key, found)
+        return self._course[1]
+
+    def _states_of(self, built: Built) -> FittedStates | None:
+        """What estimates states: the plan's own model, or one fitted to the same logs."""
+        fitted = built.plan.fitted
+        if isinstance(fitted, engine.FittedStates):
+            return fitted
+        if self._states is None or self._states[0] is not built.profile:
+            if not built.profile.has_stages:
+                return None
+            self._states = (built.profile, engine.fit_states(built.profile))
+        return self._states[1]
 
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
         """The explanation of a choice; the last one is kept, as most goals keep the choice."""
@@ -143,14 +200,27 @@ class EngineSession:
             if state.ran_on is not None:
                 chosen = self._catalog(state.catalog, state.terms)
                 _, origin = options.origin_of(state.ran_on, first=chosen)
-            profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
-            say("reading prices")  # raises where nobody waits any more
-            self._profile, self._profile_key = profile, key
+            if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
+                workflow = engine.read_workflow(state.sources[0], ran_on=origin)
+                fitted = engine.fit_workflow(workflow)
+                self._workflow, self._fitted, self._profile = workflow, fitted, fitted.profile
+            else:
+                profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))
+                say("reading prices")  # raises where nobody waits any more
+                self._workflow, self._profile = None, profile
+            self._profile_key = key
         return self._profile
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
         """The fitted model; another size or filter asks the same one again."""
         kept = self._fitted
+        if kept is not None and self._workflow is not None:
+            if model not in (engine.DEFAULT_MODEL, kept.model):
+                raise engine.BadInput(
+                    f"workflows are estimated by {kept.model} alone, not by {model}",
+                    remedy=f"choose {kept.model}",
+                )
+            return kept
         if kept is None or kept.profile is not profile or kept.model != model:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept

@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
-View = Literal["curves", "compositions", "stages", "evidence"]
+View = Literal["curves", "compositions", "stages", "evidence", "workflow"]
 ChartKind = Literal["time", "cost"]
 
 MAX_NODES = 512
@@ -334,8 +334,8 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
     )
 
 
-_LOOKS = frozenset({"view", "chart", "selected"})
-"""What is looked at is not an input: undo does not turn pages."""
+_LOOKS = frozenset({"view", "chart", "selected", "reading"})
+"""What is looked at, and how often it was read, is no input: undo does not turn pages."""
 
 INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)
 """Everything that the user sets, in the order in which it reads well."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.errors import UnknownName
 from engine.models.base import FittedModel, Model
+from engine.models.boe_model import Boe
 from engine.models.ernest import Ernest, ErnestExtended
 from engine.models.optex import Optex
 from engine.models.peridot import Peridot
@@ -18,6 +19,7 @@ MODELS: tuple[Model, ...] = (
     ErnestExtended(),
     Peridot(),
     Simcost(),
+    Boe(),
 )
 
 DEFAULT_MODEL = "sparkplan"

@@ -35,6 +35,7 @@ FEW_CHUNKS = 64
 """Chunks in which a log, profile or table must begin."""
 
 _PROFILE = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-profile", re.MULTILINE)
+_WORKFLOW = re.compile(rb"^\s*[\"']?format[\"']?\s*:\s*[\"']?sparkplan-workflow", re.MULTILINE)
 _EVENT = re.compile(rb"""\s*\{.{0,4096}?"Event"\s*:""", re.DOTALL)
 _LATER_EVENT = re.compile(rb"""\n\{"Event":"[\w.$]+",""")
 
@@ -230,6 +231,11 @@ class Reader:
             return _profile_found(
                 profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
             )
+        if _WORKFLOW.search(start):
+            raise BadInput(
+                "is a workflow, not a job", where=stream.name,
+                remedy="give its file alone to sparkplan workflow, or to the planner",
+            )  # fmt: skip
         if kind == "run table":
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged

@@ -16,9 +16,9 @@ INDEX = "index.yaml"
 class Sample:
     """One bundled sample: its name as a SOURCE, its files, and what it shows.
 
-    `kind` is "event-log" (of real runs) or "profile" (published figures); `default` marks
-    the one that the planner opens by itself; `iterations` is what the job was told to do, which a
-    log does not say.
+    `kind` is "event-log" (of real runs), "profile" (published figures) or "workflow"; `default`
+    marks the one that the planner opens by itself; `iterations` is what the job was told to do,
+    which a log does not say.
     """
 
     name: str

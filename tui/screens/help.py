@@ -29,7 +29,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
-            ("1 2 3 4", "curves, compositions, stages, evidence"),
+            ("1 2 3 4 5", "curves, compositions, stages, evidence, workflow (jobs by state)"),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),

@@ -24,6 +24,7 @@ VIEWS: tuple[tuple[View, str], ...] = (
     ("compositions", "Compositions"),
     ("stages", "Stages"),
     ("evidence", "Evidence"),
+    ("workflow", "Workflow"),
 )
 """In the order of their number keys."""
 
@@ -135,7 +136,8 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     right part in several forms, long ones first."""
     profile = built.profile if built else None
     left = [Item(" sparkplan ", "accent")]
-    left.append(Item(" " + inputs.source(state, profile), "strong", "open", whole=False))
+    named = inputs.source(state, profile, jobs=built.jobs if built else None)
+    left.append(Item(" " + named, "strong", "open", whole=False))
     if profile is not None:
         kind = state.category or profile.category
         left += [Item(f" · {kind}", "muted")] if kind else []
@@ -147,15 +149,19 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     catalog = built.catalog if built else None
     prices = inputs.prices(state, catalog)
     provider = f"{catalog.provider} " if catalog else ""
-    forms = (f"model {state.model} · {provider}{prices} ", f"{provider}{prices} ", f"{prices} ")
+    model = inputs.model(state, built)
+    forms = (f"model {model} · {provider}{prices} ", f"{provider}{prices} ", f"{prices} ")
     return [left, *([Item(form, "muted")] for form in forms)]
 
 
-def tabs(state: PlanState) -> tuple[list[Item], list[Item]]:
-    """The views by number key; brackets mark the one that is shown, beside its colour."""
+def tabs(state: PlanState, built: Built | None = None) -> tuple[list[Item], list[Item]]:
+    """The views by number key; brackets mark the one that is shown, beside its colour. That of
+    states is offered where the evidence has stages."""
     left = []
     for number, (view, name) in enumerate(VIEWS, start=1):
         shown = view == state.view
+        if view == "workflow" and not shown and not (built and built.has_states):
+            continue
         words = f"[{number} {name}]" if shown else f" {number} {name} "
         left.append(Item(words, "accent" if shown else "muted", f"view('{view}')"))
     return left, [Item("? help ", "muted", "help")]

@@ -29,20 +29,27 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
     profile = built.profile if built else None
     catalog = built.catalog if built else None
     return [
-        ("Source", source(state, profile), "o"),
+        ("Source", source(state, profile, jobs=built.jobs if built else None), "o"),
         ("Kind", category(state, profile), "g"),
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", prices(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
         ("Billing", billing(state, catalog, marks), "s"),
-        ("Model", state.model, "m"),
+        ("Model", model(state, built), "m"),
     ]
 
 
-def source(state: PlanState, profile: Profile | None) -> str:
-    """The name of the job and how many runs of it there are."""
+def model(state: PlanState, built: Built | None) -> str:
+    """The model that answers: a workflow has one of its own."""
+    return state.model if built is None or built.jobs is None else built.plan.fitted.model
+
+
+def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None) -> str:
+    """The name of the job and how many runs of it there are, or how many `jobs` a workflow has."""
     if profile is None:
         return ", ".join(state.sources)
+    if jobs is not None:
+        return f"{profile.name}, a workflow of {jobs} job{'' if jobs == 1 else 's'}"
     runs = len(profile.runs)
     if not runs:
         return f"{profile.name}, a job profile"

@@ -63,7 +63,7 @@ def logs(seed: int) -> Profile:
     return Profile("p", tuple(runs))
 
 
-NEEDS_LOGS = {"peridot"}
+NEEDS_LOGS = {"boe", "peridot"}
 
 
 def evidence(model: Model, seed: int) -> Profile:

@@ -1,0 +1,204 @@
+"""`boe`: the stages of one application, and workflows of several, by bottlenecks and states.
+
+What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
+give the rates. With one log the interval is a prior (docs/models/boe.md says where it comes from);
+with several each is predicted from the others, which widens or narrows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.errors import BadInput, ModelDoesNotFit
+from engine.models.base import LeaveOneOut, Model, distinct
+from engine.models.boe_jobs import ObservedJob
+from engine.models.boe_notices import (
+    PRIOR_INTERVAL,
+    SINGLE_RUN,
+)
+from engine.models.boe_plan import Part, Plan, Target
+from engine.models.fitted_states import (
+    NAME,
+    PRIOR_DOF,
+    SPREAD,
+    FittedStates,
+    input_ratio,
+)
+from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
+from engine.models.workloads import completed, sharing_parameters
+from engine.profile import Notice, Profile, Run
+
+SPREAD_EXPLICIT = 0.18
+"""Of a workflow with explicit rates: about what the paper's task model is off by at worst."""
+
+LARGEST_CORRECTION = 0.35
+"""A plan that misses its own run by more (in log time) has not understood it."""
+
+MOST_LOGS = 8
+"""Logs that are estimated, at most."""
+
+
+class Boe(Model):
+    """Fits the stages of the logs of one application."""
+
+    name = NAME
+    summary = "bottlenecks of tasks (cpu, disk, network), states of parallel stages (BOE paper)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedStates:
+        return fit_states(profile)
+
+
+def fit_states(profile: Profile) -> FittedStates:
+    """The stages of one application, from its logs.
+
+    Raises:
+        ModelDoesNotFit: when no run tells its stages and its slots.
+    """
+    runs = [run for run in profile.runs if run.stages and run.cluster.slots]
+    runs = [run for run in runs if run.complete] or runs
+    if not runs:
+        raise ModelDoesNotFit(
+            "no run tells both its stages and how many tasks it ran at once",
+            remedy="add an event log, or use --model ernest for a run table",
+        )
+    runs = sharing_parameters(runs, profile.reference_workload.parameters)
+    return fit_runs(profile, spread_out(runs, MOST_LOGS))
+
+
+def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
+    """At most so many runs, spread over sizes and slots; the median time of those alike."""
+    ordered = sorted(
+        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
+    )
+    if len(ordered) <= most:
+        return list(runs)
+    parts = np.array_split(np.arange(len(ordered)), most)
+    middle = [sorted((ordered[i] for i in part), key=lambda run: run.seconds) for part in parts]
+    return [part[len(part) // 2] for part in middle]
+
+
+def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
+    """The model of some logs of one application."""
+    workflow = single_job(profile.name, profile)
+    plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
+    own = np.asarray([own_error(plan) for plan in plans])
+    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    notices = [notice for run in runs for notice in run.notices]
+    if np.abs(own).max() > LARGEST_CORRECTION:
+        notices.append(
+            Notice(
+                "model-does-not-fit",
+                f"the states of a log are off by {np.expm1(np.abs(own).max()):.0%} on its own "
+                "cluster",
+                "use --model sparkplan, or add a log of a whole run",
+            )
+        )
+    fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
+    if len(runs) == 1:
+        return _noted(fitted, [*notices, SINGLE_RUN])
+    validation, learnt, dof = left_out(fitted)
+    more = [] if len(runs) > 2 else [PRIOR_INTERVAL]
+    return FittedStates(
+        NAME, profile, workflow, tuple(plans), bias, SPREAD, learnt, dof,
+        fit_notices=distinct([*notices, *more]), validation=validation,
+    )  # fmt: skip
+
+
+def _noted(fitted: FittedStates, notices: Sequence[Notice]) -> FittedStates:
+    return FittedStates(
+        NAME, fitted.profile, fitted.workflow, fitted.plans, fitted.bias, fitted.spread,
+        fit_notices=distinct(notices),
+    )  # fmt: skip
+
+
+def own_error(plan: Plan) -> float:
+    """Log of a run's observed time over its estimate on its own cluster and input."""
+    observed = plan.parts[0].observed
+    assert observed is not None
+    per_node = observed.slots / observed.nodes
+    target = Target(
+        observed.slots, observed.nodes, per_node, math.inf, observed.rates,
+        observed.run.cluster.instance,
+    )  # fmt: skip
+    return math.log(observed.run.seconds / plan.timeline(target, 1.0, None).seconds)
+
+
+def left_out(fitted: FittedStates) -> tuple[LeaveOneOut, float, float]:
+    """Each log predicted from the others: the errors, the factor on the prior's spread (its
+    variance counts as `PRIOR_DOF` errors of its own), and the degrees of freedom."""
+    predicted, actual, squares = [], [], 0.0
+    for place, plan in enumerate(fitted.plans):
+        observed = plan.parts[0].observed
+        assert observed is not None
+        others = [p for p in range(len(fitted.plans)) if p != place]
+        without = FittedStates(
+            NAME, fitted.profile, fitted.workflow, tuple(fitted.plans[p] for p in others),
+            fitted.bias[others],
+        )  # fmt: skip
+        run = observed.run
+        wanted = Workload(
+            run.workload.input_bytes, None, run.workload.parameters, run.workload.scale
+        )
+        batch = ClusterBatch.of([run.cluster], fitted.profile)
+        found = without.forecast(batch, wanted)
+        predicted.append(float(found.seconds[0]))
+        actual.append(run.seconds)
+        squares += float((math.log(run.seconds / found.seconds[0]) / found.log_scale[0]) ** 2)
+    n = len(predicted)
+    learnt = math.sqrt((PRIOR_DOF + squares) / (PRIOR_DOF + n))
+    return LeaveOneOut(tuple(predicted), tuple(actual)), learnt, PRIOR_DOF + n
+
+
+def fit_workflow(
+    workflow: Workflow, *, task_profile: str = "normal", printed: bool = False
+) -> FittedStates:
+    """A workflow, ready to be estimated on any cluster.
+
+    Args:
+        task_profile: "normal" (Algorithm 2), "mean" or "median" (Algorithm 1; section 7.3).
+        printed: Eqs. 7 and 8 as the paper prints them.
+
+    Raises:
+        BadInput: for an unknown task profile.
+        ModelDoesNotFit: for a job whose evidence tells no stages.
+    """
+    if task_profile not in TASK_PROFILES:
+        raise BadInput(f"unknown task profile {task_profile!r}", choices=TASK_PROFILES)
+    parts = tuple(_part(job, task_profile) for job in workflow.jobs)
+    plan = Plan(parts, workflow.scheduler, task_profile, printed)
+    notices = [
+        notice for job in workflow.jobs if job.profile is not None for notice in job.profile.notices
+    ]
+    explicit = any(part.observed is None for part in parts)
+    return FittedStates(
+        NAME,
+        Profile(workflow.name, notices=distinct(notices)),
+        workflow,
+        (plan,),
+        np.zeros(1),
+        SPREAD_EXPLICIT if explicit else SPREAD,
+        fit_notices=(PRIOR_INTERVAL,),
+    )
+
+
+def _part(job: WorkflowJob, task_profile: str) -> Part:
+    """A job with the log that is nearest to its input."""
+    if job.profile is None:
+        return Part(job)
+    runs = [run for run in job.profile.runs if run.stages and run.cluster.slots]
+    runs = [run for run in runs if run.complete] or runs
+    if not runs:
+        raise ModelDoesNotFit(
+            f"no run of job {job.name!r} tells its stages and its slots",
+            where=job.where or None,
+            remedy="give it an event log",
+        )
+    wanted = completed(job.workload or job.profile.reference_workload, job.profile)
+    run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
+    typical = "median" if task_profile == "median" else "mean"
+    return Part(job, ObservedJob.of(run, typical=typical), input_ratio(wanted, run))

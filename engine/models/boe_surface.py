@@ -1,0 +1,304 @@
+"""Times of one plan on many clusters: each estimated alone, or a curve through some of them.
+
+A few clusters are estimated one by one. For a grid of thousands the states are estimated at a few
+numbers of slots, on machines in the middle of the grid, which tells how long the cluster waits for
+each stage; what a task of that stage takes on the machines in question is a closed form. The two
+together are the time, exactly so for stages that run one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch, IntArray
+from engine.forecast import FloatArray
+from engine.models.boe_jobs import NodeRates
+from engine.models.boe_plan import Plan, Target, distinct_targets
+from engine.models.replay_report import exclusive_seconds
+from engine.models.states import Activity
+
+ALONE = 66
+"""Up to so many distinct clusters are estimated one by one."""
+
+WORKFLOWS_ALONE = 12
+"""The same for workflows of several jobs, which take a tenth of a second each."""
+
+LARGE = 5000
+"""More clusters than this are not looked through for equal ones."""
+
+JOB_POINTS = 16
+POINTS = 28
+LEAST_POINTS = 8
+ALIKE = 16.0
+"""Numbers of slots at which curves are estimated: of one application; of a workflow on all makes of
+machines together; and on each. Machines of one make have disks and networks that differ by no more
+than about this factor. Stages of one application run one after the other: one make does for all."""
+
+TRACKS = 12
+"""Tracks per stage of a workflow on a curve: many jobs in many tracks are many states."""
+
+PER_TYPE = 24
+"""Node counts per instance type at which a grid is computed; between them the log of the time is
+a straight line over the log of the nodes."""
+
+_BLOCK = 4096
+
+
+def seconds_on(
+    plan: Plan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
+) -> FloatArray:
+    """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known."""
+    if len(batch) > LARGE:
+        return _interpolated(plan, batch, scale, partitions)
+    places, inverse = distinct_targets(batch)
+    if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
+        return _interpolated(plan, batch, scale, partitions)
+    targets = [plan.target(batch, place) for place in places]
+    found = [
+        math.nan
+        if target is None
+        else plan.timeline(target, scale, partitions, record=False).seconds
+        for target in targets
+    ]
+    return np.asarray(np.asarray(found)[inverse])
+
+
+def _interpolated(
+    plan: Plan, batch: ClusterBatch, scale: float, partitions: int | None
+) -> FloatArray:
+    """A grid: for each type a curve over its node counts."""
+    seconds = np.full(len(batch), math.nan)
+    slots = batch.slots
+    size = np.where(np.isnan(batch.nodes), slots, batch.nodes)
+    chosen: list[IntArray] = []
+    spans: list[IntArray] = []
+    order = np.lexsort((size, batch.type_index))
+    for rows in np.split(order, np.flatnonzero(np.diff(batch.type_index[order])) + 1):
+        known = rows[slots[rows] >= 1.0]
+        if known.size:
+            wanted = np.geomspace(1, len(known), min(PER_TYPE, len(known))).astype(int) - 1
+            chosen.append(known[np.unique(wanted)])
+            spans.append(known)
+    if not chosen:
+        return seconds
+    grid = Grid.of(plan, batch, chosen, slots)
+    logs = np.empty(len(grid.slots))
+    if len(plan.parts) == 1:
+        makes, which, count = 1, np.zeros(len(logs), dtype=np.int64), JOB_POINTS
+    else:
+        makes, which = grid.makes()
+        count = max(LEAST_POINTS, POINTS // makes)
+    for make in range(makes):
+        alike = grid.part(which == make)
+        curve = _Curve.of(plan, alike, scale, partitions, count)
+        logs[which == make] = np.log(curve.at(alike))
+    start = 0
+    for rows, points in zip(spans, chosen, strict=True):
+        own = logs[start : start + len(points)]
+        seconds[rows] = np.exp(np.interp(np.log(size[rows]), np.log(size[points]), own))
+        start += len(points)
+    return seconds
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """n clusters as arrays.
+
+    Args:
+        slots, nodes: (n,) in all. cores: (n,) of all nodes. memory_gib: (n,) of containers.
+        disk, network: (n,) bytes per second of one node, inf where unknown.
+        speeds: (n, j) of a core, for each job.
+    """
+
+    slots: FloatArray
+    nodes: FloatArray
+    cores: FloatArray
+    memory_gib: FloatArray
+    disk: FloatArray
+    network: FloatArray
+    speeds: FloatArray
+
+    @classmethod
+    def of(
+        cls, plan: Plan, batch: ClusterBatch, kinds: Sequence[IntArray], slots: FloatArray
+    ) -> Grid:
+        """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike."""
+        columns: list[FloatArray] = []
+        speeds: list[FloatArray] = []
+        for rows in kinds:
+            first = plan.target(batch, int(rows[0]))
+            assert first is not None
+            many = slots[rows] / first.slots
+            columns.append(
+                np.stack(
+                    (
+                        slots[rows],
+                        first.nodes * many,
+                        first.nodes * first.cores * many,
+                        first.memory_gib * many,
+                        np.full(len(rows), first.rates.disk or math.inf),
+                        np.full(len(rows), first.rates.network or math.inf),
+                    )
+                )
+            )
+            own = [part.speed_on(first).relative for part in plan.parts]
+            speeds.append(np.tile(own, (len(rows), 1)))
+        stacked = np.concatenate(columns, axis=1)
+        slots, nodes, cores, memory, disk, network = stacked
+        return cls(slots, nodes, cores, memory, disk, network, np.concatenate(speeds))
+
+    @classmethod
+    def of_targets(cls, plan: Plan, targets: Sequence[Target]) -> Grid:
+        """Single clusters."""
+        rows = [
+            (
+                t.slots, t.nodes, t.nodes * t.cores, t.memory_gib,
+                t.rates.disk or math.inf, t.rates.network or math.inf,
+            )
+            for t in targets
+        ]  # fmt: skip
+        speeds = [[part.speed_on(t).relative for part in plan.parts] for t in targets]
+        slots, nodes, cores, memory, disk, network = np.asarray(rows).T
+        return cls(slots, nodes, cores, memory, disk, network, np.asarray(speeds))
+
+    def makes(self) -> tuple[int, IntArray]:
+        """How many makes of machines there are, and (n,) of which one each cluster is: disk and
+        network per slot known or not, and alike within a factor of `ALIKE`."""
+        keys = []
+        for rate in (self.disk, self.network):
+            per_slot = rate * self.nodes / self.slots
+            known = np.isfinite(per_slot)
+            bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(ALIKE))
+            keys.append(np.where(known, bins, np.inf))
+        found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
+
+    def part(self, rows: slice | NDArray[np.bool_]) -> Grid:
+        """Some of the clusters."""
+        return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
+
+    def usable(self, activities: Sequence[Activity]) -> FloatArray:
+        """(n,) slots that memory leaves, when every container is as large as the largest."""
+        largest = max((entry.memory_gib for entry in activities), default=0.0)
+        if largest <= 0.0:
+            return self.slots
+        held = np.where(np.isinf(self.memory_gib), np.inf, np.floor(self.memory_gib / largest))
+        return np.asarray(np.maximum(1.0, np.minimum(self.slots, held)))
+
+    def middle(self, slots: float) -> Target:
+        """Machines of the grid's median make, with so many slots in all."""
+
+        def median(values: FloatArray) -> float | None:
+            known = values[np.isfinite(values)]
+            return float(np.median(known)) if known.size else None
+
+        per_node = median(self.slots / self.nodes) or 1.0
+        disk = median(self.disk * self.nodes / self.slots)
+        network = median(self.network * self.nodes / self.slots)
+        rates = NodeRates(disk and disk * per_node, network and network * per_node)
+        return Target(slots, slots / per_node, per_node, math.inf, rates)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """How long the cluster waits for each activity, over the number of slots.
+
+    Args:
+        log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
+        reference: (p, a) seconds of a task at the points.
+    """
+
+    activities: tuple[Activity, ...]
+    log_slots: FloatArray
+    waits: FloatArray
+    idle: FloatArray
+    reference: FloatArray
+
+    @classmethod
+    def of(cls, plan: Plan, grid: Grid, scale: float, partitions: int | None, count: int) -> _Curve:
+        """From `count` numbers of slots on machines in the middle of the grid."""
+        activities = plan.activities(scale, partitions)
+        usable = grid.usable(activities)
+        most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
+        points = _points(np.minimum(usable, most), count)
+        tracks = TRACKS if len(plan.parts) > 1 else None
+        middle = [grid.middle(float(slots)) for slots in points]
+        ran = np.asarray([entry.tasks > 0 for entry in activities])
+        waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
+        for place, target in enumerate(middle):
+            found = plan.timeline(target, scale, partitions, record=False, tracks=tracks)
+            waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
+            idle[place] = found.seconds - waits[place].sum()
+        reference = task_seconds(activities, Grid.of_targets(plan, middle))
+        return cls(activities, np.log(points), waits, idle, reference)
+
+    def at(self, grid: Grid) -> FloatArray:
+        """(n,) seconds on other machines."""
+        found = np.empty(len(grid.slots))
+        for start in range(0, len(found), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            found[rows] = self._at(grid.part(rows))
+        return found
+
+    def _at(self, grid: Grid) -> FloatArray:
+        x = np.log(grid.usable(self.activities))
+        took = task_seconds(self.activities, grid)
+        last = len(self.log_slots) - 1
+        place = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
+        after = np.minimum(place + 1, last)
+        width = np.maximum(self.log_slots[after] - self.log_slots[place], _TINY)
+        share = np.clip((x - self.log_slots[place]) / width, 0.0, 1.0)
+        whole = share[:, None]
+        before, behind = self._paced(place, took), self._paced(after, took)
+        stages = before ** (1.0 - whole) * behind**whole
+        idle = (1.0 - share) * self.idle[place] + share * self.idle[after]
+        return np.asarray(stages.sum(axis=1) + idle)
+
+    def _paced(self, place: IntArray, took: FloatArray) -> FloatArray:
+        """(n, a) waits of some points at the pace of other machines."""
+        pace = took / np.maximum(self.reference[place], _TINY)
+        return np.asarray(self.waits[place] * np.where(self.reference[place] > 0.0, pace, 1.0))
+
+
+_TINY = 1e-12
+
+
+def _points(slots: FloatArray, count: int) -> FloatArray:
+    """Where a curve is estimated: the fewest slots of the grid, where the time falls in steps,
+    and others evenly spaced in their logarithm."""
+    distinct = np.unique(slots)
+    if len(distinct) <= count:
+        return distinct
+    few = distinct[: count // 2]
+    spaced = np.geomspace(few[-1], distinct[-1], count - len(few) + 1)
+    return np.unique(np.concatenate((few, np.round(spaced))))
+
+
+def task_seconds(activities: Sequence[Activity], grid: Grid) -> FloatArray:
+    """(n, a) Eq. 2 summed over steps, for each stage alone on each cluster."""
+    jobs = [entry.job for entry in activities]
+    tasks = np.asarray([max(1, entry.tasks) for entry in activities], dtype=float)
+    at_once = np.minimum(tasks, grid.slots[:, None])
+    crowded = np.maximum(1.0, at_once / grid.cores[:, None])
+    queued = np.maximum(1.0, at_once / grid.nodes[:, None])
+    speed = grid.speeds[:, jobs]
+    seconds = np.asarray([entry.work.load_seconds for entry in activities]) + (
+        np.asarray([entry.work.load_cpu_seconds for entry in activities]) / speed
+    )
+    for number in range(max((len(entry.work.steps) for entry in activities), default=0)):
+        steps = np.asarray(
+            [
+                entry.work.steps[number] if number < len(entry.work.steps) else (0.0, 0.0, 0.0)
+                for entry in activities
+            ]
+        )
+        longest = np.maximum(
+            steps[:, 0] / speed * crowded, steps[:, 1] / grid.disk[:, None] * queued
+        )
+        seconds = seconds + np.maximum(longest, steps[:, 2] / grid.network[:, None] * queued)
+    return np.asarray(seconds)

@@ -1,0 +1,232 @@
+"""Plans that answer for any cluster: times with intervals, states, and what to take them with.
+
+What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
+give the rates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel, Prediction, distinct
+from engine.models.boe_notices import (
+    far_notices,
+    rate_notices,
+    speed_notices,
+)
+from engine.models.boe_plan import Plan, Target, own_target
+from engine.models.boe_surface import seconds_on
+from engine.models.states import Timeline
+from engine.models.workflow import OwnNodes, Workflow
+from engine.models.workflow_report import WorkflowReport, explanation, report_of
+from engine.models.workloads import completed
+from engine.profile import Notice, Run
+
+NAME = "boe"
+
+SPREAD = 0.10
+SPREAD_PER_DOUBLING_SLOTS = 0.08
+SPREAD_PER_DOUBLING_INPUT = 0.15
+PRIOR_DOF = 8.0
+"""Prior standard deviations of log time: where a job was observed, and per doubling away from it.
+The paper's workflows were off by 3.6 to 6.5 % on the cluster that was profiled, its single stages
+by 5 to 18 %."""
+
+NEARNESS = 1.5
+"""How much faster the weights of logs fall than exp(-doublings away)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStates(FittedModel):
+    """Plans that answer for any cluster; those of several logs of a job are averaged in log time.
+
+    Args:
+        plans: one per log, or the one of a workflow.
+        bias: (p,) log of observed over estimated time on the plan's own cluster; 0 for workflows.
+        spread: standard deviation of log time where a job was observed.
+        learnt: what leaving out logs says the prior's spread must be multiplied by.
+    """
+
+    workflow: Workflow
+    plans: tuple[Plan, ...]
+    bias: FloatArray
+    spread: float = SPREAD
+    learnt: float = 1.0
+    dof: float = PRIOR_DOF
+
+    @property
+    def is_job(self) -> bool:
+        """Whether this is one application's stages, and not a workflow of jobs."""
+        return bool(self.profile.runs)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = self._wanted(workload)
+        logs, far, spreads = [], [], []
+        for plan, bias in zip(self.plans, self.bias, strict=True):
+            scale = self._scale(plan, wanted)
+            seconds = seconds_on(plan, batch, scale=scale, partitions=wanted.shuffle_partitions)
+            logs.append(np.log(seconds) + bias)
+            slots, doubt = self._away(plan, batch)
+            sizes = abs(math.log2(scale)) if self.is_job else 0.0
+            far.append(slots + sizes)
+            spreads.append(
+                np.sqrt(
+                    (SPREAD_PER_DOUBLING_SLOTS * slots) ** 2
+                    + (SPREAD_PER_DOUBLING_INPUT * abs(math.log2(scale))) ** 2
+                    + doubt**2
+                )
+            )
+        weights = nearness(np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS)
+        seconds = np.exp((weights * np.asarray(logs)).sum(axis=0))
+        away = (weights * np.asarray(spreads)).sum(axis=0)
+        log_scale = self.learnt * np.hypot(self.spread, away)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+
+    def _wanted(self, workload: Workload) -> Workload:
+        """The workload with what it leaves open.
+
+        Raises:
+            BadInput: for a size, parameters or iterations that this model knows nothing of.
+        """
+        if not self.is_job:
+            if workload.input_bytes is not None or workload.iterations or workload.parameters:
+                raise BadInput(
+                    "a workflow has no size of its own",
+                    remedy="give each job's input_size in its file, or a factor such as 2x",
+                )
+            return workload
+        wanted = completed(workload, self.profile)
+        own = self._nearest_run(wanted).workload.iterations
+        if own is not None and wanted.iterations is not None and wanted.iterations != own:
+            raise BadInput(
+                f"the logs have {own:g} iterations: boe does not know the time of "
+                f"{wanted.iterations:g}",
+                where="--iterations",
+                remedy="add a log with that many, or use --model sparkplan",
+            )
+        return wanted
+
+    def _scale(self, plan: Plan, wanted: Workload) -> float:
+        observed = plan.parts[0].observed
+        if not self.is_job or observed is None:
+            return wanted.scale or 1.0
+        return input_ratio(wanted, observed.run)
+
+    def _nearest_run(self, wanted: Workload) -> Run:
+        runs = [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
+        return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
+
+    def _away(self, plan: Plan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
+        """(n,) doublings of slots from the observed ones (the most of any job), and the doubt
+        about the speed of the machines."""
+        slots = np.zeros(len(batch))
+        doubt = np.zeros(len(batch))
+        targets = [plan.sample_target(batch, kind) for kind in range(len(batch.types))]
+        for part in plan.parts:
+            scales = [part.speed_on(target).log_scale for target in targets]
+            doubt = np.maximum(doubt, np.asarray(scales)[batch.type_index])
+            if part.observed is not None:
+                slots = np.maximum(slots, np.abs(np.log2(batch.slots / part.observed.slots)))
+        return np.nan_to_num(slots), doubt
+
+    def _best_plan(self, batch: ClusterBatch, wanted: Workload) -> tuple[Plan, Target] | None:
+        """The plan that weighs most in an answer about the one cluster of a batch."""
+        far = [
+            float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
+            for plan in self.plans
+        ]
+        plan = self.plans[int(np.argmin(far))]
+        target = plan.target(batch, 0)
+        return None if target is None else (plan, target)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            return Explanation()
+        plan, target = best
+        timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        seconds = float(self.forecast(batch, workload).seconds[0])
+        return explanation(timeline, seconds=seconds, slots=target.slots)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            return ()
+        plan, target = best
+        scale = self._scale(plan, wanted)
+        found = [*rate_notices(plan, target), *speed_notices(plan, target)]
+        found += far_notices(plan, target, scale)
+        return distinct(found)
+
+    def course(
+        self,
+        *,
+        cluster: Cluster | OwnNodes,
+        workload: Workload | None = None,
+        confidence: float = 0.9,
+    ) -> WorkflowReport:
+        """The sequence of states on one cluster, with each stage's parallelism and bottleneck.
+
+        Raises:
+            BadInput: as `predict`, and for a task that fits no cluster of this size.
+        """
+        workload = workload or self.profile.reference_workload
+        if isinstance(cluster, OwnNodes):
+            return self._own_course(cluster, workload, confidence)
+        batch = ClusterBatch.of([cluster], self.profile)
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            raise BadInput("how many tasks the cluster runs at once is not known")
+        plan, target = best
+        timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
+        return self._report(plan, timeline, prediction)
+
+    def _own_course(
+        self, cluster: OwnNodes, workload: Workload, confidence: float
+    ) -> WorkflowReport:
+        """On the nodes of the workflow's file; nothing is known of their speed."""
+        plan, target = self.plans[0], own_target(cluster)
+        scale = self._scale(plan, self._wanted(workload))
+        timeline = plan.timeline(target, scale, workload.shuffle_partitions)
+        forecast = Forecast.of(np.asarray([timeline.seconds]), self.spread, self.dof)
+        low, high = forecast.interval(confidence)
+        notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
+        notices += far_notices(plan, target, scale)
+        why = explanation(timeline, seconds=timeline.seconds, slots=target.slots)
+        prediction = Prediction(
+            NAME, timeline.seconds, float(low[0]), float(high[0]), confidence, why.phases,
+            why.stages, why.bottleneck, distinct(notices), forecast,
+        )  # fmt: skip
+        return self._report(plan, timeline, prediction)
+
+    def _report(self, plan: Plan, timeline: Timeline, prediction: Prediction) -> WorkflowReport:
+        if self.is_job and plan.parts[0].observed is not None:
+            labels = plan.parts[0].observed.job_labels()
+        else:
+            labels = [plan.parts[entry.job].job.name for entry in timeline.activities]
+        return report_of(self.workflow, labels, plan, timeline, prediction)
+
+
+def nearness(distance: FloatArray) -> FloatArray:
+    """(p, n) weights of p plans by how far they are from each question; they add up to 1."""
+    weights = np.exp(-NEARNESS * (distance - distance.min(axis=0)))
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def input_ratio(wanted: Workload, run: Run) -> float:
+    """Input of a workload relative to a run's; 1 where neither says it."""
+    own = run.workload.input_bytes
+    if wanted.input_bytes is None or own is None:
+        return wanted.scale or 1.0
+    return wanted.input_bytes / own

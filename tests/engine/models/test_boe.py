@@ -1,0 +1,165 @@
+"""The task model: the paper's equations, its Fig. 1, and sharing among stages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import BadInput
+from engine.models.boe import (
+    Needs,
+    Rates,
+    Step,
+    TaskWork,
+    cpu_share,
+    io_share,
+    map_seconds,
+    reduce_input_bytes,
+    reduce_seconds,
+    shuffle_seconds,
+    step_seconds,
+    task_time,
+)
+from engine.models.boe_sharing import shared_task_times
+
+NODE = np.asarray([6.0, 1.0, 1.0])
+"""One node of the paper's cluster: 6 cores, its disks, its network card."""
+
+MB = 1e6
+
+# oracles/boe.yaml
+WORD_COUNT_MAP_S = {"cpu_bound": 27, "network_bound_neighbour": 24, "two_map_tasks_left": 20}
+SECTION_3_2 = {"single_job": 22.7, "with_terasort_map": 27.7, "with_terasort_reduce": 24.3}
+
+
+def needs(cpu: float = 0.0, disk: float = 0.0, network: float = 0.0, load: float = 0.0) -> Needs:
+    return Needs(load, np.asarray([[cpu, disk, network]]))
+
+
+def test_eq_2_the_slowest_operation_decides() -> None:
+    assert step_seconds(1.0, 3.0, 2.0) == 3.0
+    assert io_share(4) == 0.25
+    assert (cpu_share(4, 6), cpu_share(8, 6)) == (1.0, 0.75)
+
+
+@pytest.mark.parametrize("parallelism", [1, 2, 6, 8, 12])
+def test_eq_3_is_a_read_and_compute_step_and_a_write_step(parallelism: int) -> None:
+    expected = 2.0 + max(
+        128 * MB * parallelism / (200 * MB), 128 * MB * max(parallelism / 6, 1.0) / (10 * MB)
+    ) + 0.5 * 128 * MB * parallelism / (100 * MB)  # fmt: skip
+    printed = map_seconds(
+        t_load=2.0, split_bytes=128 * MB, selectivity=0.5, parallelism=parallelism, cores=6.0,
+        read_rate=200 * MB, map_rate=10 * MB, write_rate=100 * MB,
+    )  # fmt: skip
+    assert printed == pytest.approx(expected)
+    # A node has one disk rate here: bytes that are written at half the rate count twice.
+    work = TaskWork(2.0, (Step(12.8, 128 * MB), Step(0.0, 2 * 0.5 * 128 * MB)))
+    same = task_time(Needs.of(work, Rates(6.0, 200 * MB)), NODE, parallelism)
+    assert same.seconds == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("parallelism", [1, 6, 12])
+def test_eqs_4_and_5_are_steps_too(parallelism: int) -> None:
+    data = reduce_input_bytes(split_bytes=128 * MB, selectivity=0.5, maps=100, reduces=40)
+    assert data == pytest.approx(160 * MB)
+    shuffle = shuffle_seconds(
+        t_load=1.0, input_bytes=data, parallelism=parallelism,
+        write_rate=200 * MB, network_rate=125 * MB,
+    )  # fmt: skip
+    reduce = reduce_seconds(
+        input_bytes=data, output_bytes=80 * MB, second_pass=0.25, parallelism=parallelism,
+        cores=6.0, write_rate=200 * MB, sort_rate=40 * MB, output_rate=200 * MB,
+        reduce_rate=20 * MB,
+    )  # fmt: skip
+    work = TaskWork(
+        1.0,
+        (Step(0.0, data, data), Step(1.0, 0.25 * data), Step(8.0, 80 * MB)),
+    )
+    found = task_time(Needs.of(work, Rates(6.0, 200 * MB, 125 * MB)), NODE, parallelism)
+    assert found.seconds == pytest.approx(shuffle + reduce)
+
+
+def test_word_count_maps_turn_at_as_many_tasks_as_cores() -> None:
+    """Fig. 3a: no slower up to 6 tasks a node, then in proportion."""
+    times = [task_time(needs(cpu=20.0), NODE, count).seconds for count in (1, 3, 6, 8, 12)]
+    assert times == pytest.approx([20.0, 20.0, 20.0, 20.0 * 8 / 6, 40.0])
+
+
+def test_fig_1_the_same_map_task_takes_27_24_and_20_seconds() -> None:
+    """8 tasks on 6 cores; 4 beside 4 reduce tasks that wait for the network and use two thirds of
+    a core (the share that the paper does not print, fitted); 2 tasks alone."""
+    word_count = needs(cpu=20.0)
+    neighbour = needs(cpu=2 / 3 * 40.0, network=10.0)
+    first = task_time(word_count, NODE, 8)
+    second, beside = shared_task_times([word_count, neighbour], NODE, [4, 4])
+    third = task_time(word_count, NODE, 2)
+    assert first.seconds == pytest.approx(WORD_COUNT_MAP_S["cpu_bound"], abs=0.5)
+    assert second.seconds == pytest.approx(WORD_COUNT_MAP_S["network_bound_neighbour"], abs=0.01)
+    assert third.seconds == pytest.approx(WORD_COUNT_MAP_S["two_map_tasks_left"])
+    assert (first.bottleneck, first.contended) == ("cpu", True)
+    assert (beside.bottleneck, beside.contended) == ("network", True)
+    assert (third.bottleneck, third.contended) == ("cpu", False)
+
+
+@pytest.mark.parametrize(
+    ("neighbour", "share"), [("with_terasort_map", 0.6805), ("with_terasort_reduce", 0.5658)]
+)
+def test_section_3_2_follows_from_one_fitted_share(neighbour: str, share: float) -> None:
+    """22.7 s alone become 27.7 and 24.3 s beside neighbours of which each uses so much of a core:
+    a reduce task that waits for the network leaves more to the others than a map task."""
+    long = 60.0
+    found, _ = shared_task_times(
+        [needs(cpu=SECTION_3_2["single_job"]), needs(cpu=share * long, network=long / 4)],
+        NODE,
+        [4, 4],
+    )
+    assert found.seconds == pytest.approx(SECTION_3_2[neighbour], rel=0.002)
+
+
+def test_half_as_many_tasks_on_the_network_take_half_as_long() -> None:
+    """Section 7.2.2: shuffles beside a job that needs no network are twice as fast."""
+    shuffle, maps = needs(network=10.0), needs(cpu=5.0)
+    alone = task_time(shuffle, NODE, 8).seconds
+    beside, _ = shared_task_times([shuffle, maps], NODE, [4, 4])
+    assert beside.seconds == pytest.approx(alone / 2.0)
+
+
+@given(
+    work=st.lists(
+        st.tuples(st.floats(0.1, 30), st.floats(0, 10), st.floats(0, 10), st.integers(1, 20)),
+        min_size=2,
+        max_size=8,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_no_resource_is_used_more_than_there_is_of_it(
+    work: list[tuple[float, float, float, int]],
+) -> None:
+    """Sum of mu_i x Delta_i is 1 where a resource is full, and never more (4.2.2); and nobody is
+    faster beside others than alone."""
+    capacity = np.asarray([12.0, 2.0, 2.0])
+    jobs = [needs(cpu, disk, network) for cpu, disk, network, _ in work]
+    counts = [count for *_, count in work]
+    found = shared_task_times(jobs, capacity, counts)
+    use = np.zeros(3)
+    for job, time, count in zip(jobs, found, counts, strict=True):
+        use += count * job.steps.sum(axis=0) / time.seconds
+        assert time.seconds >= task_time(job, capacity, count).seconds * (1 - 1e-9)
+    assert np.all(use <= capacity * (1 + 1e-4))
+    full = {time.bottleneck for time in found if time.contended}
+    names = ("cpu", "disk", "network")
+    assert all(
+        use[names.index(str(name))] >= 0.999 * capacity[names.index(str(name))] for name in full
+    )
+
+
+def test_an_unknown_rate_never_bounds() -> None:
+    work = TaskWork(1.0, (Step(2.0, 1e12, 1e12),))
+    assert task_time(Needs.of(work, Rates(4.0)), NODE, 4).seconds == pytest.approx(3.0)
+
+
+def test_a_rate_of_zero_is_refused() -> None:
+    with pytest.raises(BadInput, match="disk_bytes_per_second must be more than zero"):
+        Rates(4.0, disk_bytes_per_second=0.0)

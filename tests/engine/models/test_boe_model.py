@@ -1,0 +1,244 @@
+"""`boe` on logs, and workflows of several jobs: own runs, surfaces, courses."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import engine
+from engine.batch import ClusterBatch
+from engine.candidates import select_candidates
+from engine.models.boe_jobs import ObservedJob, catalog_rates, learnt_rates
+from engine.models.boe_model import fit_states, fit_workflow
+from engine.models.boe_surface import seconds_on
+from engine.models.fitted_states import FittedStates
+from engine.sources.workflow_file import parse_workflow
+
+LOGS = [sample.name for sample in engine.list_samples() if sample.kind == "event-log"]
+FIG_1 = """
+format: sparkplan-workflow/1
+name: web site analytics
+cluster: {nodes: 1, cores: 6, slots: 8, memory: 32GB, disk: 200MB/s, network: 1Gbps}
+jobs:
+- name: visits
+  stages: [{name: map, tasks: 8, steps: [{cpu: 20s}]}]
+- name: views
+  after: visits
+  task_memory: 4GB
+  stages:
+  - {name: map, tasks: 14, steps: [{cpu: 20s}]}
+- name: durations
+  after: visits
+  task_memory: 4GB
+  stages:
+  - {name: map, tasks: 4, steps: [{cpu: 20s}]}
+  - {name: reduce, tasks: 8, steps: [{network: 1250MB, cpu: 26.667s}]}
+"""
+
+
+@cache
+def catalog() -> engine.Catalog:
+    return engine.load_catalog("aws")
+
+
+@cache
+def log(name: str) -> engine.Profile:
+    return engine.read(name)
+
+
+def pipeline() -> FittedStates:
+    return fit_workflow(engine.read_workflow("nightly-pipeline"))
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_the_states_of_a_log_take_its_own_time(name: str) -> None:
+    """Before any correction, on the cluster and input that were observed: within 15 %."""
+    fitted = fit_states(log(name))
+    assert np.abs(fitted.bias).max() < 0.15
+
+
+@pytest.mark.parametrize(
+    ("small", "large"), [("word-count-small", "word-count-large"), ("sort-small", "sort-large"),
+                         ("sales-report-small", "sales-report-large")]
+)  # fmt: skip
+def test_a_larger_input_lies_within_the_interval(small: str, large: str) -> None:
+    fitted = engine.fit(log(small), model="boe")
+    run = log(large).runs[0]
+    found = fitted.predict(cluster=run.cluster, workload=engine.Workload(run.workload.input_bytes))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= run.seconds <= found.high
+    codes = {notice.code for notice in found.warnings}
+    assert {"single-run", "extrapolating-size", "rates-learnt"} <= codes
+
+
+def test_several_logs_are_tried_on_each_other() -> None:
+    profile = engine.read("word-count-small", "word-count-large")
+    fitted = engine.fit(profile, model="boe")
+    assert fitted.validation is not None
+    assert fitted.validation.mean_relative_error < 0.5
+    found = fitted.predict(cluster=profile.runs[0].cluster)
+    largest = profile.largest_run
+    assert largest is not None
+    assert found.seconds == pytest.approx(largest.seconds, rel=0.1)
+
+
+def test_a_grid_agrees_with_single_estimates() -> None:
+    """A thousand clusters at once are interpolated: within 5 % of the estimate of each at the
+    median, 20 % at the worst of 60."""
+    fitted = engine.fit(log("nightly-features"), model="boe")
+    assert isinstance(fitted, FittedStates)
+    chosen = select_candidates(
+        catalog(), profile=fitted.profile, instances=["m5.*xlarge", "c5.*xlarge", "r5.*xlarge"]
+    )
+    types = [offer.instance for offer in chosen.offers]
+    batch = ClusterBatch.grid(types, chosen.layouts, range(1, 65), catalog())
+    plan = fitted.plans[0]
+    many = seconds_on(plan, batch)
+    some = np.random.default_rng(1).choice(len(batch), 60, replace=False)
+    alone = np.asarray([plan.timeline(plan.target(batch, int(p)), 1.0, None).seconds for p in some])
+    errors = np.abs(np.log(many[some] / alone))
+    assert float(np.median(errors)) < 0.05
+    assert float(errors.max()) < 0.2
+
+
+def test_no_surface_is_slower_with_nothing_but_more_of_the_same_nodes() -> None:
+    fitted = engine.fit(log("nightly-features"), model="boe")
+    clusters = [
+        engine.Cluster.of_nodes(instance_type="m5.xlarge", nodes=n, catalog=catalog())
+        for n in (1, 2, 4, 8, 16, 32)
+    ]
+    seconds = fitted.predict_many(clusters=clusters).seconds
+    assert np.all(np.diff(seconds) <= 0.02 * seconds[:-1])
+
+
+def test_rates_come_from_the_catalog_and_else_from_the_log() -> None:
+    offers = catalog().offers
+    known = catalog_rates(offers["m5.2xlarge"].instance)
+    assert (known.disk_from, known.network_from) == ("catalog", "catalog")
+    assert known.network == pytest.approx(2.5e9 / 8, rel=0.01)
+    assert catalog_rates(offers["i3.2xlarge"].instance).disk_from == "kind of disk"
+    run = log("sort-large").runs[0]
+    learnt = learnt_rates(run.stages, 2, 1.0)
+    assert learnt.disk_from == "learnt"
+    job = ObservedJob.of(run)
+    double = job.rates_at(2 * job.slots / job.nodes)
+    assert double.disk == pytest.approx(2 * (learnt.disk or 0.0))
+
+
+def test_the_work_of_a_task_takes_its_observed_time() -> None:
+    """On the observed machines with as many tasks beside it, whatever is explained by bytes."""
+    from engine.models.boe import Needs, Rates, task_time
+
+    run = log("sort-large").runs[0]
+    job = ObservedJob.of(run)
+    capacity = np.asarray([float(job.slots), job.nodes, job.nodes])
+    rates = Rates(job.slots / job.nodes, job.rates.disk, job.rates.network)
+    for stage, work in zip(run.stages, job.works, strict=True):
+        found = task_time(Needs.of(work, rates), capacity, min(job.slots, stage.tasks)).seconds
+        assert found == pytest.approx(stage.task_seconds.mean, rel=1e-6)
+
+
+def test_fig_1_as_a_workflow_file_takes_27_24_and_20_seconds() -> None:
+    fitted = fit_workflow(parse_workflow(FIG_1, "fig1.yaml"))
+    cluster = fitted.workflow.cluster
+    assert cluster is not None
+    found = fitted.course(cluster=cluster)
+    seen = [
+        (entry.parallelism, round(entry.task_seconds, 1), entry.bottleneck, entry.contended)
+        for state in found.states
+        for entry in state.running
+        if entry.job in ("visits", "views")
+    ]
+    assert seen[0] == (8, 26.7, "cpu", True)
+    assert (4, 24.0, "cpu", True) in seen
+    assert (2, 20.0, "cpu", False) in seen
+    assert found.prediction.low is not None
+    assert found.prediction.low < found.seconds < (found.prediction.high or 0.0)
+
+
+def test_a_course_of_a_log_names_its_jobs() -> None:
+    fitted = fit_states(log("nightly-features"))
+    run = fitted.profile.runs[0]
+    found = fitted.course(cluster=run.cluster)
+    assert [job.name for job in found.jobs] == [f"job {n}" for n in range(5)]
+    assert found.seconds == pytest.approx(run.seconds, rel=0.02)
+    assert found.states[-1].end_seconds == pytest.approx(found.seconds)
+    assert sum(job.tasks for job in found.jobs) == sum(stage.tasks for stage in run.stages)
+
+
+def test_phases_of_a_workflow_add_up() -> None:
+    fitted = pipeline()
+    cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
+    found = fitted.course(cluster=cluster)
+    phases = found.prediction.phases
+    assert phases is not None
+    assert sum(phases.values()) == pytest.approx(found.seconds)
+    codes = {notice.code for notice in found.warnings}
+    assert {"prior-interval", "speed-as-given", "unknown-source-type"} <= codes
+
+
+def test_recommending_for_a_workflow_keeps_the_family_of_answers() -> None:
+    found = engine.recommend(
+        pipeline(), catalog=catalog(), deadline_seconds=1200.0, instances=["m5.*", "c5.*"],
+        max_nodes=16,
+    )  # fmt: skip
+    best = found.recommended
+    assert best is not None
+    assert best.p_deadline is not None
+    assert best.p_deadline >= 0.9
+    cheapest = min(choice.cost_usd or 0.0 for choice in [best, *found.alternatives])
+    assert best.cost_usd == pytest.approx(cheapest)
+    assert set(found.to_dict()) >= {"goal", "recommended", "alternatives", "frontier", "rejected"}
+
+
+def test_what_is_recommended_is_estimated_exactly() -> None:
+    fitted = pipeline()
+    found = engine.recommend(
+        fitted, catalog=catalog(), deadline_seconds=900.0, instances=["m5.*"], max_nodes=16
+    )
+    best = found.recommended
+    assert best is not None
+    cluster = engine.Cluster.of_nodes(
+        instance_type=best.instance, nodes=best.nodes or 0, catalog=catalog(), layout=best.layout
+    )
+    assert fitted.predict(cluster=cluster).seconds == pytest.approx(best.seconds)
+
+
+@pytest.mark.parametrize("profile", ["normal", "mean", "median"])
+def test_task_profiles_and_the_printed_form_are_named(profile: str) -> None:
+    workflow = engine.read_workflow("nightly-pipeline")
+    cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
+    found = fit_workflow(workflow, task_profile=profile).course(cluster=cluster)
+    printed = fit_workflow(workflow, task_profile=profile, printed=True).course(cluster=cluster)
+    assert found.task_profile == profile
+    assert found.seconds > 0.0
+    assert printed.seconds > 0.0
+    assert printed.seconds != found.seconds
+
+
+def test_more_input_takes_longer_and_a_size_is_refused() -> None:
+    fitted = pipeline()
+    cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
+    once = fitted.course(cluster=cluster).seconds
+    twice = fitted.course(cluster=cluster, workload=engine.Workload(scale=2.0)).seconds
+    assert twice > once
+    with pytest.raises(engine.BadInput, match="a workflow has no size of its own"):
+        fitted.course(cluster=cluster, workload=engine.Workload(1e9))
+
+
+def test_a_run_table_does_not_fit() -> None:
+    with pytest.raises(engine.ModelDoesNotFit, match="no run tells both its stages"):
+        engine.fit(engine.read("ernest-rcv1"), model="boe")
+
+
+def test_other_iterations_are_refused_rather_than_ignored() -> None:
+    from dataclasses import replace
+
+    base = log("word-count-small")
+    run = replace(base.runs[0], workload=engine.Workload(1e8, iterations=10.0))
+    fitted = fit_states(replace(base, runs=(run,)))
+    with pytest.raises(engine.BadInput, match="the logs have 10 iterations"):
+        fitted.predict(cluster=run.cluster, workload=engine.Workload(1e8, iterations=20.0))

@@ -1,0 +1,336 @@
+"""States against a plain discrete-event simulation, Fig. 7's tracks, and the printed equations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.drf import Pool, drf, fifo
+from engine.errors import BadInput
+from engine.models.boe import Needs, Rates, Step, TaskWork
+from engine.models.printed_states import (
+    estimate_printed,
+    pending_tasks,
+    progress,
+    remaining_seconds,
+)
+from engine.models.states import Activity, Machines, estimate
+from engine.models.task_draw import EXACT_TASKS, task_factors, task_spread
+
+RATES = Rates(3.0, 1.0, 1.0)
+"""Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""
+
+NODES = 2.0
+CAPACITY = {"cpu": 6.0, "disk": 2.0, "network": 2.0}
+
+
+def work(kind: str, seconds: float) -> TaskWork:
+    amounts = {
+        "load": TaskWork(seconds),
+        "cpu": TaskWork(0.0, (Step(seconds),)),
+        "disk": TaskWork(0.0, (Step(0.0, seconds),)),
+        "network": TaskWork(0.0, (Step(0.0, 0.0, seconds),)),
+    }
+    return amounts[kind]
+
+
+class Simulation:
+    """Every task on its own: what it still needs, re-timed at every event. Tasks want one resource
+    each, of which all that run share evenly; containers are granted one at a time."""
+
+    def __init__(
+        self, stages: Sequence[Activity], kinds: Sequence[str], slots: int, memory: float, *,
+        skew: bool,
+    ) -> None:  # fmt: skip
+        self.stages, self.kinds, self.slots, self.memory = stages, kinds, slots, memory
+        self.waiting = [
+            list(task_factors(s.spread, s.tasks) if skew else [1.0] * s.tasks) for s in stages
+        ]
+        self.running: list[list[float]] = [[] for _ in stages]
+        self.end: dict[int, float] = {}
+        self.now = 0.0
+
+    def seconds(self) -> float:
+        while len(self.end) < len(self.stages):
+            self.settle_moments()
+            self.launch()
+            paces = [self.pace(place) for place in range(len(self.stages))]
+            steps = [
+                left * paces[place] for place, tasks in enumerate(self.running) for left in tasks
+            ]
+            arrivals = [
+                at - self.now
+                for place in range(len(self.stages))
+                if (at := self.ready_at(place)) is not None and at > self.now + 1e-12
+            ]
+            if not steps and not arrivals:
+                break
+            step = min([*steps, *arrivals])
+            self.now += step
+            for place, tasks in enumerate(self.running):
+                left = [rest - step / paces[place] for rest in tasks]
+                self.running[place] = [rest for rest in left if rest > 1e-9]
+                if tasks and not self.running[place] and not self.waiting[place]:
+                    self.end[place] = self.now
+        return max(self.end.values())
+
+    def ready_at(self, place: int) -> float | None:
+        stage = self.stages[place]
+        if any(parent not in self.end for parent in stage.after):
+            return None
+        return max((self.end[p] for p in stage.after), default=0.0) + stage.delay_seconds
+
+    def is_open(self, place: int) -> bool:
+        at = self.ready_at(place)
+        return place not in self.end and at is not None and at <= self.now + 1e-9
+
+    def settle_moments(self) -> None:
+        for place, stage in enumerate(self.stages):
+            if stage.tasks == 0 and self.is_open(place):
+                self.end[place] = self.now
+
+    def pace(self, place: int) -> float:
+        kind, stage = self.kinds[place], self.stages[place]
+        alone = sum((stage.work.load_seconds, *(sum(step) for step in stage.work.steps)))
+        if kind == "load":
+            return alone
+        wanting = sum(len(self.running[p]) for p, k in enumerate(self.kinds) if k == kind)
+        return alone * max(1.0, wanting / CAPACITY[kind])
+
+    def fits(self, counts: Sequence[int]) -> bool:
+        cores = sum(n * s.cores for n, s in zip(counts, self.stages, strict=True))
+        memory = sum(n * s.memory_gib for n, s in zip(counts, self.stages, strict=True))
+        return cores <= self.slots + 1e-9 and memory <= self.memory + 1e-9
+
+    def targets(self) -> list[int]:
+        """Containers by DRF, granted from none on."""
+        stages = self.stages
+        most = [
+            len(self.waiting[p]) + len(self.running[p]) if self.is_open(p) else 0
+            for p in range(len(stages))
+        ]
+        counts = [0] * len(stages)
+        jobs = {stages[p].job for p in range(len(stages)) if most[p]}
+        while jobs:
+            shares = {
+                job: round(
+                    sum(
+                        counts[p] * max(s.cores / self.slots, s.memory_gib / self.memory)
+                        for p, s in enumerate(stages)
+                        if s.job == job
+                    ),
+                    9,
+                )
+                for job in jobs
+            }
+            job = min(jobs, key=lambda j: (shares[j], j))
+            place = next(
+                (p for p, s in enumerate(stages) if s.job == job and counts[p] < most[p]), None
+            )
+            if place is not None:
+                counts[place] += 1
+                if self.fits(counts):
+                    continue
+                counts[place] -= 1
+            jobs.remove(job)
+        return counts
+
+    def launch(self) -> None:
+        for place, target in enumerate(self.targets()):
+            while self.waiting[place] and len(self.running[place]) < target:
+                held = [len(tasks) for tasks in self.running]
+                held[place] += 1
+                if not self.fits(held):
+                    break
+                self.running[place].append(self.waiting[place].pop(0))
+
+
+stage = st.tuples(
+    st.integers(1, 9),
+    st.sampled_from(["load", "cpu", "disk", "network"]),
+    st.floats(0.5, 20.0),
+    st.sampled_from([0.0, 1.0, 2.0, 3.0]),
+    st.sampled_from([0.0, 0.3]),
+    st.sampled_from([0.0, 0.0, 2.5]),
+)
+job = st.tuples(st.lists(stage, min_size=1, max_size=3), st.integers(0, 3))
+workflows = st.lists(job, min_size=1, max_size=5)
+
+
+def built(jobs: Sequence[tuple[list[tuple], int]]) -> tuple[list[Activity], list[str]]:  # type: ignore[type-arg]
+    """Chains of stages; a job waits for the job so many places before it (0 for none)."""
+    found: list[Activity] = []
+    kinds: list[str] = []
+    last: list[int] = []
+    for number, (stages, back) in enumerate(jobs):
+        after: tuple[int, ...] = (last[number - back],) if 0 < back <= number else ()
+        for tasks, kind, seconds, memory, spread, delay in stages:
+            found.append(
+                Activity(
+                    number, kind, tasks, work(kind, seconds), after, delay,
+                    memory_gib=memory, spread=spread,
+                )
+            )  # fmt: skip
+            kinds.append(kind)
+            after = (len(found) - 1,)
+        last.append(len(found) - 1)
+    return found, kinds
+
+
+@given(jobs=workflows, slots=st.integers(2, 9), skew=st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_states_agree_with_discrete_events(
+    jobs: list[tuple[list[tuple], int]],  # type: ignore[type-arg]
+    slots: int,
+    skew: bool,
+) -> None:
+    """Within 1e-5: the same policy, task by task, with even shares counted and not solved for."""
+    stages, kinds = built(jobs)
+    machines = Machines(NODES, RATES, Pool(float(slots), 10.0))
+    found = estimate(stages, machines, drf, skew=skew).seconds
+    truth = Simulation(stages, kinds, slots, 10.0, skew=skew).seconds()
+    assert found == pytest.approx(truth, rel=1e-5)
+
+
+@given(jobs=workflows, slots=st.integers(2, 9))
+@settings(max_examples=60, deadline=None)
+def test_states_cover_the_time_and_respect_the_order(
+    jobs: list[tuple[list[tuple], int]],  # type: ignore[type-arg]
+    slots: int,
+) -> None:
+    stages, _ = built(jobs)
+    found = estimate(stages, Machines(NODES, RATES, Pool(float(slots), 10.0)), drf)
+    edges = [found.states[0].start_seconds, *(state.end_seconds for state in found.states)]
+    assert edges[0] == 0.0
+    assert edges == sorted(edges)
+    assert edges[-1] == pytest.approx(found.seconds)
+    for place, entry in enumerate(stages):
+        for parent in entry.after:
+            assert found.start[place] >= found.end[parent] + entry.delay_seconds - 1e-6
+    for state in found.states:
+        assert sum(entry.parallelism for entry in state.running) <= slots
+        assert all(sum(entry.tracks) == entry.parallelism for entry in state.running)
+
+
+def maps(number: int, tasks: int, memory: float, after: tuple[int, ...] = ()) -> Activity:
+    return Activity(number, f"job {number}", tasks, TaskWork(10.0), after, memory_gib=memory)
+
+
+def test_fig_7_tracks() -> None:
+    """12 GB for containers: three jobs of 2 GB tasks run two each; job 3's reduce tasks of 4 GB
+    one; at the end job 4 has two tracks of two, the second in the containers of the others."""
+    machines = Machines(1.0, Rates(99.0), Pool(99.0, 12.0))
+    stages = [
+        maps(2, 20, 2.0),
+        maps(3, 4, 2.0),
+        maps(4, 20, 2.0),
+        maps(3, 2, 4.0, (1,)),
+    ]
+    states = estimate(stages, machines, drf, skew=False).states
+
+    def seen(number: int) -> dict[int, int]:
+        return {stages[r.activity].job: r.parallelism for r in states[number].running}
+
+    assert seen(0) == {2: 2, 3: 2, 4: 2}
+    assert seen(1) == {2: 2, 3: 1, 4: 2}
+    assert [r.tracks for r in states[0].running] == [(2,), (2,), (2,)]
+
+
+def test_fig_7b_a_new_track_takes_the_released_containers() -> None:
+    machines = Machines(1.0, Rates(99.0), Pool(99.0, 12.0))
+    stages = [
+        Activity(3, "job 3", 2, TaskWork(6.0), memory_gib=3.0),
+        Activity(4, "job 4", 6, TaskWork(10.0), memory_gib=3.0),
+    ]
+    states = estimate(stages, machines, drf, skew=False).states
+    assert [r.parallelism for r in states[0].running] == [2, 2]
+    (last,) = states[1].running
+    assert (last.activity, last.parallelism, last.tracks) == (1, 4, (2, 2))
+
+
+def test_fig_8_skew_ends_tasks_one_by_one() -> None:
+    """Without skew job 1 gives up its containers together; with it one after the other, and job 2
+    takes each of them at once."""
+    machines = Machines(1.0, Rates(99.0), Pool(5.0))
+    stages = [
+        Activity(0, "job 1", 3, TaskWork(10.0), spread=0.3),
+        Activity(1, "job 2", 40, TaskWork(10.0)),
+    ]
+    even = estimate(stages, machines, drf, skew=False)
+    skewed = estimate(stages, machines, drf, skew=True)
+
+    def counts(found) -> list[dict[int, int]]:  # type: ignore[no-untyped-def]
+        return [{r.activity: r.parallelism for r in s.running} for s in found.states]
+
+    assert counts(even)[:2] == [{0: 3, 1: 2}, {1: 5}]
+    assert counts(skewed)[:4] == [{0: 3, 1: 2}, {0: 2, 1: 3}, {0: 1, 1: 4}, {1: 5}]
+
+
+def test_eqs_7_and_8_as_printed_leave_17_5_seconds_of_15() -> None:
+    """4 tasks of 10 s on 2 containers, the state ends after 5 s (a job that ends then)."""
+    first = remaining_seconds(task_seconds=10.0, least_progress=0.0, pending=2.0, parallelism=2.0)
+    assert first == 20.0
+    done = progress(state_seconds=5.0, stage_seconds=first)
+    left = pending_tasks(pending=2.0, parallelism=2.0, state_seconds=5.0, task_seconds=10.0)
+    assert (done, left) == (0.25, 1.0)
+    after = remaining_seconds(task_seconds=10.0, least_progress=done, pending=left, parallelism=2.0)
+    assert after == pytest.approx(17.5)
+    stages = [
+        Activity(0, "a", 4, TaskWork(10.0), cores=2.0),
+        Activity(1, "b", 1, TaskWork(5.0), cores=1.0),
+    ]
+    machines = Machines(1.0, Rates(99.0), Pool(5.0))
+    assert estimate_printed(stages, machines, drf).seconds == pytest.approx(22.5)
+    assert estimate(stages, machines, drf).seconds == pytest.approx(20.0)
+
+
+@given(tasks=st.integers(1, 40), slots=st.integers(1, 8), seconds=st.floats(0.1, 50.0))
+@settings(max_examples=40, deadline=None)
+def test_printed_and_corrected_agree_on_a_stage_alone(
+    tasks: int, slots: int, seconds: float
+) -> None:
+    machines = Machines(1.0, Rates(99.0), Pool(float(slots)))
+    stages = [Activity(0, "a", tasks, TaskWork(seconds))]
+    expected = math.ceil(tasks / slots) * seconds
+    assert estimate(stages, machines, fifo).seconds == pytest.approx(expected)
+    assert estimate_printed(stages, machines, fifo).seconds == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("slots", [7, 64, 300])
+def test_a_large_stage_is_coarsened_without_losing_work(slots: int) -> None:
+    tasks = 40 * EXACT_TASKS
+    machines = Machines(1.0, Rates(1e6), Pool(float(slots)))
+    found = estimate([Activity(0, "a", tasks, TaskWork(2.0), spread=0.4)], machines, fifo)
+    even = tasks * 2.0 / slots
+    assert even * 0.99 <= found.seconds <= even + 2.0 * (1.0 + 0.4 * 5.0) + 0.01 * even
+
+
+def test_a_task_larger_than_the_cluster_is_refused() -> None:
+    machines = Machines(1.0, Rates(4.0), Pool(4.0, 8.0))
+    for run in (estimate, estimate_printed):
+        with pytest.raises(BadInput):
+            run([maps(0, 1, 9.0)], machines, drf)
+
+
+def test_a_workflow_of_moments_takes_their_delays() -> None:
+    stages = [
+        Activity(0, "", 0, TaskWork(), (), 2.0),
+        Activity(0, "", 0, TaskWork(), (0,), 3.0),
+    ]
+    machines = Machines(1.0, Rates(4.0), Pool(4.0))
+    assert estimate(stages, machines, fifo).seconds == pytest.approx(5.0)
+    assert estimate_printed(stages, machines, fifo).seconds == pytest.approx(5.0)
+
+
+def test_skewed_output_spreads_task_times_by_its_share_of_them() -> None:
+    """Eqs. 9 to 11: t = 10 + 5 alpha with alpha 1 +- 0.6 has a deviation of 3 s, a fifth of 15."""
+    steps = TaskWork(0.0, (Step(10.0), Step(0.0, 5.0)))
+    entry = Activity(0, "a", 8, steps, output_spread=0.6)
+    assert task_spread(Needs.of(steps, RATES), spread=0.0, output_spread=0.6) == pytest.approx(0.2)
+    machines = Machines(100.0, RATES, Pool(8.0))
+    skewed = estimate([entry], machines, fifo).seconds
+    assert skewed > estimate([entry], machines, fifo, skew=False).seconds == pytest.approx(15.0)

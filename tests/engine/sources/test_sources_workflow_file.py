@@ -1,0 +1,181 @@
+"""Workflow YAML: what it means, and one line for everything that is wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.errors import BadInput, EngineError
+from engine.models.boe_model import fit_workflow
+from engine.sources import is_workflow, read, read_workflow
+from engine.sources.workflow_file import parse_workflow
+
+HEAD = "format: sparkplan-workflow/1\nname: w\n"
+GOOD = (
+    HEAD
+    + """scheduler: max-min
+cluster: {nodes: 2, cores: 6, slots: 8, memory: 32GB, disk: 200MB/s, network: 1Gbps}
+jobs:
+- name: b
+  after: a
+  task_memory: 2GB
+  stages:
+  - {name: map, tasks: 10, load: 1s, steps: [{cpu: 20s, disk: 128MB}, {disk: 10MB}],
+    spread: 20%, output_spread: 0.5}
+  - {name: reduce, tasks: 4, task_memory: 4GB, steps: [{network: 100MB, cpu: 500ms}]}
+  - {name: side, tasks: 2, after: [map], load: 2s}
+- name: a
+  stages: [{tasks: 3, load: 5s}]
+"""
+)
+
+
+def test_a_file_means_what_it_says() -> None:
+    found = parse_workflow(GOOD, "w.yaml")
+    assert [job.name for job in found.jobs] == ["a", "b"]
+    assert found.scheduler == "max-min"
+    cluster = found.cluster
+    assert cluster is not None
+    assert (cluster.nodes, cluster.cores, cluster.slots) == (2, 6.0, 8)
+    assert cluster.network_bytes_per_second == pytest.approx(125e6)
+    assert cluster.disk_bytes_per_second == pytest.approx(200e6)
+    first, second, side = found.jobs[1].stages
+    assert first.work.steps == ((20.0, 128e6, 0.0), (0.0, 10e6, 0.0))
+    assert (first.work.load_seconds, first.spread, first.memory_gib) == (1.0, 0.2, 2.0)
+    assert first.output_spread == 0.5
+    assert (second.after, second.memory_gib, side.after) == ((0,), 4.0, (0,))
+
+
+def test_jobs_from_samples_keep_their_observed_tasks() -> None:
+    text = HEAD + "jobs:\n- {name: a, source: word-count-small, input_size: 2x}\n"
+    (job,) = parse_workflow(text, "w.yaml").jobs
+    assert job.profile is not None
+    assert job.workload is not None
+    own = job.profile.reference_workload.input_bytes
+    assert own is not None
+    assert job.workload.input_bytes == pytest.approx(2 * own)
+
+
+def test_sources_are_relative_to_the_file(tmp_path: Path) -> None:
+    from engine.sources import write_profile
+
+    write_profile(read("word-count-small"), tmp_path / "wc.yaml")
+    path = tmp_path / "w.yaml"
+    path.write_text(HEAD + "jobs: [{name: a, source: wc.yaml}]\n")
+    assert is_workflow(path)
+    assert not is_workflow(tmp_path / "wc.yaml")
+    assert read_workflow(path).jobs[0].profile is not None
+
+
+def test_the_bundled_example_reads_and_is_estimated() -> None:
+    found = read_workflow("nightly-pipeline")
+    assert is_workflow("nightly-pipeline")
+    assert len(found.jobs) == 6
+    assert fit_workflow(found).plans[0].parts[0].observed is not None
+
+
+BAD = {
+    "cycle": (
+        "jobs:\n- {name: a, after: b, stages: [{tasks: 1, load: 1s}]}\n"
+        "- {name: b, after: c, stages: [{tasks: 1, load: 1s}]}\n"
+        "- {name: c, after: a, stages: [{tasks: 1, load: 1s}]}\n",
+        r"w.yaml:\d+: the jobs wait for each other: (\w -> ){3}\w; remove",
+    ),
+    "own cycle": (
+        "jobs: [{name: a, after: a, stages: [{tasks: 1, load: 1s}]}]\n",
+        "wait for each other: a -> a",
+    ),
+    "unknown job": (
+        "jobs:\n- {name: abc, stages: [{tasks: 1, load: 1s}]}\n"
+        "- {name: b, after: abd, stages: [{tasks: 1, load: 1s}]}\n",
+        r"w.yaml:5: unknown job 'abd'; did you mean abc\?",
+    ),
+    "no tasks": ("jobs:\n- {name: a}\n", r"w.yaml:4: job 'a' has no tasks; give it a source"),
+    "zero tasks": (
+        "jobs:\n- name: a\n  stages:\n  - {tasks: 0, load: 1s}\n",
+        r"w.yaml:6: tasks: must be a whole number of at least 1, not '0'",
+    ),
+    "no tasks key": ("jobs: [{name: a, stages: [{load: 1s}]}]\n", "tasks is missing"),
+    "a table has no tasks": (
+        "jobs: [{name: a, source: ernest-rcv1}]\n",
+        r"w.yaml:3: job 'a' has no tasks; give it stages",
+    ),
+    "no jobs": ("jobs: []\n", "the workflow has no jobs"),
+    "twice": (
+        "jobs:\n- {name: a, stages: [{tasks: 1, load: 1s}]}\n"
+        "- {name: a, stages: [{tasks: 1, load: 1s}]}\n",
+        "two jobs are named 'a'",
+    ),
+    "unknown key": ("jobs: [{name: a, stage: []}]\n", "unknown key 'stage'; did you mean stages"),
+    "both": (
+        "jobs: [{name: a, source: word-count-small, stages: [{tasks: 1, load: 1s}]}]\n",
+        "both a source and stages",
+    ),
+    "no such sample": (
+        "jobs:\n- name: a\n  source: word-count-smal\n",
+        r"w.yaml:5: unknown file or sample 'word-count-smal'; did you mean word-count-small",
+    ),
+    "no such file": ("jobs: [{name: a, source: x/y.zstd}]\n", "x/y.zstd: no such file"),
+    "standard input": ("jobs: [{name: a, source: '-'}]\n", "standard input"),
+    "nothing to do": (
+        "jobs: [{name: a, stages: [{tasks: 1}]}]\n",
+        "do nothing; give load, or steps",
+    ),
+    "unknown stage": (
+        "jobs: [{name: a, stages: [{name: x, tasks: 1, load: 1s, after: y}]}]\n",
+        "unknown stage 'y'",
+    ),
+    "scheduler": (
+        "scheduler: fairest\njobs: [{name: a, stages: [{tasks: 1, load: 1s}]}]\n",
+        r"w.yaml:3: unknown scheduler 'fairest' \(choices: drf, fifo, max-min\)",
+    ),
+    "zero rate": (
+        "cluster: {nodes: 1, cores: 2, disk: 0}\njobs: []\n",
+        r"w.yaml:3: disk: a size must be more than zero",
+    ),
+    "no rate": (
+        "cluster: {nodes: 1, cores: 2, network: 0Gbps}\njobs: []\n",
+        r"w.yaml:3: network: a rate must be more than zero, not '0Gbps'",
+    ),
+    "no cores": ("cluster: {nodes: 1}\njobs: []\n", "cores is missing"),
+    "spread": (
+        "jobs: [{name: a, stages: [{tasks: 1, load: 1s, spread: -1}]}]\n",
+        "spread: must be a share",
+    ),
+    "not a list": ("jobs: {a: 1}\n", "jobs must be a list"),
+    "not a mapping": ("jobs: [a]\n", "must be a mapping"),
+    "bad type": ("jobs: [{name: a, ran_on: m5.xlrge, source: word-count-small}]\n", "m5.xlrge"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=list(BAD))
+def test_bad_input_is_one_line(case: str) -> None:
+    import re
+
+    text, expected = BAD[case]
+    with pytest.raises(BadInput) as caught:
+        parse_workflow(HEAD + text, "w.yaml")
+    assert re.search(expected, str(caught.value)), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["format: sparkplan-workflow/2\njobs: []\n", "jobs: []\n"])
+def test_another_format_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="this version reads sparkplan-workflow/1"):
+        parse_workflow(text, "w.yaml")
+
+
+def test_a_workflow_is_no_source_of_a_job() -> None:
+    with pytest.raises(EngineError, match="is a workflow, not a job; give its file alone to"):
+        read("nightly-pipeline")
+
+
+def test_a_long_chain_needs_no_deep_stack() -> None:
+    jobs = "".join(
+        f"- {{name: j{i}, {'after: j' + str(i + 1) + ', ' if i < 999 else ''}"
+        "stages: [{tasks: 1, load: 1s}]}\n"
+        for i in range(1000)
+    )
+    found = parse_workflow(HEAD + "jobs:\n" + jobs, "w.yaml")
+    assert found.jobs[0].name == "j999"

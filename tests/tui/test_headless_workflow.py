@@ -1,0 +1,146 @@
+"""`sparkplan workflow`: states as text and JSON, recommendations, and one line per mistake."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.cli import main
+
+FIG_1 = """format: sparkplan-workflow/1
+name: site \x1b[31m analytics
+cluster: {nodes: 1, cores: 6, slots: 8}
+jobs:
+- name: visits
+  stages: [{name: map, tasks: 8, steps: [{cpu: 20s}]}]
+- name: report
+  after: visits
+  stages: [{name: map, tasks: 2, steps: [{cpu: 20s}]}]
+"""
+ON = "--nodes 4 --instance m5.2xlarge"
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
+    return json.loads(run(capsys, f"{line} --json", status=status)[0])
+
+
+@pytest.fixture
+def fig_1(tmp_path: Path) -> str:
+    path = tmp_path / "fig1.yaml"
+    path.write_text(FIG_1.replace("\x1b[31m ", ""))
+    return str(path)
+
+
+def test_states_with_parallelism_bottleneck_and_task_time(
+    capsys: pytest.CaptureFixture[str], fig_1: str
+) -> None:
+    found = answer(capsys, f"workflow {fig_1}")
+    assert found["seconds"] == pytest.approx(46.667, abs=0.01)
+    assert found["low"] < found["seconds"] < found["high"]
+    first, second = found["states"]
+    assert first["running"] == [
+        {
+            "job": "visits", "stage": "map", "parallelism": 8, "tracks": [8], "pending": 0,
+            "task_seconds": pytest.approx(26.667, abs=0.01), "bottleneck": "cpu",
+            "contended": True,
+        }
+    ]  # fmt: skip
+    assert (second["running"][0]["task_seconds"], second["running"][0]["contended"]) == (
+        20.0,
+        False,
+    )
+    assert second["end_seconds"] == pytest.approx(found["seconds"])
+    assert [job["after"] for job in found["jobs"]] == [[], ["visits"]]
+    assert "prior-interval" in {warning["code"] for warning in found["warnings"]}
+
+
+def test_text_is_lettered(capsys: pytest.CaptureFixture[str], fig_1: str) -> None:
+    out, err = run(capsys, f"workflow {fig_1}")
+    assert "site analytics ends after 46.7 s (9 in 10 runs:" in out
+    lines = out.splitlines()
+    assert any("visits: map" in line and line.endswith(" C") for line in lines)
+    assert any("report: map" in line and line.endswith(" c") for line in lines)
+    assert "[prior-interval]" in err
+
+
+def test_the_file_s_cluster_gives_way_to_options(
+    capsys: pytest.CaptureFixture[str], fig_1: str
+) -> None:
+    assert answer(capsys, f"workflow {fig_1} --nodes 2")["seconds"] == pytest.approx(40.0)
+    assert answer(capsys, f"workflow {fig_1} {ON}")["seconds"] == pytest.approx(40.0)
+
+
+def test_a_log_shows_its_own_jobs(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "workflow sort-small")
+    assert next(job["name"] for job in found["jobs"]) == "job 0"
+    assert {state["running"][0]["bottleneck"] for state in found["states"] if state["running"]}
+
+
+def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[str]) -> None:
+    goal = "--catalog aws --deadline 20m --instances 'm5.*' --max-nodes 16"
+    found = answer(capsys, f"workflow recommend nightly-pipeline {goal}")
+    best = found["recommended"]
+    assert best["p_deadline"] >= 0.9
+    assert next(iter(best["composition"])).startswith("m5.")
+    missed = answer(
+        capsys, "workflow recommend nightly-pipeline --deadline 20s --instances m5.large", status=1
+    )
+    assert missed["recommended"] is None
+    assert missed["nearest"] is not None
+
+
+def test_hostile_names_reach_no_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(FIG_1.replace("\x1b[31m ", "").replace("name: visits", 'name: "\\e[31mv"')
+                    .replace("after: visits", 'after: "\\e[31mv"'))  # fmt: skip
+    out, _ = run(capsys, f"workflow {path}")
+    assert "\x1b" not in out
+
+
+MISTAKES = {
+    f"nightly-pipeline {ON} --deadline 1h": "--deadline: is for sparkplan workflow recommend",
+    "nightly-pipeline": "the file describes no cluster; add --nodes N --instance TYPE",
+    "nightly-pipeline --instance m5.xlarge": "how many nodes is not said; add --nodes N",
+    f"nightly-pipeline {ON} --scheduler fairest": "unknown scheduler 'fairest'",
+    f"nightly-pipeline {ON} --input-size 3GB": "'3GB' is not a factor; write it like 2x",
+    f"nightly-pipelin {ON}": "did you mean nightly-pipeline?",
+    "recommend nightly-pipeline": "no goal is given; add --deadline D, --budget B, or both",
+    f"recommend nightly-pipeline --deadline 1h {ON}": "recommend chooses the cluster itself",
+    "recommend": "no workflow is given",
+    "sort-small --scheduler drf": "--scheduler: is for workflow files",
+    "sort-small --task-profile mean": "--task-profile: is for workflow files",
+    f"ernest-rcv1 {ON}": "no run tells both its stages",
+    f"nightly-pipeline sort-small {ON}": "is a workflow, not a job",
+    "missing.yaml": "missing.yaml: no such file",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_mistakes_are_one_line(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    out, err = run(capsys, f"workflow {line}", status=2)
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert MISTAKES[line] in err
+
+
+def test_a_task_that_fits_no_node_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        FIG_1.replace("\x1b[31m ", "").replace("tasks: 2,", "tasks: 2, task_memory: 900GB,")
+    )
+    _, err = run(capsys, f"workflow {path} {ON}", status=2)
+    assert "a task of map needs 1 cores and 900 GiB" in err

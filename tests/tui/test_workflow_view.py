@@ -1,0 +1,134 @@
+"""The workflow view: a Gantt by states, opened by a workflow or on a log."""
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of
+from test_snapshots import SIZES
+
+import engine
+from tui.session import EngineSession
+from tui.state import OpenSources, SetModel, SetScale
+
+FIG_1 = """format: sparkplan-workflow/1
+name: site analytics
+jobs:
+- name: visits
+  stages: [{name: map, tasks: 32, steps: [{cpu: 20s}]}]
+- name: views
+  after: visits
+  stages:
+  - {name: map, tasks: 56, steps: [{cpu: 20s, disk: 128MB}]}
+  - {name: reduce, tasks: 16, steps: [{network: 300MB, cpu: 4s}]}
+- name: durations [b]x[/b]
+  after: visits
+  stages:
+  - {name: map, tasks: 32, steps: [{cpu: 10s, disk: 640MB}, {disk: 128MB}]}
+  - {name: reduce, tasks: 32, steps: [{network: 1250MB, cpu: 20s}]}
+- name: report
+  after: [views, durations "[b]x[/b]"]
+  stages: [{name: reduce, tasks: 2, load: 1s, steps: [{network: 25MB, cpu: 4s}]}]
+""".replace('durations "[b]x[/b]"', '"durations [b]x[/b]"')
+
+
+class WorkflowSession(EngineSession):
+    """Fixed types and prices, so that a catalog may change without changing a snapshot."""
+
+    def _catalog(self, name, terms):
+        return engine.load_catalog("papers")
+
+
+@pytest.fixture
+def workflow(tmp_path):
+    path = tmp_path / "site.yaml"
+    path.write_text(FIG_1)
+    return str(path)
+
+
+def opened(planner, workflow, **options):
+    return planner(WorkflowSession(), sources=(workflow,), deadline_seconds=600.0, **options)
+
+
+async def ready(pilot):
+    await settled(pilot)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_workflow(snap_compare, planner, workflow, size):
+    assert snap_compare(opened(planner, workflow), terminal_size=SIZES[size], run_before=ready)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_workflow_in_ascii(snap_compare, planner, workflow, size):
+    app = opened(planner, workflow, glyphs="ascii", theme="ansi-dark")
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=ready)
+
+
+async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow):
+    app = opened(planner, workflow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        shown = text_of(app)
+        assert "[5 Workflow]" in shown
+        assert "a workflow of 4 jobs" in shown
+        assert "durations [b]x[/b]" in shown
+        assert "model boe" in shown
+        await pilot.press("1")
+        await settled(pilot)
+        assert "[1 Curves]" in text_of(app)
+
+
+async def test_a_log_shows_its_jobs_on_key_5(planner):
+    app = planner(WorkflowSession(), sources=("sort-small",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert " 5 Workflow " in text_of(app)
+        await pilot.press("5")
+        await settled(pilot)
+        shown = text_of(app)
+        assert "job 0" in shown
+        assert "state by state" in shown
+        await pilot.press("down", "tab", "down", "3", "5")
+        await settled(pilot)
+
+
+async def test_runs_without_stages_say_what_is_missing(planner):
+    app = planner(FakeSession())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "5 Workflow" not in text_of(app)
+        await pilot.press("5")
+        await settled(pilot)
+        assert "needs a workflow or an event log" in text_of(app)
+
+
+async def test_naming_where_it_ran_reads_the_workflow_again(planner):
+    app = planner(EngineSession(), sources=("nightly-pipeline",), ran_on="m5.xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        parts = app.built.plan.fitted.plans[0].parts
+        assert {p.observed.run.cluster.instance.name for p in parts if p.observed} == {"m5.xlarge"}
+
+
+async def test_a_broken_workflow_leaves_the_last_good_one_usable(planner, workflow, tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("format: sparkplan-workflow/1\njobs: []\n")
+    app = opened(planner, workflow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.dispatch(OpenSources((str(broken),)))
+        await settled(pilot)
+        assert "the workflow has no jobs" in text_of(app)
+        app.dispatch(SetScale(2.0))
+        await settled(pilot)
+        assert "a workflow of 4 jobs" in text_of(app)
+        assert "2x" in text_of(app)
+
+
+async def test_another_model_is_refused_and_not_ignored(planner, workflow):
+    app = opened(planner, workflow)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.dispatch(SetModel("ernest"))
+        await settled(pilot)
+        assert "workflows are estimated by boe alone, not by ernest" in text_of(app)
+        assert app.state.model == "sparkplan"

@@ -1,0 +1,257 @@
+"""`sparkplan workflow`: jobs that share a cluster, state by state; and the cheapest for them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+import engine
+from tui import format as text
+from tui import options, target
+from tui.headless import output, recommend
+
+RECOMMEND = "recommend"
+LETTERS = {"cpu": "c", "disk": "d", "network": "n"}
+"""How a bottleneck is written where there is room for a letter; a capital where it is full."""
+
+FEW_STATES = 20
+SHORT_SHARE = 0.01
+"""Of more states than this, those that take less than a hundredth of the time are not printed."""
+
+TASK_PROFILES = ("normal", "mean", "median")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources",
+        nargs="+",
+        metavar="[recommend] WORKFLOW",
+        help="a workflow YAML or sample, or the event log of an application with parallel jobs; "
+        "`recommend` before it asks for the cheapest cluster that runs it all in time",
+    )
+    parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
+    options.add_cluster(parser)
+    options.add_origin(parser)
+    parser.add_argument(
+        "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
+    )
+    parser.add_argument(
+        "--task-profile",
+        choices=TASK_PROFILES,
+        default="normal",
+        help="task times: a normal law (default), or all tasks like the mean or the median one",
+    )
+    parser.add_argument(
+        "--printed",
+        action="store_true",
+        help="Eqs. 7 and 8 as the paper prints them (they disagree with discrete events)",
+    )
+    parser.add_argument("--input-size", metavar="Kx", help="2x: every job with twice its input")
+    parser.add_argument(
+        "--confidence", type=options.quantity(engine.parse_fraction), default=0.9, metavar="P"
+    )
+    goal = parser.add_argument_group("with recommend")
+    options.add_goal(goal)
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    asked = args.sources[0] == RECOMMEND
+    sources = args.sources[1:] if asked else args.sources
+    if not sources:
+        raise engine.BadInput("no workflow is given", remedy="give a workflow YAML or a sample")
+    if asked:
+        return run_recommend(args, sources)
+    for name in ("deadline", "budget", "max_nodes", "instances"):
+        if getattr(args, name) is not None:
+            raise engine.BadInput(
+                "is for sparkplan workflow recommend",
+                where=f"--{name.replace('_', '-')}",
+                remedy="leave it out, or write recommend before the workflow",
+            )
+    fitted, own = fitted_of(args, sources)
+    found = fitted.course(
+        cluster=cluster_of(args, fitted, own),
+        workload=workload_of(args, fitted),
+        confidence=args.confidence,
+    )
+    if args.json:
+        output.print_json(found.to_dict())
+    else:
+        print(as_text(found))
+        output.print_notices(found.warnings)
+    return 0
+
+
+def fitted_of(
+    args: argparse.Namespace, sources: Sequence[str]
+) -> tuple[engine.FittedStates, engine.OwnNodes | None]:
+    """The workflow of a file, or the stages of logs; and the nodes that the file describes."""
+    if len(sources) == 1 and engine.is_workflow(sources[0]):
+        workflow = engine.read_workflow(sources[0], ran_on=options.ran_on(args))
+        if args.scheduler is not None:
+            workflow = engine.with_scheduler(workflow, args.scheduler)
+        fitted = engine.fit_workflow(workflow, task_profile=args.task_profile, printed=args.printed)
+        return fitted, workflow.cluster
+    for name in ("scheduler", "printed"):
+        if getattr(args, name):
+            raise engine.BadInput(
+                "is for workflow files: the stages of one application are served in turn",
+                where=f"--{name}",
+                remedy="leave it out",
+            )
+    if args.task_profile != "normal":
+        raise engine.BadInput(
+            "is for workflow files", where="--task-profile", remedy="leave it out"
+        )
+    profile = engine.read(*sources, ran_on=options.ran_on(args))
+    return engine.fit_states(profile), None
+
+
+def cluster_of(
+    args: argparse.Namespace, fitted: engine.FittedStates, own: engine.OwnNodes | None
+) -> engine.Cluster | engine.OwnNodes:
+    """The cluster that the options name, else the one of the file or of the log."""
+    named = args.instance is not None or args.executors is not None
+    if own is not None and not named:
+        return own if args.nodes is None else replace(own, nodes=args.nodes)
+    if not fitted.profile.runs and args.executors is None:
+        if args.instance is None:
+            raise engine.BadInput(
+                "the file describes no cluster", remedy="add --nodes N --instance TYPE"
+            )
+        if args.nodes is None:
+            raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")
+    return target.cluster_of(args, fitted.profile, nodes=args.nodes)
+
+
+def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine.Workload | None:
+    """The whole workflow with a multiple of its input; None as it is."""
+    if args.input_size is None:
+        return None
+    times = engine.parse_times(args.input_size)
+    if times is None:
+        raise engine.BadInput(
+            f"{args.input_size!r} is not a factor",
+            where="--input-size",
+            remedy="write it like 2x (each job's own size stands in the file)",
+        )
+    options.check_times(times, args.input_size)
+    return fitted.profile.workload_at(times)
+
+
+def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
+    """The cheapest cluster on which all jobs end within the window."""
+    for name in ("nodes", "instance", "executors", "executor_cores", "executor_memory"):
+        if getattr(args, name) is not None:
+            raise engine.BadInput(
+                "recommend chooses the cluster itself",
+                where=f"--{name.replace('_', '-')}",
+                remedy="leave it out; --instances and --max-nodes limit the choice",
+            )
+    if args.deadline is None and args.budget is None:
+        raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
+    catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
+    fitted, _ = fitted_of(args, sources)
+    found = engine.recommend(
+        fitted,
+        catalog=catalog,
+        workload=workload_of(args, fitted),
+        deadline_seconds=args.deadline,
+        budget_usd=args.budget,
+        instances=options.globs(args.instances),
+        max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
+        confidence=args.confidence,
+        spot=args.spot,
+    )
+    if args.json:
+        output.print_json(found.to_dict())
+    else:
+        print(recommend.as_text(found))
+        chosen = found.recommended or found.nearest
+        output.print_notices(dict.fromkeys([*found.warnings, *(chosen.warnings if chosen else ())]))
+    return 0 if found.recommended is not None else 1
+
+
+def as_text(found: engine.WorkflowReport) -> str:
+    """The end first, then the jobs, then the sequence of states."""
+    answer = found.prediction
+    lines = [
+        f"{text.shown(found.name)} ends after {text.seconds(found.seconds)} "
+        f"({text.odds(answer.confidence)} runs: {text.span(answer.low, answer.high)})",
+        f"scheduler {found.scheduler}, task times {found.task_profile}, "
+        f"bound by {answer.bottleneck}",
+        "",
+        text.table(job_rows(found), right=(1, 2, 3)),
+        "",
+        text.table(state_rows(found), right=(0, 1, 2, 4, 5)),
+        *omitted(found),
+        "",
+        "bound: c cpu, d disk, n network; a capital where it is full, - where none bounds",
+    ]
+    return "\n".join(lines)
+
+
+def omitted(found: engine.WorkflowReport) -> list[str]:
+    """How many states were left out."""
+    short = [state for state in found.states if is_short(state, found)]
+    if not short:
+        return []
+    total = sum(state.end_seconds - state.start_seconds for state in short)
+    return [f"and {len(short)} short states, together {text.seconds(total)} (--json lists them)"]
+
+
+def job_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("job", "tasks", "starts", "ends", "waits for")]
+    rows += [
+        (
+            text.shown(job.name),
+            f"{job.tasks:,}",
+            moment(job.start_seconds),
+            moment(job.end_seconds),
+            text.shown(", ".join(job.after)),
+        )
+        for job in found.jobs
+    ]
+    return rows
+
+
+def state_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
+    """One row per stage in each state."""
+    rows: list[tuple[str, ...]] = [
+        ("state", "from", "to", "job: stage", "tasks at once", "task time", "bound")
+    ]
+    for number, state in enumerate(found.states, 1):
+        if is_short(state, found):
+            continue
+        span = (str(number), moment(state.start_seconds), moment(state.end_seconds))
+        if not state.running:
+            rows.append((*span, "(driver)", "", "", ""))
+        for place, entry in enumerate(state.running):
+            rows.append(
+                (
+                    *(span if place == 0 else ("", "", "")),
+                    text.shown(f"{entry.job}: {entry.stage}"),
+                    f"{entry.parallelism:,}",
+                    text.seconds(entry.task_seconds),
+                    letter(entry),
+                )
+            )
+    return rows
+
+
+def is_short(state: engine.WorkflowState, found: engine.WorkflowReport) -> bool:
+    """Whether a state of a long sequence hardly matters to a person; --json has it."""
+    length = state.end_seconds - state.start_seconds
+    return len(found.states) > FEW_STATES and length < SHORT_SHARE * found.seconds
+
+
+def moment(seconds: float) -> str:
+    return "0 s" if seconds <= 0.0 else text.seconds(seconds)
+
+
+def letter(entry: engine.StageInState) -> str:
+    """The bottleneck of a stage in one character."""
+    found = LETTERS.get(entry.bottleneck or "", "-")
+    return found.upper() if entry.contended else found
