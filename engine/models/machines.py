@@ -53,6 +53,7 @@ class MachineRuns:
         machines, size, iterations, seconds: (r,); `iterations` is NaN where a run has none, and
             `size` 1 where no run of the profile says its size.
         members: names of the types among them: more than one when they are a pool, converted.
+        observed: the runs themselves, in that order; empty for a pool or a part.
     """
 
     instance: InstanceType | None
@@ -63,6 +64,7 @@ class MachineRuns:
     iterations: FloatArray
     seconds: FloatArray
     members: tuple[str, ...] = ()
+    observed: tuple[Run, ...] = ()
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -81,6 +83,7 @@ class MachineRuns:
             size=self.size[mask],
             iterations=self.iterations[mask],
             seconds=self.seconds[mask],
+            observed=(),
         )
 
 
@@ -143,6 +146,7 @@ def _table(runs: Sequence[Run], unit: str) -> MachineRuns:
         iterations=_column([run.workload.iterations for run in runs], missing=math.nan),
         seconds=np.asarray([run.seconds for run in runs], dtype=float),
         members=(instance.name,) if instance else (),
+        observed=tuple(runs),
     )
 
 
@@ -203,6 +207,7 @@ def _pool(tables: Sequence[MachineRuns], catalog: Catalog | None) -> MachineRuns
         iterations=np.concatenate([part.iterations for part in parts]),
         seconds=np.concatenate([part.seconds for part in parts]),
         members=tuple(name for part in parts for name in part.members),
+        observed=(),
     )
 
 
