@@ -34,6 +34,9 @@ FIRST_DRAWS, MOST_FIRST_DRAWS = 480_000, 24_000
 KEPT, MOVES = 500, 32
 """Draws that are kept and moved, and how often each is moved."""
 
+ANSWERING = 200
+"""Draws that answer questions."""
+
 REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
 """Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
 jump between modes), and the spread of what is added to each log share."""
@@ -164,11 +167,14 @@ def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
     own = _normalised(log_density(without, r - 1) - (1.0 - due) * density)
     centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
     spread = NOISE_DOF * RUN_NOISE**2 + misfit @ weights
+    # Equally probable laws, in the order of the weights' running sum: few, since answers are many.
+    picked = np.searchsorted(np.cumsum(weights), (np.arange(ANSWERING) + 0.5) / ANSWERING)
+    picked = np.minimum(picked, len(laws) - 1)
     return Averaged(
-        laws=laws,
-        weights=weights,
-        effects=evidence.coefficients(residuals),
-        residuals=residuals @ weights,
+        laws=laws.pick(picked),
+        weights=np.full(ANSWERING, 1.0 / ANSWERING),
+        effects=evidence.coefficients(residuals[:, picked]),
+        residuals=residuals[:, picked].mean(axis=1),
         residuals_left_out=own @ residuals.T,
         variance_left_out=np.einsum("rd,rd->r", centred**2, own),
         noise=float(np.sqrt(spread / (NOISE_DOF + r - 1))),

@@ -202,9 +202,12 @@ class Laws:
         shares = np.exp(self.log_shares)
         relative = terms(at) / self.frame.centre
         sums = relative @ shares.T
-        again = (relative * SHARED_TERMS) @ (shares * np.exp(self.log_height)[:, None]).T
-        unfit = at.memory_per_input[:, None] < self.threshold
-        times = np.log(sums + np.where(unfit, again, 0.0))
+        threshold = self.threshold
+        cliffs = np.flatnonzero(threshold > -np.inf)
+        extra = shares[cliffs] * SHARED_TERMS * np.exp(self.log_height[cliffs])[:, None]
+        unfit = at.memory_per_input[:, None] < threshold[cliffs]
+        sums[:, cliffs] += unfit * (relative @ extra.T)
+        times = np.log(sums)
         if np.any(at.iterations != self.frame.iterations):
             once = 1.0 / (1.0 + np.exp(-self.logit_once))
             times += np.log(once + (1.0 - once) * at.iterations[:, None] / self.frame.iterations)

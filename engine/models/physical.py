@@ -7,6 +7,7 @@ the wanted runs that were left out. Where there are too few wanted runs, all run
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.errors import ModelDoesNotFit
+from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
 from engine.models.design import Kind, Rows, kinds_of, rows_of
@@ -198,7 +199,20 @@ def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
             f"no run says all of {', '.join(wanted.parameters)}",
             remedy="say every parameter in every run, or leave it out",
         )
+    for run in telling:
+        _check_numbers(run, wanted)
     return telling
+
+
+def _check_numbers(run: Run, wanted: Workload) -> None:
+    values = {name: run.workload.parameters[name] for name in wanted.parameters}
+    for name, value in {"seconds": run.seconds, **values}.items():
+        if not math.isfinite(value):
+            raise BadInput(
+                f"{name} is {value:g}",
+                where=run.source or None,
+                remedy="correct it, or leave the run out",
+            )
 
 
 def _catalog(runs: Sequence[Run]) -> Catalog | None:

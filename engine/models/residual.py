@@ -98,10 +98,13 @@ class Process:
     def _cross(self, at: Inputs) -> FloatArray:
         """(n, r) covariance with the runs."""
         cross = at.effects @ self.runs.effects.T
-        apart = _distances(at.coordinates / self.lengths, self.runs.coordinates / self.lengths)
-        cross += self.amplitude**2 * np.exp(-0.5 * apart)
-        apart = _distances(at.cores / WAVES_LENGTH, self.runs.cores / WAVES_LENGTH)
-        return np.asarray(cross + self.waves**2 * np.exp(-0.5 * apart))
+        if self.amplitude > 0.0:
+            apart = _distances(at.coordinates / self.lengths, self.runs.coordinates / self.lengths)
+            cross += self.amplitude**2 * np.exp(-0.5 * apart)
+        if self.waves > 0.0:
+            apart = _distances(at.cores / WAVES_LENGTH, self.runs.cores / WAVES_LENGTH)
+            cross += self.waves**2 * np.exp(-0.5 * apart)
+        return np.asarray(cross)
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it.

@@ -213,7 +213,7 @@ class RunTimes:
 FURTHER = 1.01
 """Machines or sizes beyond the largest by more than this ask for extrapolation."""
 
-MOST_SIZES = 6
+MOST_SIZES = 4
 """Measured sizes at which the mean is kept from falling."""
 
 
