@@ -78,6 +78,11 @@ class Rows:
         )
 
     @property
+    def jobs(self) -> FloatArray:
+        """(n, p + 1) the parameters and iterations of each row."""
+        return np.column_stack((self.parameters, self.iterations))
+
+    @property
     def configurations(self) -> FloatArray:
         """(n, .) all numbers of each row."""
         known = (self.machines, self.cores, self.memory, self.size, self.iterations)
@@ -165,6 +170,20 @@ class Encoding:
             coordinates=self._coordinates(rows)[:, varying],
             cores=np.log(rows.machines * rows.cores)[:, None],
         )
+
+    def parameter_doublings(self, rows: Rows) -> FloatArray:
+        """(n,) distance from the nearest observed value, over all parameters and iterations; half
+        of the largest value counts as a doubling for one that may be zero."""
+        scale = np.where(self.logarithmic, np.log(2.0), 0.5)
+        columns = zip(
+            (*(self._parameters(rows) / scale).T, np.log2(rows.iterations)),
+            (*(self._parameters(self.runs) / scale).T, np.log2(self.runs.iterations)),
+            strict=True,
+        )
+        squares = np.zeros(len(rows))
+        for asked, known in columns:
+            squares += np.abs(asked[:, None] - np.unique(known)).min(axis=1) ** 2
+        return np.asarray(np.sqrt(squares))
 
     @property
     def lengths(self) -> FloatArray:

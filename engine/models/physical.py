@@ -24,6 +24,7 @@ from engine.models.design import Kind, Rows, kinds_of, rows_of
 from engine.models.laws import PHASES
 from engine.models.machines import (
     SAME,
+    SPREAD_PER_DOUBLING,
     Equivalents,
     MachineRuns,
     beyond,
@@ -50,9 +51,10 @@ MOST_RUNS = 300
 FEW = 3
 """Configurations that a fit of their own needs."""
 
-SPREAD_BEYOND = 0.05
-"""Prior spread of log time per doubling beyond the measured cores or sizes, beside that of the
-laws, which are not all there are."""
+SPREAD_PER_PARAMETER = 0.2
+"""Prior spread of log time per doubling of a job parameter, or of the iterations, from the nearest
+value that was run. Time may do anything from nothing (an iteration that has converged) to following
+it, 0.69; other values than the nearest tell some of it."""
 
 IGNORED_WEIGHT = 0.01
 """A fit with less weight is not asked."""
@@ -148,7 +150,7 @@ class TableModel(FittedModel):
             asked, back = _distinct(rows.pick(places))
             parts = _mixed(answers.shares[int(family)], asked)
             mean[places], scale[places], dof[places] = (part[back] for part in parts)
-        total = np.hypot(scale, np.hypot(at.log_scale, _beyond(rows, answers.joint.rows)))
+        total = np.hypot(scale, np.hypot(at.log_scale, _beyond(rows, answers.joint)))
         dof = dof * (total / scale) ** 4
         return Forecast.of(np.exp(mean), total, np.where(np.isnan(dof), np.inf, dof))
 
@@ -293,10 +295,12 @@ def _first(rows: Rows) -> Rows:
     return rows.pick(np.asarray([0]))
 
 
-def _beyond(rows: Rows, runs: Rows) -> FloatArray:
-    """(n,) prior spread of log time for what lies beyond the runs."""
+def _beyond(rows: Rows, fit: RunTimes) -> FloatArray:
+    """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
+    runs, encoding = fit.rows, fit.candidates.encoding
     machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
-    return SPREAD_BEYOND * np.hypot(machines, beyond(rows.size, runs.size))
+    by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
+    return np.hypot(by_range, SPREAD_PER_PARAMETER * encoding.parameter_doublings(rows))
 
 
 def _in_gib(kinds: Sequence[Kind]) -> bool:

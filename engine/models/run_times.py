@@ -3,7 +3,8 @@
 Two candidates answer: the laws with linear effects (types, parameters), and the same with a smooth
 remainder. How much weight each gets, and how wide the interval is, is decided on runs that were
 left out in the way of the question: one at a time for a question inside the measured range; the
-upper half of machines, or of sizes, for one beyond it.
+upper half of machines, or of sizes, for one beyond it; all runs of a set of parameters for one with
+parameters that no run had.
 """
 
 from __future__ import annotations
@@ -30,6 +31,10 @@ PENALTY = 1.0
 SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
 """Prior of the left-out error of a candidate, and how many runs it counts for: so that of two
 candidates that are right to a hair none wins by a hair's breadth."""
+
+HYPERPARAMETERS = 3.0
+"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
+with the run in sight that is then left out: errors are that much too small."""
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs on either side."""
@@ -80,6 +85,11 @@ class Candidates:
             np.stack([variance + self.law.variance_left_out for _, variance in parts]),
         )
 
+    def blocks_left_out(self, blocks: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
+        """The same without all runs of its block; the laws, which know no parameters, stay."""
+        parts = [process.blocks_left_out(self.law.residuals, blocks) for process in self.processes]
+        return np.stack([error for error, _ in parts]), np.stack([spread for _, spread in parts])
+
 
 @dataclass(frozen=True, eq=False)
 class Validated:
@@ -97,7 +107,10 @@ def validated(errors: FloatArray, variances: FloatArray) -> Validated:
     weights = weights_of(errors)
     mean = weights @ errors
     variance = mixed(weights, errors, variances)[1]
-    return Validated(weights, studentised(mean / np.sqrt(variance), dof=NOISE_DOF), mean)
+    runs = errors.shape[1]
+    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
+    standard = mean / np.sqrt(variance) * np.sqrt(runs / freedom)
+    return Validated(weights, studentised(standard, dof=NOISE_DOF), mean)
 
 
 def weights_of(errors: FloatArray) -> FloatArray:
@@ -153,12 +166,15 @@ class RunTimes:
         return mean, scale, dof
 
     def asked(self, rows: Rows) -> NDArray[np.str_]:
-        """(n,) what each row asks for: "inside" the measured range, or beyond it in "machines" or
-        in "size"."""
+        """(n,) what each row asks for: "inside" the measured range, beyond it in "machines" or in
+        "size", or "parameters" that no run had."""
         size = rows.size > self.rows.size.max() * FURTHER
         machines = rows.machines * rows.cores
         more = machines > (self.rows.machines * self.rows.cores).max() * FURTHER
-        return np.where(size, "size", np.where(more, "machines", "inside"))
+        beyond = np.where(size, "size", np.where(more, "machines", "inside"))
+        seen = {row.tobytes() for row in self.rows.jobs}
+        new = [row.tobytes() not in seen for row in rows.jobs]
+        return np.where(new, "parameters", beyond)
 
     def validation(self, asked: str) -> Validated:
         """Weights and spread for what is asked; those for inside where nothing else is known."""
@@ -177,7 +193,13 @@ class RunTimes:
         return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
 
     def _blocked(self, asked: str) -> Validated | None:
-        """Runs in the lower half foretell those in the upper: extrapolation as it is asked for."""
+        """Runs in the lower half foretell those in the upper, runs of other parameters those of
+        each set: extrapolation as it is asked for."""
+        if asked == "parameters":
+            blocks = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+            if blocks.max() + 1 < MINIMUM_LEFT_OUT:
+                return None
+            return validated(*self.candidates.blocks_left_out(blocks))
         machines = self.rows.machines * self.rows.cores
         values = machines if asked == "machines" else self.rows.size
         low = values <= 0.5 * values.max()
