@@ -176,7 +176,7 @@ class TableModel(FittedModel):
         fit = _heaviest(shares)
         found = [notice for notice in at.notices if notice is not None]
         found += run_notices(answers.runs, fit)
-        found += parameter_notices(wanted, answers.same, answers.runs, own)
+        found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
         found += iteration_notices(wanted, answers.joint.rows)
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):

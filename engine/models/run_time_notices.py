@@ -51,20 +51,20 @@ def run_notices(runs: int, fit: RunTimes) -> list[Notice]:
     return []
 
 
-def parameter_notices(wanted: Workload, same: int, runs: int, own_weight: float) -> list[Notice]:
-    """Whether runs of other parameters answer."""
+def parameter_notices(
+    wanted: Workload, names: Sequence[str], same: int, runs: int, own_weight: float
+) -> list[Notice]:
+    """Whether runs of other parameters answer; `names` are those that vary."""
     if same == runs or own_weight >= LIKELY:
         return []
-    named = ", ".join(f"{name} {value:g}" for name, value in wanted.parameters.items())
+    parts = [f"{name} {wanted.parameters[name]:g}" for name in names]
     if wanted.iterations is not None:
-        named = f"{named}, {wanted.iterations:g} iterations" if named else (
-            f"{wanted.iterations:g} iterations"
-        )  # fmt: skip
+        parts.append(f"{wanted.iterations:g} iterations")
     return [
         Notice(
             "transferred-parameters",
-            f"{same} of {runs} runs have {named}: the others answer too, through what their "
-            "parameters have in common",
+            f"runs with {', '.join(parts)}: {same} of {runs}; the others answer too, through what "
+            "their parameters have in common",
             "add runs with these parameters",
         )
     ]
