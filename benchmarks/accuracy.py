@@ -1,9 +1,11 @@
 """How far the models are off on run tables: one table, rows are models, columns are protocols.
 
-    python benchmarks/accuracy.py DIR... [--without JOB=NODES ...] [--model NAME ...] [--by-job]
+    python benchmarks/accuracy.py DIR... [--without JOB=NODES ...] [--model NAME ...]
+        [--by-job] [--sizes-apart]
 
 Protocols, all in % of |predicted - actual| / actual. Of every context (job, instance type,
-parameters other than nodes and size) of at least 5 runs, fitted alone:
+parameters other than nodes and size; with --sizes-apart, size too) of at least 5 runs, fitted
+alone:
 
     leave-one-out   each run predicted from the others of its context: mean (median)
     k = 3 / 5 / 7   runs chosen by greedy A-optimality on Ernest's terms predict the rest
@@ -15,7 +17,7 @@ Of a job with all of its types and parameters:
     together        90 % of the runs predict the others, mean (median) over 5 random splits
     new context     the runs of one type, size and set of parameters, from all others (C3O's)
     new parameters  the runs of one set of parameters, from those of the others
-    coverage        of both
+    coverage        of these three
 
 Decisions, as deadline met % / cost relative to the best choice when met, for deadlines 1.1, 1.5, 2,
 3 times the fastest run of a workload; the choice is the cheapest configuration over all types that
@@ -84,9 +86,16 @@ class Score:
     refused: int = 0
 
 
-def contexts(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that differ in nodes and size alone; those of at least 5."""
-    groups = _grouped(runs, lambda run: (*run.cluster.composition, parameters_of(run)))
+def contexts(runs: Sequence[Run], *, sizes_apart: bool = False) -> list[list[Run]]:
+    """Runs that differ in nodes (and, unless `sizes_apart`, size) alone; those of at least 5."""
+    groups = _grouped(
+        runs,
+        lambda run: (
+            *run.cluster.composition,
+            parameters_of(run),
+            run.workload.input_bytes if sizes_apart else None,
+        ),
+    )
     return [group for group in groups if len(group) >= 5]
 
 
@@ -184,10 +193,10 @@ def _grouped(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run
     return list(groups.values())
 
 
-def score(model: str, tables: Sequence[Sequence[Run]]) -> Score:
+def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> Score:
     result = Score()
     for runs in tables:
-        for context in contexts(runs):
+        for context in contexts(runs, sizes_apart=sizes_apart):
             for protocol, training, asked in trials(context):
                 _try(result, model, protocol, training, asked)
         for protocol, training, asked in together(runs):
@@ -374,7 +383,9 @@ def main() -> None:
     parser.add_argument("--without", action="append", default=[], metavar="JOB=NODES")
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
     parser.add_argument("--by-job", action="store_true", help="a row for each table as well")
+    parser.add_argument("--sizes-apart", action="store_true", help="contexts of one size each")
     options = parser.parse_args()
+    apart = options.sizes_apart
     dropped = {tuple(text.split("=")) for text in options.without}
     rows: list[tuple[str, ...]] = [HEADER]
     for directory in options.directories:
@@ -391,10 +402,13 @@ def main() -> None:
             sys.exit(f"{directory}: no run table (*.csv)")
         names = options.model or [model.name for model in MODELS]
         for name in names:
-            rows.append(row(f"{name} ({directory.name})", score(name, tables)))
+            rows.append(row(f"{name} ({directory.name})", score(name, tables, sizes_apart=apart)))
             if options.by_job:
                 jobs = zip(paths, tables, strict=True)
-                rows += [row(f"  {path.stem}", score(name, [table])) for path, table in jobs]
+                rows += [
+                    row(f"  {path.stem}", score(name, [table], sizes_apart=apart))
+                    for path, table in jobs
+                ]
     rows += [reference(published) for published in PUBLISHED]
     print_table(rows)
 
