@@ -19,7 +19,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
@@ -115,24 +114,6 @@ class Process:
         """
         diagonal = np.diag(self.inverse)
         return np.einsum("ij,ij->i", residuals, self.inverse) / diagonal, 1.0 / diagonal
-
-    def blocks_left_out(
-        self, residuals: FloatArray, blocks: NDArray[np.int64]
-    ) -> tuple[FloatArray, FloatArray]:
-        """(r,) error and (r,) variance of log time for each run without all runs of its block.
-
-        Args:
-            residuals: (r,) about the law of all runs.
-            blocks: (r,).
-        """
-        weights = self.inverse @ residuals
-        errors, variances = np.empty(len(residuals)), np.empty(len(residuals))
-        for block in np.unique(blocks):
-            places = np.flatnonzero(blocks == block)
-            covariance = np.linalg.inv(self.inverse[np.ix_(places, places)])
-            errors[places] = covariance @ weights[places]
-            variances[places] = np.diag(covariance)
-        return errors, variances
 
 
 def _distances(x: FloatArray, y: FloatArray) -> FloatArray:

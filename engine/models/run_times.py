@@ -36,6 +36,9 @@ HYPERPARAMETERS = 3.0
 """Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
 with the run in sight that is then left out: errors are that much too small."""
 
+FOLDS = 5
+"""Parts into which the sets of parameters are put when these are left out."""
+
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs on either side."""
 
@@ -84,11 +87,6 @@ class Candidates:
             np.stack([error for error, _ in parts]),
             np.stack([variance + self.law.variance_left_out for _, variance in parts]),
         )
-
-    def blocks_left_out(self, blocks: NDArray[np.int64]) -> tuple[FloatArray, FloatArray]:
-        """The same without all runs of its block; the laws, which know no parameters, stay."""
-        parts = [process.blocks_left_out(self.law.residuals, blocks) for process in self.processes]
-        return np.stack([error for error, _ in parts]), np.stack([spread for _, spread in parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,19 +194,28 @@ class RunTimes:
         """Runs in the lower half foretell those in the upper, runs of other parameters those of
         each set: extrapolation as it is asked for."""
         if asked == "parameters":
-            blocks = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
-            if blocks.max() + 1 < MINIMUM_LEFT_OUT:
-                return None
-            return validated(*self.candidates.blocks_left_out(blocks))
-        machines = self.rows.machines * self.rows.cores
-        values = machines if asked == "machines" else self.rows.size
-        low = values <= 0.5 * values.max()
-        if low.sum() < MINIMUM_FOR_SMOOTH or (~low).sum() < MINIMUM_LEFT_OUT:
+            sets = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+            folds = [sets % FOLDS == fold for fold in range(FOLDS)]
+            held_out = [fold for fold in folds if fold.any()]
+        else:
+            machines = self.rows.machines * self.rows.cores
+            values = machines if asked == "machines" else self.rows.size
+            held_out = [values > 0.5 * values.max()]
+        enough = all((~fold).sum() >= MINIMUM_FOR_SMOOTH for fold in held_out)
+        if not enough or sum(fold.sum() for fold in held_out) < MINIMUM_LEFT_OUT:
             return None
-        rows = self.rows.pick(low)
-        fitted = Candidates.of(Encoding.of(rows), rows, self.log_seconds[low])
-        means, variances = fitted.moments(self.rows.pick(~low))
-        return validated(self.log_seconds[~low] - means, variances)
+        parts = [self._held_out(fold) for fold in held_out]
+        return validated(
+            np.concatenate([errors for errors, _ in parts], axis=1),
+            np.concatenate([variances for _, variances in parts], axis=1),
+        )
+
+    def _held_out(self, out: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """(c, k) error and (c, k) variance of log time of k runs, foretold from the others."""
+        rows = self.rows.pick(~out)
+        fitted = Candidates.of(Encoding.of(rows), rows, self.log_seconds[~out])
+        means, variances = fitted.moments(self.rows.pick(out))
+        return self.log_seconds[out] - means, variances
 
     def _monotone(self, rows: Rows, mean: FloatArray, weights: FloatArray) -> FloatArray:
         """The mean, made to grow with the size as the laws do: the remainder may not undo that.

@@ -106,17 +106,3 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
     assert linear(known, 0.3).mean(known, values) == pytest.approx(effects @ ridge)
-
-
-def test_blocks_left_out_are_left_out_together() -> None:
-    known, values = runs(12)
-    process = smooth(known, values, np.ones(2))
-    blocks = np.repeat(np.arange(4), 3)
-    errors, variances = process.blocks_left_out(values, blocks)
-    for block in range(4):
-        out, kept = blocks == block, blocks != block
-        covariance = plain(process, known, known) + process.noise**2 * np.eye(12)
-        gain = covariance[np.ix_(out, kept)] @ np.linalg.inv(covariance[np.ix_(kept, kept)])
-        assert errors[out] == pytest.approx(values[out] - gain @ values[kept], abs=1e-6)
-        left = covariance[np.ix_(out, out)] - gain @ covariance[np.ix_(kept, out)]
-        assert variances[out] == pytest.approx(np.diag(left), rel=1e-4)

@@ -115,3 +115,17 @@ def test_distance_between_parameters_counts_doublings() -> None:
     zero = Encoding.of(rows(machines, size, np.asarray([0.0, 1.0, 1.0])))
     half = rows(np.asarray([2.0]), np.ones(1), np.asarray([0.5]))
     assert zero.parameter_doublings(half) == pytest.approx([1.0])
+
+
+def test_new_parameters_are_validated_by_leaving_sets_out() -> None:
+    """The remainder cannot know the power of k from one set more: errors are those of the sets."""
+    machines = np.tile(np.asarray([2.0, 4.0, 8.0, 16.0]), 6)
+    parameter = np.repeat(np.asarray([1.0, 2.0, 3.0, 5.0, 7.0, 9.0]), 4)
+    random = np.random.default_rng(2)
+    bend = np.repeat(np.exp(0.2 * random.normal(size=6)), 4)
+    known = rows(machines, np.ones(24), parameter)
+    model = fit_run_times(known, parameter**0.5 * bend * (20.0 + 600.0 / machines))
+    found = model.validation("parameters")
+    assert len(found.errors) == 24
+    assert model.inside is not None
+    assert np.abs(found.errors).mean() > 3.0 * np.abs(model.inside.errors).mean()
