@@ -14,7 +14,7 @@ mean does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,20 +74,6 @@ class Points:
     def memory_per_input(self) -> FloatArray:
         """(n,) logarithm of what decides whether cached data fits."""
         return np.asarray(np.log(self.machines * self.memory / self.size))
-
-    def rows(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Points:
-        """Some of the points."""
-        return Points(
-            self.machines[places],
-            self.cores[places],
-            self.memory[places],
-            self.size[places],
-            self.iterations[places],
-        )
-
-    def at_size(self, size: float) -> Points:
-        """The same points with another size."""
-        return replace(self, size=np.full(len(self), size))
 
 
 def terms(at: Points) -> FloatArray:
