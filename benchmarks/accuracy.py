@@ -1,17 +1,31 @@
 """How far the models are off on run tables: one table, rows are models, columns are protocols.
 
     python benchmarks/accuracy.py DIR... [--without JOB=NODES ...] [--model NAME ...]
+        [--by-job] [--sizes-apart]
 
-Every context (job, instance type, parameters other than nodes and size) of at least 5 runs is
-fitted alone. Protocols, all in % of |predicted - actual| / actual:
+Protocols, all in % of |predicted - actual| / actual. Of every context (job, instance type,
+parameters other than nodes and size; with --sizes-apart, size too) of at least 5 runs, fitted
+alone:
 
     leave-one-out   each run predicted from the others of its context: mean (median)
-    k runs          3, 5, 7 runs chosen by greedy A-optimality on Ernest's terms predict the rest
+    k = 3 / 5 / 7   runs chosen by greedy A-optimality on Ernest's terms predict the rest
     extrapolation   runs on at most half of the largest node count predict the largest
-    coverage        runs inside the central 90 % interval: leave-one-out / extrapolation
-    decisions       deadlines 1.1, 1.5, 2, 3 times the fastest run of a workload; the cheapest
-                    configuration whose left-out prediction keeps it: deadline met % / cost
-                    relative to the best choice, by the point and by 90 % one-sided confidence
+    coverage        runs inside the central 90 % interval: leave-one-out / k = 7 / extrapolation
+
+Of a job with all of its types and parameters:
+
+    together        90 % of the runs predict the others, mean (median) over 5 random splits
+    new context     the runs of one type, size and set of parameters, from all others (C3O's)
+    new parameters  the runs of one set of parameters, from those of the others
+    coverage        of these three
+
+Decisions, as deadline met % / cost relative to the best choice when met, for deadlines 1.1, 1.5, 2,
+3 times the fastest run of a workload; the choice is the cheapest configuration over all types that
+is predicted to keep it, by the point and by the 90 % one-sided bound:
+
+    left out        every configuration judged by its left-out prediction
+    10 runs         10 configurations (6 of 10) spread over types and cores are known, and fitted;
+                    mean over 3 designs
 """
 
 from __future__ import annotations
@@ -19,15 +33,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from engine.errors import ModelDoesNotFit
+from engine.forecast import FloatArray
 from engine.models import MODELS
-from engine.models.base import Predictions
 from engine.profile import Profile, Run
 from engine.sources import run_table
 
@@ -35,60 +49,88 @@ CONFIDENCE = 0.9
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)
 TRAINING_SIZES = (3, 5, 7)
 
-PUBLISHED = (
-    # method, c3o, scout: leave-one-out mean (median), k = 3 / 5 / 7, extrapolation, decisions
-    ("Ernest (c3o)", "7.8 (5.7)", "9.6 / 8.0 / 8.3", "13.0", "71 / 1.13"),
-    ("Ernest, extended, relative (c3o)", "4.3 (3.1)", "5.1 / 4.0 / 4.1", "6.8", "-"),
-    ("Gaussian process, log features (c3o)", "3.3 (1.8)", "19.0 / 9.1 / 3.9", "16.5", "96 / 1.03"),
-    ("Ernest (scout)", "18.4 (5.3)", "19.7 / 17.4 / 8.3", "41.4", "81 / 1.13"),
-    ("Ernest, extended, relative (scout)", "13.1 (5.4)", "13.6 / 12.0 / 7.3", "29.3", "-"),
-    (
-        "Gaussian process, log features (scout)",
-        "12.5 (6.3)",
-        "19.9 / 10.0 / 6.7",
-        "39.4",
-        "81 / 1.17",
-    ),
-)
+SPLITS, DESIGNS = 5, 3
+
+Row = tuple[str, ...]
+
+PUBLISHED: tuple[Row, ...] = (
+    # method, leave-one-out, k = 3 / 5 / 7, extrapolation, together, new context, left out, 10 runs
+    ("Ernest (c3o)", "7.8 (5.7)", "9.6 / 8.0 / 8.3", "13.0", "22.5", "29.0", "71 / 1.13", ""),
+    ("Ernest, extended, relative (c3o)", "4.3 (3.1)", "5.1 / 4.0 / 4.1", "6.8", "", "", "", ""),
+    ("Gaussian process, log features (c3o)", "3.3 (1.8)", "19.0 / 9.1 / 3.9", "16.5", "1.7", "2.3",
+     "", "96 / 1.03"),
+    ("C3O's gradient boosting (c3o)", "15.5 (5.0)", "", "", "2.9", "5.2", "", ""),
+    ("C3O's selector (c3o)", "", "", "", "2.7", "", "", ""),
+    ("sequential Bayesian search (c3o)", "", "", "", "", "", "", "100 / 1.01"),
+    ("Ernest (scout)", "18.4 (5.3)", "19.7 / 17.4 / 8.3", "41.4", "", "", "81 / 1.13", ""),
+    ("Ernest, extended, relative (scout)", "13.1 (5.4)", "13.6 / 12.0 / 7.3", "29.3", "", "", "",
+     ""),
+    ("Gaussian process, log features (scout)", "12.5 (6.3)", "19.9 / 10.0 / 6.7", "39.4", "", "",
+     "", "81 / 1.17"),
+    ("C3O's gradient boosting (scout)", "25.9 (20.1)", "", "", "", "", "", ""),
+    ("sequential Bayesian search (scout)", "", "", "", "", "", "", "98 / 1.18"),
+)  # fmt: skip
 
 
 @dataclass
 class Score:
-    """What one model did; errors are relative, `left_out` is per workload for the decisions."""
+    """What one model did: relative errors, whether runs were inside their intervals, left-out
+    predictions per workload, and (met, relative cost) of its choices."""
 
     errors: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     inside: dict[str, list[bool]] = field(default_factory=lambda: defaultdict(list))
     left_out: dict[object, list[tuple[float, float, Run]]] = field(
         default_factory=lambda: defaultdict(list)
     )
+    choices: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     refused: int = 0
 
 
-def contexts(runs: Sequence[Run]) -> list[list[Run]]:
-    """Runs that differ in nodes and size alone; those of at least 5."""
-    groups: dict[object, list[Run]] = defaultdict(list)
-    for run in runs:
-        instance = run.cluster.instance
-        assert instance is not None
-        groups[(instance.name, parameters_of(run))].append(run)
-    return [group for group in groups.values() if len(group) >= 5]
+def contexts(runs: Sequence[Run], *, sizes_apart: bool = False) -> list[list[Run]]:
+    """Runs that differ in nodes (and, unless `sizes_apart`, size) alone; those of at least 5."""
+    groups = _grouped(
+        runs,
+        lambda run: (
+            *run.cluster.composition,
+            parameters_of(run),
+            run.workload.input_bytes if sizes_apart else None,
+        ),
+    )
+    return [group for group in groups if len(group) >= 5]
 
 
 def parameters_of(run: Run) -> tuple[object, ...]:
     return (run.workload.iterations, *sorted(run.workload.parameters.items()))
 
 
-def predicted(model: str, training: Sequence[Run], asked: Sequence[Run]) -> Predictions | None:
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Predicted times of asked runs with their central intervals, and the one-sided bound."""
+
+    seconds: FloatArray
+    low: FloatArray
+    high: FloatArray
+    bound: FloatArray
+
+
+def predicted(model: str, training: Sequence[Run], asked: Sequence[Run]) -> Answer | None:
     by_name = {entry.name: entry for entry in MODELS}
     try:
         fitted = by_name[model].fit(Profile("benchmark", tuple(training)), models=by_name)
     except ModelDoesNotFit:
         return None
-    return fitted.predict_many(
-        clusters=[run.cluster for run in asked],
-        workloads=[run.workload for run in asked],
-        confidence=CONFIDENCE,
-    )
+    try:
+        central, one_sided = (
+            fitted.predict_many(
+                clusters=[run.cluster for run in asked],
+                workloads=[run.workload for run in asked],
+                confidence=confidence,
+            )
+            for confidence in (CONFIDENCE, 2.0 * CONFIDENCE - 1.0)
+        )
+    except ModelDoesNotFit:
+        return None
+    return Answer(central.seconds, central.low, central.high, one_sided.high)
 
 
 def trials(runs: Sequence[Run]) -> Iterator[tuple[str, list[Run], list[Run]]]:
@@ -125,20 +167,124 @@ def a_optimal(runs: Sequence[Run], count: int) -> list[int]:
     return places
 
 
-def score(model: str, tables: Sequence[Sequence[Run]]) -> Score:
+def together(runs: Sequence[Run]) -> Iterator[tuple[str, list[Run], list[Run]]]:
+    """(protocol, training runs, asked runs) of a job with all of its types and parameters."""
+    random = np.random.default_rng(0)
+    for _ in range(SPLITS):
+        order = [runs[place] for place in random.permutation(len(runs))]
+        cut = max(1, len(runs) // 10)
+        yield "together", order[cut:], order[:cut]
+    parameters = _grouped(runs, parameters_of)
+    if len(parameters) < 2:
+        return
+    same = _grouped(
+        runs, lambda run: (*run.cluster.composition, run.workload.input_bytes, parameters_of(run))
+    )
+    for protocol, groups in (("new context", same), ("new parameters", parameters)):
+        for asked in groups:
+            left_out = {id(run) for run in asked}
+            yield protocol, [run for run in runs if id(run) not in left_out], asked
+
+
+def _grouped(runs: Sequence[Run], key: Callable[[Run], object]) -> list[list[Run]]:
+    groups: dict[object, list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[key(run)].append(run)
+    return list(groups.values())
+
+
+def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> Score:
     result = Score()
     for runs in tables:
-        for context in contexts(runs):
+        for context in contexts(runs, sizes_apart=sizes_apart):
             for protocol, training, asked in trials(context):
-                answer = predicted(model, training, asked)
-                if answer is None:
-                    result.refused += 1
-                    continue
-                _record(result, protocol, answer, asked)
+                _try(result, model, protocol, training, asked)
+        for protocol, training, asked in together(runs):
+            _try(result, model, protocol, training, asked)
+        for options in workloads(runs):
+            _decide(result, model, options)
+    for options in result.left_out.values():
+        for cautious in (False, True):
+            name = f"left out {cautious}"
+            result.choices[name] += [
+                _outcome(options, deadline, cautious=cautious)
+                for deadline in _deadlines([run for _, _, run in options])
+            ]
     return result
 
 
-def _record(result: Score, protocol: str, answer: Predictions, asked: Sequence[Run]) -> None:
+def _try(
+    result: Score, model: str, protocol: str, training: Sequence[Run], asked: Sequence[Run]
+) -> None:
+    answer = predicted(model, training, asked)
+    if answer is None:
+        result.refused += 1
+    else:
+        _record(result, protocol, answer, asked)
+
+
+def workloads(runs: Sequence[Run]) -> list[list[Run]]:
+    """Runs that differ in their configuration alone; those of at least 10 on several types."""
+    groups = _grouped(runs, lambda run: (run.workload.input_bytes, parameters_of(run)))
+    return [group for group in groups if len(group) >= 10]
+
+
+def spread_design(runs: Sequence[Run], count: int, first: int) -> list[int]:
+    """`count` configurations, each as far as can be from those before in cores, memory per core
+    and size of machine."""
+    kinds = [run.cluster.instance for run in runs]
+    features = np.log(
+        [
+            ((run.cluster.nodes or 0) * kind.vcpus, kind.memory_gib / kind.vcpus, kind.vcpus)
+            for run, kind in zip(runs, kinds, strict=True)
+            if kind is not None
+        ]
+    )
+    features = (features - features.mean(axis=0)) / np.maximum(features.std(axis=0), 1e-9)
+    places = [first]
+    while len(places) < count:
+        apart = ((features[:, None] - features[places][None]) ** 2).sum(axis=-1).min(axis=1)
+        places.append(int(np.argmax(apart)))
+    return places
+
+
+def _decide(result: Score, model: str, runs: Sequence[Run]) -> None:
+    """Choices after a few of the configurations were run."""
+    random = np.random.default_rng(1)
+    for first in random.choice(len(runs), DESIGNS, replace=False):
+        places = spread_design(runs, 10 if len(runs) > 10 else 6, int(first))
+        answer = predicted(model, [runs[place] for place in places], runs)
+        if answer is None:
+            result.refused += 1
+            continue
+        high = answer.bound
+        options = [
+            (run.seconds, run.seconds, run)
+            if place in places
+            else (float(answer.seconds[place]), float(high[place]), run)
+            for place, run in enumerate(runs)
+        ]
+        for cautious in (False, True):
+            result.choices[f"10 runs {cautious}"] += [
+                _outcome(options, deadline, cautious=cautious) for deadline in _deadlines(runs)
+            ]
+
+
+def _deadlines(runs: Sequence[Run]) -> list[float]:
+    fastest = min(run.seconds for run in runs)
+    return [factor * fastest for factor in DEADLINE_FACTORS]
+
+
+def _outcome(
+    options: Sequence[tuple[float, float, Run]], deadline: float, *, cautious: bool
+) -> tuple[float, float]:
+    """(1 if the choice kept the deadline else 0, its cost over that of the best choice)."""
+    best = min(cost(run) for _, _, run in options if run.seconds <= deadline)
+    choice = _choice(options, deadline, cautious=cautious)
+    return float(choice.seconds <= deadline), cost(choice) / best
+
+
+def _record(result: Score, protocol: str, answer: Answer, asked: Sequence[Run]) -> None:
     for place, run in enumerate(asked):
         seconds, low, high = answer.seconds[place], answer.low[place], answer.high[place]
         result.errors[protocol].append(abs(seconds / run.seconds - 1.0))
@@ -146,22 +292,7 @@ def _record(result: Score, protocol: str, answer: Predictions, asked: Sequence[R
             result.inside[protocol].append(bool(low <= run.seconds <= high))
         if protocol == "left out":
             workload = (run.application, run.workload.input_bytes, parameters_of(run))
-            result.left_out[workload].append((float(seconds), float(high), run))
-
-
-def decisions(result: Score, *, cautious: bool) -> tuple[float, float]:
-    """(share of deadlines met, mean cost relative to the best choice when met)."""
-    met, costs = [], []
-    for options in result.left_out.values():
-        fastest = min(run.seconds for _, _, run in options)
-        for factor in DEADLINE_FACTORS:
-            deadline = factor * fastest
-            best = min(cost(run) for _, _, run in options if run.seconds <= deadline)
-            choice = _choice(options, deadline, cautious=cautious)
-            met.append(choice.seconds <= deadline)
-            if met[-1]:
-                costs.append(cost(choice) / best)
-    return float(np.mean(met)), float(np.mean(costs)) if costs else float("nan")
+            result.left_out[workload].append((float(seconds), float(answer.bound[place]), run))
 
 
 def _choice(options: Sequence[tuple[float, float, Run]], deadline: float, *, cautious: bool) -> Run:
@@ -186,36 +317,56 @@ def cost(run: Run) -> float:
     return rate(run) * run.seconds
 
 
-def row(name: str, result: Score) -> tuple[str, ...]:
+def row(name: str, result: Score) -> Row:
     def mean(protocol: str) -> str:
         errors = result.errors[protocol]
         return f"{100 * np.mean(errors):.1f}" if errors else "-"
 
-    def coverage(protocol: str) -> str:
-        inside = result.inside[protocol]
-        return f"{100 * np.mean(inside):.0f}" if inside else "-"
+    def with_median(protocol: str) -> str:
+        errors = result.errors[protocol]
+        return f"{mean(protocol)} ({100 * np.median(errors):.1f})" if errors else "-"
 
-    def decided(*, cautious: bool) -> str:
-        met, relative_cost = decisions(result, cautious=cautious)
-        return f"{100 * met:.0f} / {relative_cost:.2f}"
+    def coverage(*protocols: str) -> str:
+        known = [result.inside[protocol] for protocol in protocols]
+        return " / ".join(f"{100 * np.mean(inside):.0f}" if inside else "-" for inside in known)
 
-    errors = result.errors["left out"]
+    def decided(name: str) -> str:
+        shown = []
+        for cautious in (False, True):
+            choices = result.choices[f"{name} {cautious}"]
+            met = [relative for kept, relative in choices if kept]
+            share = 100 * np.mean([kept for kept, _ in choices]) if choices else np.nan
+            shown.append(f"{share:.0f} / {np.mean(met):.2f}" if met else "-")
+        return ", ".join(shown)
+
     return (
         name,
-        f"{mean('left out')} ({100 * np.median(errors):.1f})" if errors else "-",
+        with_median("left out"),
         " / ".join(mean(f"k={count}") for count in TRAINING_SIZES),
         mean("extrapolation"),
-        f"{coverage('left out')} / {coverage('extrapolation')}",
-        decided(cautious=False) if errors else "-",
-        decided(cautious=True) if errors else "-",
+        coverage("left out", "k=7", "extrapolation"),
+        with_median("together"),
+        with_median("new context"),
+        with_median("new parameters"),
+        coverage("together", "new context", "new parameters"),
+        decided("left out"),
+        decided("10 runs"),
         str(result.refused),
     )
 
 
 HEADER = (
-    "model", "leave-one-out", "k = 3 / 5 / 7", "extrapolation", "coverage", "decisions",
-    "decisions at 90 %", "refused",
+    "model", "leave-one-out", "k = 3 / 5 / 7", "extrapolation", "coverage", "together",
+    "new context", "new parameters", "coverage", "left out: point, 90 %", "10 runs: point, 90 %",
+    "refused",
 )  # fmt: skip
+
+
+def reference(published: Row) -> Row:
+    """A published row in the columns of `HEADER`."""
+    method, left_out, few, extrapolation, joint, new, decided, ten = published
+    name = f"reference: {method}"
+    return (name, left_out, few, extrapolation, "", joint, new, "", "", decided, ten, "")
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
@@ -231,7 +382,10 @@ def main() -> None:
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--without", action="append", default=[], metavar="JOB=NODES")
     parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
+    parser.add_argument("--by-job", action="store_true", help="a row for each table as well")
+    parser.add_argument("--sizes-apart", action="store_true", help="contexts of one size each")
     options = parser.parse_args()
+    apart = options.sizes_apart
     dropped = {tuple(text.split("=")) for text in options.without}
     rows: list[tuple[str, ...]] = [HEADER]
     for directory in options.directories:
@@ -247,11 +401,15 @@ def main() -> None:
         if not tables:
             sys.exit(f"{directory}: no run table (*.csv)")
         names = options.model or [model.name for model in MODELS]
-        rows += [row(f"{name} ({directory.name})", score(name, tables)) for name in names]
-    rows += [
-        (f"reference: {method}", left_out, few, extrapolation, "", decided, "", "")
-        for method, left_out, few, extrapolation, decided in PUBLISHED
-    ]
+        for name in names:
+            rows.append(row(f"{name} ({directory.name})", score(name, tables, sizes_apart=apart)))
+            if options.by_job:
+                jobs = zip(paths, tables, strict=True)
+                rows += [
+                    row(f"  {path.stem}", score(name, [table], sizes_apart=apart))
+                    for path, table in jobs
+                ]
+    rows += [reference(published) for published in PUBLISHED]
     print_table(rows)
 
 

@@ -36,7 +36,7 @@ def applicability(
             Notice(
                 "model-does-not-fit",
                 f"{model} is off by {error:.0%} on average on runs it has not seen",
-                "use --model sparkplan, or add runs near the wanted cluster",
+                "add runs near the wanted cluster, or compare the other models",
             )
         )
     cliff = _cliff(runs, steepest)
@@ -50,7 +50,7 @@ def applicability(
                 f"trust predictions only well beyond {high:g} {runs.unit}",
             )
         )
-    if _shrinks_with_size(runs):
+    if shrinks_with_size(runs):
         found.append(
             Notice(
                 "model-does-not-fit",
@@ -75,7 +75,8 @@ def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
     return place
 
 
-def _shrinks_with_size(runs: MachineRuns) -> bool:
+def shrinks_with_size(runs: MachineRuns) -> bool:
+    """Whether more input took clearly less time on as many machines."""
     for group in _alike(runs.machines, np.nan_to_num(runs.iterations)):
         order = group[np.argsort(runs.size[group], kind="stable")]
         for low, high in pairwise(order):

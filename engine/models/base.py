@@ -180,7 +180,7 @@ class FittedModel(ABC):
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *self.notices(batch, workload)]
         if np.isnan(low[0]):
-            notices.append(_NO_INTERVAL)
+            notices.append(_no_interval(self.model))
         return Prediction(
             model=self.model,
             seconds=float(forecast.seconds[0]),
@@ -239,11 +239,12 @@ class Model(ABC):
         """
 
 
-_NO_INTERVAL = Notice(
-    "no-interval",
-    "this model and evidence give no interval: how sure the time is, is not known",
-    "add more runs, or use --model sparkplan",
-)
+def _no_interval(model: str) -> Notice:
+    return Notice(
+        "no-interval",
+        "this model and evidence give no interval: how sure the time is, is not known",
+        "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
+    )
 
 
 def distinct(notices: Sequence[Notice]) -> tuple[Notice, ...]:

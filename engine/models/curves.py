@@ -309,7 +309,9 @@ class CurvesModel(FittedModel):
                 Notice(
                     "not-modelled",
                     f"{self.model} knows nothing of shuffle partitions: they change nothing here",
-                    "use --model sparkplan with an event log",
+                    "add event logs: replayed stages tell"
+                    if self.model == "sparkplan"
+                    else "use --model sparkplan with an event log",
                 )
             )
         return distinct(found)

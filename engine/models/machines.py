@@ -53,6 +53,7 @@ class MachineRuns:
         machines, size, iterations, seconds: (r,); `iterations` is NaN where a run has none, and
             `size` 1 where no run of the profile says its size.
         members: names of the types among them: more than one when they are a pool, converted.
+        observed: the runs themselves, in that order; empty for a pool or a part.
     """
 
     instance: InstanceType | None
@@ -63,6 +64,7 @@ class MachineRuns:
     iterations: FloatArray
     seconds: FloatArray
     members: tuple[str, ...] = ()
+    observed: tuple[Run, ...] = ()
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -81,6 +83,7 @@ class MachineRuns:
             size=self.size[mask],
             iterations=self.iterations[mask],
             seconds=self.seconds[mask],
+            observed=(),
         )
 
 
@@ -114,7 +117,8 @@ def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
     Runs without a size are left aside when others have one.
 
     Raises:
-        ModelDoesNotFit: as `unit_of`; also for clusters of mixed types, and without any run.
+        ModelDoesNotFit: as `unit_of`; also for clusters of mixed types, for one type in two
+            shapes, and without any run.
     """
     if not runs:
         raise ModelDoesNotFit("there is no run to fit", remedy="add event logs or a run table")
@@ -127,8 +131,22 @@ def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:
     for run in runs:
         instance = run.cluster.instance
         groups.setdefault(instance.name if instance else None, []).append(run)
+    for name, group in groups.items():
+        _check_shape(name, group)
     tables = [_table(group, unit) for group in groups.values()]
     return sorted(tables, key=len, reverse=True)
+
+
+def _check_shape(name: str | None, runs: Sequence[Run]) -> None:
+    """One name stands for one shape, whatever files the runs came from."""
+    shapes = {(kind.vcpus, kind.memory_gib) for run in runs if (kind := run.cluster.instance)}
+    known = sorted({shape for shape in shapes if not any(math.isnan(size) for size in shape)})
+    if len(known) > 1:
+        named = " and ".join(f"{vcpus:g} vCPUs with {memory:g} GiB" for vcpus, memory in known[:2])
+        raise ModelDoesNotFit(
+            f"instance type {name} has two shapes among the runs: {named}",
+            remedy="correct vcpus and memory_gib, or give the two machines two names",
+        )
 
 
 def _table(runs: Sequence[Run], unit: str) -> MachineRuns:
@@ -143,6 +161,7 @@ def _table(runs: Sequence[Run], unit: str) -> MachineRuns:
         iterations=_column([run.workload.iterations for run in runs], missing=math.nan),
         seconds=np.asarray([run.seconds for run in runs], dtype=float),
         members=(instance.name,) if instance else (),
+        observed=tuple(runs),
     )
 
 
@@ -203,6 +222,7 @@ def _pool(tables: Sequence[MachineRuns], catalog: Catalog | None) -> MachineRuns
         iterations=np.concatenate([part.iterations for part in parts]),
         seconds=np.concatenate([part.seconds for part in parts]),
         members=tuple(name for part in parts for name in part.members),
+        observed=(),
     )
 
 

@@ -1,291 +1,375 @@
-"""Predictions from run times alone: physical terms, job parameters, and what to say of few runs.
+"""sparkplan on run times alone: which runs answer for a question, and what to say about it.
 
-Runs with the wanted job parameters get the terms of `ernest-extended`. Runs with other parameters
-are brought to the wanted ones by a power law for each, fitted over all runs, when there are too few
-without them or when that predicts left-out runs better. One or two configurations get Amdahl's
-form with a prior for its shares.
+Two fits can answer: one of the runs of the wanted type and parameters alone, and one of all runs,
+in which types and parameters share what they have in common. Their weights come from the errors on
+the wanted runs that were left out. Where there are too few wanted runs, all runs answer.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.errors import ModelDoesNotFit
-from engine.fitting import Spread
+from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
-from engine.models.base import Explanation, FittedModel, Model
-from engine.models.curves import Curve, CurvesModel, FittedCurve
-from engine.models.machines import MachineRuns, runs_by_type
-from engine.models.workloads import completed, sharing_parameters
+from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
+from engine.models.design import Kind, Rows, kinds_of, rows_of
+from engine.models.laws import PHASES
+from engine.models.machines import (
+    SAME,
+    SPREAD_PER_DOUBLING,
+    Equivalents,
+    MachineRuns,
+    beyond,
+    equivalents,
+    runs_by_type,
+    shape_of,
+    vcpus_of,
+)
+from engine.models.run_time_notices import (
+    fit_notices,
+    iteration_notices,
+    memory_notices,
+    parameter_notices,
+    range_warnings,
+    run_notices,
+)
+from engine.models.run_times import RunTimes, fit_run_times, weights_of
+from engine.models.workloads import completed
 from engine.profile import Notice, Profile, Run
 
-PRIOR_SPREAD = Spread(0.12, 4.0)
-"""Spread of log time where runs are too few for one of their own: about what terms fitted to three
-runs are off on others."""
+MOST_RUNS = 300
+"""Runs that are fitted together: of more, those with the wanted parameters and some others."""
 
-SERIAL_SHARE, SERIAL_LOGIT_SCALE = 0.10, 1.0
-CONSTANT_SHARE, CONSTANT_LOGIT_SCALE = 0.10, 1.0
-"""Prior of Amdahl's shares: part of the largest run's time that more machines, or less input,
-do not shorten; the scale is that of the logit."""
+FEW = 3
+"""Configurations that a fit of their own needs."""
 
-RUN_NOISE = 0.05
-"""Standard deviation of log time that the shares need not explain."""
+SPREAD_PER_PARAMETER = 0.2
+"""Prior spread of log time per doubling of a job parameter, or of the iterations, from the nearest
+value that was run. Time may do anything from nothing (an iteration that has converged) to following
+it, 0.69; other values than the nearest tell some of it."""
 
-ADJUSTED_BETTER_BY = 0.8
-"""Runs of other parameters join in when the left-out error falls below this share."""
+IGNORED_WEIGHT = 0.01
+"""A fit with less weight is not asked."""
 
-RIDGE = 1e-2
-"""Prior precision of a power of a job parameter, relative to one run in which it is off by e."""
+SMALLEST_PHASE = 0.002
+"""Share of the time below which a phase is not listed."""
 
 
-def fit_table(profile: Profile, extended: Model, models: Mapping[str, Model]) -> TableModel:
+def fit_table(profile: Profile) -> TableModel:
     """The model of runs without stages.
 
     Raises:
         ModelDoesNotFit: when runs do not say on how many machines they ran.
     """
-    model = TableModel("sparkplan", profile, extended, models)
-    answer = model.answer(completed(profile.reference_workload, profile))
-    return replace(model, validation=answer.validation)
+    model = TableModel("sparkplan", profile)
+    answers = model.answers(completed(profile.reference_workload, profile))
+    validation = _validation(answers)
+    notices = fit_notices(validation, answers.tables)
+    return replace(model, validation=validation, fit_notices=tuple(notices))
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A fit and the weight it has among those that answer."""
+
+    fit: RunTimes
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What answers for one set of parameters.
+
+    Args:
+        tables, kinds: the measured types.
+        names: the parameters that vary among the runs, in order.
+        shares: of each type; the fit of all runs first.
+        same: runs with the wanted parameters.
+        runs: runs in all.
+    """
+
+    tables: tuple[MachineRuns, ...]
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...]
+    shares: tuple[tuple[Share, ...], ...]
+    same: int
+    runs: int
+
+    @property
+    def joint(self) -> RunTimes:
+        """The fit of all runs."""
+        return self.shares[0][0].fit
 
 
 @dataclass(frozen=True, eq=False)
 class TableModel(FittedModel):
-    """sparkplan fitted to run times; one inner model per set of job parameters."""
+    """sparkplan fitted to run times; fits are made once per set of job parameters."""
 
-    extended: Model
-    models: Mapping[str, Model]
-    _answers: dict[object, FittedModel] = field(default_factory=dict, repr=False)
+    _answers: dict[object, Answers] = field(default_factory=dict, repr=False)
+    _joint: dict[bytes, RunTimes] = field(default_factory=dict, repr=False)
 
-    def answer(self, wanted: Workload) -> FittedModel:
-        """The inner model for a completed workload's parameters."""
-        key = tuple(sorted(wanted.parameters.items()))
+    def answers(self, wanted: Workload) -> Answers:
+        """The fits for a completed workload's parameters."""
+        key = (tuple(sorted(wanted.parameters.items())), wanted.iterations)
         if key not in self._answers:
             self._answers[key] = self._fit(wanted)
         return self._answers[key]
 
-    def _fit(self, wanted: Workload) -> FittedModel:
-        same = _same(self.profile.runs, wanted)
-        plain = self._terms(same)
-        others = len(same) < len(self.profile.runs)
-        adjusted = brought_to(self.profile.runs, wanted) if others else None
-        joint = self._terms(adjusted) if adjusted is not None else None
-        worse = plain is None or ADJUSTED_BETTER_BY * _error(plain) > _error(joint)
-        if joint is not None and worse:
-            notice = _adjusted_notice(wanted, len(same), len(self.profile.runs))
-            return replace(joint, fit_notices=(*joint.fit_notices, notice))
-        if plain is not None:
-            return plain
-        return few_runs(replace(self.profile, runs=tuple(same or adjusted or ())))
-
-    def _terms(self, runs: Sequence[Run]) -> FittedModel | None:
-        """The physical terms of some runs, None where there are too few."""
-        if not runs:
-            return None
-        try:
-            part = replace(self.profile, runs=tuple(runs))
-            fitted = self.extended.fit(part, models=self.models)
-        except ModelDoesNotFit:
-            return None
-        if not isinstance(fitted, CurvesModel):
-            return fitted
-        return replace(fitted, fit_curve=_with_prior(fitted.fit_curve), _fitted={})
+    def _fit(self, wanted: Workload) -> Answers:
+        runs = _telling(self.profile.runs, wanted)
+        tables = tuple(runs_by_type(_some(runs, wanted)))
+        kinds = tuple(kinds_of(tables, _catalog(runs)))
+        names = tuple(_varying(runs, wanted))
+        rows, seconds = rows_of(tables, kinds, names)
+        key = rows.configurations.tobytes()
+        if key not in self._joint:
+            self._joint[key] = fit_run_times(rows, seconds)
+        alike = _alike(rows, wanted, names)
+        shares = tuple(
+            _shares(rows, seconds, self._joint[key], alike & (rows.kind == place))
+            for place in range(len(tables))
+        )
+        return Answers(tables, kinds, names, shares, int(alike.sum()), len(rows))
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
-        return self.answer(wanted).forecast(batch, wanted)
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        known = ~np.isnan(rows.machines)
+        mean, scale, dof = (np.full(len(batch), np.nan) for _ in range(3))
+        for family in np.unique(at.family[known]):
+            places = np.flatnonzero(known & (at.family == family))
+            asked, back = _distinct(rows.pick(places))
+            parts = _mixed(answers.shares[int(family)], asked)
+            mean[places], scale[places], dof[places] = (part[back] for part in parts)
+        total = np.hypot(scale, np.hypot(at.log_scale, _beyond(rows, answers.joint)))
+        dof = dof * (total / scale) ** 4
+        return Forecast.of(np.exp(mean), total, np.where(np.isnan(dof), np.inf, dof))
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
-        return self.answer(wanted).explain(batch, wanted)
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        if np.isnan(rows.machines[0]):
+            return Explanation()
+        best = _heaviest(answers.shares[int(at.family[0])]).candidates
+        parts = best.law.weights @ best.law.laws.phases(best.encoding.points(_first(rows)))
+        parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
+        seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
+        named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
+        return Explanation(phases={name: value for name, value in named if value > 0.0})
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
-        answer = self.answer(wanted)
-        return (*answer.fit_notices, *answer.notices(batch, wanted))
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        shares = answers.shares[int(at.family[0])]
+        own = shares[1].weight if len(shares) > 1 else 0.0
+        fit = _heaviest(shares)
+        found = [notice for notice in at.notices if notice is not None]
+        found += run_notices(answers.runs, fit)
+        found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
+        found += iteration_notices(wanted, answers.joint.rows)
+        found += range_warnings(float(rows.size[0]), answers.tables, at)
+        if not np.isnan(rows.machines[0]):
+            unit = answers.tables[0].unit
+            found += memory_notices(fit, _first(rows), unit=unit, in_gib=_in_gib(answers.kinds))
+        if wanted.shuffle_partitions is not None:
+            found.append(
+                Notice(
+                    "not-modelled",
+                    "run times tell nothing of shuffle partitions: they change nothing here",
+                    "add an event log",
+                )
+            )
+        return distinct(found)
 
 
-def _same(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    try:
-        return sharing_parameters(runs, wanted.parameters)
-    except ModelDoesNotFit:
-        return []
-
-
-def _error(fitted: FittedModel | None) -> float:
-    """Left-out error; infinite where none is known."""
-    if fitted is None or fitted.validation is None:
-        return math.inf
-    return fitted.validation.mean_relative_error
-
-
-def _with_prior(
-    fit_curve: Callable[[MachineRuns], FittedCurve],
-) -> Callable[[MachineRuns], FittedCurve]:
-    """The same fit; a curve of too few runs to know its spread gets the prior's."""
-
-    def fit(runs: MachineRuns) -> FittedCurve:
-        curve = fit_curve(runs)
-        known = not math.isnan(curve.spread.log_scale)
-        return curve if known else replace(curve, spread=PRIOR_SPREAD)
-
-    return fit
-
-
-def _adjusted_notice(wanted: Workload, same: int, every: int) -> Notice:
-    named = ", ".join(f"{name} {value:g}" for name, value in wanted.parameters.items())
-    return Notice(
-        "transferred-parameters",
-        f"{same} of {every} runs have {named}: the others are brought there by a power law for "
-        "each parameter",
-        "add runs with these parameters",
-    )
-
-
-def brought_to(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs as if they had had the wanted parameters.
-
-    log T = a_type + b log n + c log^2 n + d log size + e log iterations + sum of g_p x_p, by ridge
-    regression over all runs; x_p is the log of a parameter, or itself over its largest value where
-    it may be zero. Each run's time is multiplied by exp(sum of g_p (wanted x_p - its x_p)).
-    """
-    names = sorted(wanted.parameters)
-    kept = [run for run in runs if all(name in run.workload.parameters for name in names)]
-    if len(kept) < MINIMUM_FOR_POWERS:
-        return []
-    values = np.asarray([[run.workload.parameters[name] for name in names] for run in kept])
-    goal = np.asarray([wanted.parameters[name] for name in names])
-    x, x_goal = _coordinates(values, goal)
-    context = _context(kept)
-    design = np.concatenate((context, x), axis=1)
-    ridge = np.concatenate((np.full(context.shape[1], 1e-9), np.full(len(names), RIDGE)))
-    seconds = np.asarray([run.seconds for run in kept])
-    powers = np.linalg.solve(design.T @ design + np.diag(ridge), design.T @ np.log(seconds))
-    factors = np.exp((x_goal - x) @ powers[context.shape[1] :])
-    return [
-        replace(
-            run,
-            seconds=float(run.seconds * factor),
-            workload=Workload(run.workload.input_bytes, run.workload.iterations, wanted.parameters),
+def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """The runs that say all of the wanted parameters."""
+    telling = [run for run in runs if {*wanted.parameters} <= {*run.workload.parameters}]
+    if not telling:
+        raise ModelDoesNotFit(
+            f"no run says all of {', '.join(wanted.parameters)}",
+            remedy="say every parameter in every run, or leave it out",
         )
-        for run, factor in zip(kept, factors, strict=True)
-    ]
+    for run in telling:
+        _check_numbers(run, wanted)
+    return telling
 
 
-MINIMUM_FOR_POWERS = 6
-"""Runs from which on powers of parameters can be told from scale-out and size."""
+def _check_numbers(run: Run, wanted: Workload) -> None:
+    values = {name: run.workload.parameters[name] for name in wanted.parameters}
+    for name, value in {"seconds": run.seconds, **values}.items():
+        if not math.isfinite(value):
+            raise BadInput(
+                f"{name} is {value:g}",
+                where=run.source or None,
+                remedy="correct it, or leave the run out",
+            )
 
 
-def _coordinates(values: FloatArray, goal: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(r, p) and (p,) parameters as logs, or over their largest value where some are not > 0."""
-    largest = np.maximum(np.abs(values).max(axis=0), 1e-300)
-    positive = (values > 0.0).all(axis=0) & (goal > 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs, log_goal = np.log(values), np.log(goal)
-    return (
-        np.where(positive, logs, values / largest),
-        np.where(positive, log_goal, goal / largest),
+def _catalog(runs: Sequence[Run]) -> Catalog | None:
+    found = [run.cluster.catalog for run in runs if run.cluster.catalog is not None]
+    return found[0] if found else None
+
+
+def _some(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """At most `MOST_RUNS`: evenly from those with the wanted parameters, then from the others."""
+    if len(runs) <= MOST_RUNS:
+        return list(runs)
+    own = [run for run in runs if dict(run.workload.parameters) == dict(wanted.parameters)]
+    rest = [run for run in runs if dict(run.workload.parameters) != dict(wanted.parameters)]
+    own = _evenly(own, MOST_RUNS)
+    return own + _evenly(rest, MOST_RUNS - len(own))
+
+
+def _evenly(runs: Sequence[Run], count: int) -> list[Run]:
+    if len(runs) <= count:
+        return list(runs)
+    places = np.linspace(0, len(runs) - 1, count).round().astype(int)
+    return [runs[place] for place in places]
+
+
+def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
+    """Parameters that differ among the runs: one that never did says nothing of its effect."""
+    names = sorted(wanted.parameters)
+    return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
+
+
+def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
+    """(r,) runs with the wanted parameters and iterations."""
+    goal = np.asarray([wanted.parameters[name] for name in names])
+    same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
+    iterations = wanted.iterations or 1.0
+    return np.asarray(same & np.isclose(rows.iterations, iterations, rtol=SAME))
+
+
+def _shares(
+    rows: Rows, seconds: FloatArray, joint: RunTimes, own: NDArray[np.bool_]
+) -> tuple[Share, ...]:
+    """The fit of all runs, and one of the type's own where there are enough of them."""
+    picked = rows.pick(own)
+    if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
+        return (Share(joint, 1.0),)
+    alone = fit_run_times(picked, seconds[own])
+    if alone.inside is None or joint.inside is None:
+        return (Share(joint, 1.0),)
+    errors = joint.inside.errors[joint.places_of(alone.rows)]
+    weights = weights_of(np.stack((errors, alone.inside.errors)))
+    return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
+
+
+def _heaviest(shares: Sequence[Share]) -> RunTimes:
+    return max(shares, key=lambda share: share.weight).fit
+
+
+def _mixed(shares: Sequence[Share], rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) log time, its scale and degrees of freedom, of the weighted fits."""
+    asked = [share for share in shares if share.weight >= IGNORED_WEIGHT]
+    weights = np.asarray([share.weight for share in asked])
+    weights /= weights.sum()
+    parts = [share.fit.moments(rows) for share in asked]
+    means = np.stack([mean for mean, _, _ in parts])
+    scales = np.stack([scale for _, scale, _ in parts])
+    mean = weights @ means
+    variance = weights @ (scales**2 + (means - mean) ** 2)
+    return mean, np.sqrt(variance), weights @ np.stack([dof for _, _, dof in parts])
+
+
+def _distinct(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
+    """The rows without repetitions, and where each went."""
+    _, first, back = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
+    return rows.pick(first), back.reshape(-1)
+
+
+def _first(rows: Rows) -> Rows:
+    return rows.pick(np.asarray([0]))
+
+
+def _beyond(rows: Rows, fit: RunTimes) -> FloatArray:
+    """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
+    runs, encoding = fit.rows, fit.candidates.encoding
+    machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
+    by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
+    return np.hypot(by_range, SPREAD_PER_PARAMETER * encoding.parameter_doublings(rows))
+
+
+def _in_gib(kinds: Sequence[Kind]) -> bool:
+    """Whether the memory of the measured types is known."""
+    return any(kind.memory != 1.0 for kind in kinds)
+
+
+def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
+    """The batch as rows: measured types as they are, others by their own shape where it is known,
+    else as machines of the type that they resemble."""
+    at = equivalents(batch, answers.tables)
+    cores = np.asarray([kind.cores for kind in answers.kinds])[at.family]
+    memory = np.asarray([kind.memory for kind in answers.kinds])[at.family]
+    machines, kind = at.machines.copy(), at.family.copy()
+    measured = {own.name for own in answers.kinds}
+    for place, target in enumerate(batch.types):
+        rows = batch.type_index == place
+        if target is None or target.name in measured or not rows.any():
+            continue
+        kind[rows] = -1
+        source = answers.tables[int(at.family[rows][0])]
+        if _comparable(target, source, float(cores[rows][0]), batch.catalog):
+            cores[rows] *= machines[rows] / batch.nodes[rows]
+            machines[rows] = batch.nodes[rows]
+            shape = shape_of(target, batch.catalog)
+            if _in_gib(answers.kinds) and shape is not None:
+                memory[rows] = shape.memory_gib
+    size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
+    n = len(batch)
+    parameters = np.asarray([wanted.parameters[name] for name in answers.names], dtype=float)
+    rows_asked = Rows(
+        machines=machines,
+        cores=cores,
+        memory=memory,
+        size=np.full(n, 1.0 if size is None else size),
+        iterations=np.full(n, wanted.iterations or 1.0),
+        kind=kind,
+        parameters=np.broadcast_to(parameters, (n, len(parameters))),
     )
+    return rows_asked, at
 
 
-def _context(runs: Sequence[Run]) -> FloatArray:
-    """(r, c) what else decides the time: type, machines, size, iterations."""
-    types = [run.cluster.instance.name if run.cluster.instance else "" for run in runs]
-    dummies = [[float(name == own) for name in sorted(set(types))] for own in types]
-    machines = [float(run.cluster.nodes or run.cluster.slots or 1) for run in runs]
-    size = np.log([run.workload.input_bytes or 1.0 for run in runs])
-    iterations = np.log([run.workload.iterations or 1.0 for run in runs])
-    n = np.log(machines)
-    return np.column_stack((dummies, n, n**2, size - size.mean(), iterations))
+def _comparable(
+    target: InstanceType, source: MachineRuns, cores: float, catalog: Catalog | None
+) -> bool:
+    """Whether a type that was not measured can be seen in its own shape: the cores of measured
+    ones are vCPUs, and its own are known."""
+    shape = shape_of(target, catalog)
+    if source.unit != "nodes" or shape is None:
+        return False
+    known = not np.isnan((shape.vcpus, shape.memory_gib)).any()
+    return bool(known and vcpus_of(source.instance, catalog) == cores)
 
 
-@dataclass(frozen=True, eq=False)
-class AmdahlCurve(Curve):
-    """T = T0 (f + (1 - f) m0 / m) (h + (1 - h) s / s0), for one or two configurations of runs.
-
-    Args:
-        seconds_at_reference: T0, on m0 machines with input s0 (those of the longest run).
-        serial_share, constant_share: f and h.
-    """
-
-    runs: MachineRuns
-    seconds_at_reference: float
-    serial_share: float
-    constant_share: float
-    spread: Spread = PRIOR_SPREAD
-
-    @property
-    def reference(self) -> int:
-        """The run that the shares refer to."""
-        return int(np.argmax(self.runs.seconds))
-
-    def phases(
-        self, machines: FloatArray, *, size: float | None, iterations: float | None
-    ) -> Mapping[str, FloatArray]:
-        at = self.reference
-        scale = (1.0 if size is None else size) / self.runs.size[at]
-        grown = self.constant_share + (1.0 - self.constant_share) * scale
-        whole = self.seconds_at_reference * grown * _repeated(iterations, self.runs.iterations[at])
-        return {
-            "serial": whole * self.serial_share * np.ones_like(machines),
-            "parallel": whole * (1.0 - self.serial_share) * self.runs.machines[at] / machines,
-        }
-
-
-def _repeated(wanted: float | None, observed: float) -> float:
-    return 1.0 if wanted is None or math.isnan(observed) else wanted / observed
-
-
-def fit_amdahl(runs: MachineRuns) -> AmdahlCurve:
-    """The most probable shares, by search over a grid of both: the runs' times with `RUN_NOISE`,
-    the prior's logits."""
-    at = int(np.argmax(runs.seconds))
-    shares = 1.0 / (1.0 + np.exp(-np.linspace(-6.0, 4.0, GRID)))
-    f, h = shares[:, None, None], shares[None, :, None]
-    repeats = np.nan_to_num(runs.iterations / runs.iterations[at], nan=1.0)
-    form = (f + (1.0 - f) * runs.machines[at] / runs.machines) * (
-        h + (1.0 - h) * runs.size / runs.size[at]
-    )
-    logs = np.log(runs.seconds) - np.log(form * repeats)
-    level = logs.mean(axis=2)
-    misfit = ((logs - level[:, :, None]) ** 2).sum(axis=2) / RUN_NOISE**2
-    prior_f = ((_logit(shares) - _logit(SERIAL_SHARE)) / SERIAL_LOGIT_SCALE) ** 2
-    prior_h = ((_logit(shares) - _logit(CONSTANT_SHARE)) / CONSTANT_LOGIT_SCALE) ** 2
-    cost = misfit + prior_f[:, None] + prior_h[None, :]
-    i, j = np.unravel_index(int(np.argmin(cost)), cost.shape)
-    return AmdahlCurve(runs, float(np.exp(level[i, j])), float(shares[i]), float(shares[j]))
-
-
-GRID = 101
-
-
-def _logit(share: FloatArray | float) -> FloatArray:
-    return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))
-
-
-def few_runs(profile: Profile) -> FittedModel:
-    """The model of one or two configurations per type.
-
-    Raises:
-        ModelDoesNotFit: when the runs do not say on how many machines they ran.
-    """
-    tables = runs_by_type(profile.runs)
-    curves = tuple(fit_amdahl(table) for table in tables)
-    one = len(profile.runs) == 1
-    notice = Notice(
-        "single-run" if one else "few-runs",
-        f"{'one run' if one else f'{len(profile.runs)} runs'}: how time changes with machines and "
-        "size is mostly a prior",
-        "add runs on three or more numbers of nodes, or an event log",
-    )
-    return CurvesModel("sparkplan", profile, _too_few, curves, fit_notices=(notice,))
-
-
-def _too_few(runs: MachineRuns) -> FittedCurve:
-    raise ModelDoesNotFit("too few runs for terms of their own")
+def _validation(answers: Answers) -> LeaveOneOut | None:
+    """What was foretold for runs of the wanted parameters that were left out; of all runs where no
+    type has enough of them."""
+    joint = answers.joint
+    if joint.inside is None:
+        return None
+    errors, seconds = list[FloatArray](), list[FloatArray]()
+    for shares in answers.shares:
+        if len(shares) == 2 and shares[1].fit.inside is not None:
+            own = shares[1].fit
+            both = (joint.inside.errors[joint.places_of(own.rows)], shares[1].fit.inside.errors)
+            errors.append(shares[0].weight * both[0] + shares[1].weight * both[1])
+            seconds.append(np.exp(own.log_seconds))
+    if not errors:
+        errors, seconds = [joint.inside.errors], [np.exp(joint.log_seconds)]
+    actual = np.concatenate(seconds)
+    predicted = actual * np.exp(-np.concatenate(errors))
+    return LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist()))

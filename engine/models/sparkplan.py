@@ -35,7 +35,7 @@ class Sparkplan(Model):
         if not profile.runs:
             return _from_job_profile(profile, models)
         if not any(run.stages and run.cluster.slots for run in profile.runs):
-            return fit_table(profile, models["ernest-extended"], models)
+            return fit_table(profile)
         fitted = fit_replays(profile)
         terms = _with_terms(profile, models)
         if terms is None or fitted.validation is None or terms.validation is None:

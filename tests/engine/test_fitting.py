@@ -14,8 +14,9 @@ from engine.fitting import (
     fit_nonnegative,
     nnls,
     spread_of,
+    studentised,
 )
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, student_quantile
 
 
 def system(seed: int) -> tuple[FloatArray, FloatArray]:
@@ -156,3 +157,21 @@ def test_intervals_hold_as_often_as_they_say(runs: int) -> None:
         low, high = Forecast.of(point, fit.spread.log_scale, fit.spread.dof).interval(0.9)
         inside.append(low[0] <= seconds[-1] <= high[0])
     assert 0.85 <= np.mean(inside) <= 0.96
+
+
+@pytest.mark.parametrize(("scale", "dof"), [(0.6, 4.0), (1.0, 60.0), (1.8, 8.0)])
+def test_studentised_errors_are_recovered(scale: float, dof: float) -> None:
+    """From 4,000 errors the law comes back, seen in its quantiles at several confidences."""
+    errors = scale * np.random.default_rng(1).standard_t(dof, 4000)
+    found = studentised(errors, dof=4.0)
+    for p in (0.75, 0.9, 0.95):
+        quantile = found.log_scale * student_quantile(p, np.asarray([found.dof]))[0]
+        assert np.mean(errors <= quantile) == pytest.approx(p, abs=0.02)
+
+
+def test_without_errors_the_prior_stands_and_a_few_move_it_a_little() -> None:
+    prior = studentised(np.empty(0), dof=4.0)
+    assert prior.log_scale == pytest.approx(1.0)
+    assert prior.dof == pytest.approx(4.0, rel=0.3)
+    assert 1.0 < studentised(np.asarray([3.0, -3.0]), dof=4.0).log_scale < 3.0
+    assert 0.4 < studentised(np.full(5, 0.01), dof=4.0).log_scale < 1.0

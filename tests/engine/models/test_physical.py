@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.cluster import Cluster, Workload
+from engine.errors import BadInput, ModelDoesNotFit
 from engine.models import MODELS
 from engine.models.base import FittedModel
-from engine.models.machines import runs_by_type
-from engine.models.physical import brought_to, fit_amdahl
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Notice, Profile, Run
 
@@ -56,7 +53,8 @@ def test_terms_are_recovered_and_the_interval_is_narrow() -> None:
 def test_three_runs_have_the_prior_interval() -> None:
     found = fit(run(2), run(4), run(8)).predict(cluster=nodes(4))
     assert found.low is not None
-    assert math.log((found.high or 0.0) / found.low) == pytest.approx(2 * 0.12 * 2.13, rel=0.02)
+    assert 1.15 < (found.high or 0.0) / found.low < 1.8
+    assert "few-runs" in codes(found.warnings)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -79,35 +77,28 @@ def test_two_runs_are_met_and_interpolated() -> None:
         assert model.predict(cluster=nodes(count)).seconds == pytest.approx(truth, rel=0.08)
 
 
-@given(f=st.floats(0.02, 0.9), h=st.floats(0.02, 0.9))
-@settings(max_examples=20, deadline=None)
-def test_amdahl_shares_come_back_from_many_repetitions(f: float, h: float) -> None:
-    """With the runs' noise small against their number, the prior gives way."""
-    runs = [
-        Run(100.0 * (f + (1 - f) * 2 / m) * (h + (1 - h) * s / 4.0), nodes(m), Workload(s))
-        for m in (2, 16)
-        for s in (1.0, 4.0)
-        for _ in range(200)
-    ]
-    curve = fit_amdahl(runs_by_type(runs)[0])
-    assert curve.serial_share == pytest.approx(f, abs=0.03)
-    assert curve.constant_share == pytest.approx(h, abs=0.03)
-    assert curve.seconds_at_reference == pytest.approx(100.0, rel=0.02)
-
-
-def test_parameters_are_transferred_by_their_power() -> None:
-    """No run has k = 5: the others are brought there; p may be zero, so it counts linearly."""
+def test_parameters_are_transferred() -> None:
+    """No run has k = 5; p may be zero, so it counts linearly."""
     grid = [(c, s, k, p) for c, s in GRID for k in (1.0, 3.0, 9.0) for p in (0.0, 1.0)]
-    runs = [run(c, s, k=k, p=p) for c, s, k, p in grid]
-    brought = brought_to(runs, Workload(1.0, parameters={"k": 5.0, "p": 1.0}))
-    for known, moved in zip(grid, brought, strict=True):
-        truth = run(known[0], known[1], k=5.0, p=1.0).seconds
-        assert moved.seconds == pytest.approx(truth, rel=0.02)
-    found = fit(*runs).predict(
-        cluster=nodes(6), workload=Workload(1.0, parameters={"k": 5.0, "p": 1.0})
-    )
-    assert found.seconds == pytest.approx(run(6, 1.0, k=5.0, p=1.0).seconds, rel=0.04)
+    model = fit(*(run(c, s, k=k, p=p) for c, s, k, p in grid))
+    for k, p in ((5.0, 1.0), (2.0, 0.0)):
+        wanted = Workload(1.0, parameters={"k": k, "p": p})
+        found = model.predict(cluster=nodes(6), workload=wanted)
+        assert found.seconds == pytest.approx(run(6, 1.0, k=k, p=p).seconds, rel=0.04)
+        assert "transferred-parameters" in codes(found.warnings)
+
+
+def test_too_few_runs_of_the_largest_parameters_share_what_others_know() -> None:
+    """The largest run is the only one with its parameter: it answers, wide, and says why."""
+    others = [run(c, 0.5, k=k) for c in (2, 4, 8, 16) for k in (1.0, 2.0)]
+    model = fit(*others, run(8, 1.0, k=4.0))
+    found = model.predict(cluster=nodes(4))
+    assert found.seconds == pytest.approx(run(4, 1.0, k=4.0).seconds, rel=0.2)
     assert "transferred-parameters" in codes(found.warnings)
+    inside = model.predict(cluster=nodes(4), workload=Workload(0.5, parameters={"k": 2.0}))
+    assert found.low is not None
+    assert inside.low is not None
+    assert (found.high or 0.0) / found.low > (inside.high or 0.0) / inside.low
 
 
 def test_runs_with_the_wanted_parameters_stay_alone_where_they_are_enough() -> None:
@@ -135,4 +126,181 @@ def test_each_measured_type_has_its_own_terms() -> None:
     ]
     model = fit(*slow, *fast)
     one, two = (model.predict(cluster=nodes(6, name)).seconds for name in ("m", "f"))
-    assert one == pytest.approx(2.0 * two, rel=1e-6)
+    assert one == pytest.approx(2.0 * two, rel=0.03)
+
+
+SHAPES = {"small": (4.0, 16.0), "large": (16.0, 64.0), "rich": (4.0, 64.0)}
+
+
+def shaped(count: int, name: str) -> Cluster:
+    vcpus, memory = SHAPES[name]
+    return Cluster.of_nodes(instance_type=name, nodes=count, vcpus=vcpus, memory_gib=memory)
+
+
+def shared_work(count: int, size: float, name: str, *, fits: float | None = None) -> Run:
+    """20 s, and 2000 core seconds per size; three times that where GiB per size is below `fits`."""
+    vcpus, memory = SHAPES[name]
+    work = 2000.0 * size / (count * vcpus)
+    if fits is not None and memory * count / size < fits:
+        work *= 4.0
+    return Run(20.0 + work, shaped(count, name), Workload(size))
+
+
+def test_few_runs_per_type_share_strength() -> None:
+    """One run on a large type: its cores are known, so its course is that of the small one's."""
+    small = [shared_work(c, s, "small") for c in (2, 4, 8, 16) for s in (0.5, 1.0)]
+    model = fit(*small, shared_work(2, 1.0, "large"))
+    for count in (1, 4):
+        found = model.predict(cluster=shaped(count, "large"), workload=Workload(1.0))
+        assert found.seconds == pytest.approx(shared_work(count, 1.0, "large").seconds, rel=0.12)
+
+
+def test_a_type_that_was_not_measured_is_seen_in_its_own_shape() -> None:
+    small = [shared_work(c, s, "small") for c in (2, 4, 8, 16) for s in (0.5, 1.0)]
+    found = fit(*small).predict(cluster=shaped(2, "large"), workload=Workload(1.0))
+    assert found.seconds == pytest.approx(shared_work(2, 1.0, "large").seconds, rel=0.15)
+    assert "no-cpu-score" in codes(found.warnings)
+
+
+def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
+    """Where data does not fit is learnt as memory per input, over all types."""
+    runs = [
+        shared_work(c, s, name, fits=100.0)
+        for name in ("small", "rich")
+        for c in (2, 3, 4, 8, 12, 16)
+        for s in (0.5, 1.0)
+        if (c, s, name) != (2, 1.0, "rich")
+    ]
+    model = fit(*runs)
+    over = model.predict(cluster=shaped(5, "small"), workload=Workload(1.0))
+    fits = model.predict(cluster=shaped(10, "small"), workload=Workload(1.0))
+    assert over.seconds == pytest.approx(shared_work(5, 1.0, "small", fits=100.0).seconds, rel=0.2)
+    assert fits.seconds == pytest.approx(shared_work(10, 1.0, "small", fits=100.0).seconds, rel=0.2)
+    notice = next(n for n in over.warnings if n.code == "cache-does-not-fit")
+    assert "80 GiB here" in notice.text
+    assert any(f"take {count} nodes" in notice.remedy for count in (6, 7, 8))
+    assert "cache-does-not-fit" not in codes(fits.warnings)
+
+
+def test_more_input_per_memory_than_any_run_is_said_and_widens() -> None:
+    model = fit(*(run(count, size) for count, size in GRID))
+    inside = model.predict(cluster=nodes(2), workload=Workload(1.0))
+    beyond = model.predict(cluster=nodes(2), workload=Workload(4.0))
+    assert "memory-not-proven" in codes(beyond.warnings)
+    assert "memory-not-proven" not in codes(inside.warnings)
+    assert inside.low is not None
+    assert beyond.low is not None
+    assert (beyond.high or 0.0) / beyond.low > 1.5 * (inside.high or 0.0) / inside.low
+
+
+def test_repetitions_count_once_and_their_noise_is_kept() -> None:
+    random = np.random.default_rng(1)
+
+    def noisy(count: int, size: float) -> Run:
+        plain = run(count, size)
+        seconds = plain.seconds * float(np.exp(0.15 * random.normal()))
+        return Run(seconds, plain.cluster, plain.workload)
+
+    calm = fit(*(run(c, s) for c, s in GRID for _ in range(6)))
+    loud = fit(*(noisy(c, s) for c, s in GRID for _ in range(6)))
+    assert calm.validation is not None
+    assert len(calm.validation.actual_seconds) == len(GRID)
+    widths = [model.predict(cluster=nodes(6)) for model in (calm, loud)]
+    assert (widths[0].high or 0.0) / (widths[0].low or 1.0) < 1.3
+    assert (widths[1].high or 0.0) / (widths[1].low or 1.0) > 1.5
+
+
+@given(
+    seed=st.integers(0, 30),
+    count=st.integers(1, 64),
+    sizes=st.lists(st.floats(0.05, 20.0), min_size=2, max_size=2),
+)
+@settings(max_examples=40, deadline=None)
+def test_more_input_is_never_faster_even_where_runs_say_so(
+    seed: int, count: int, sizes: list[float]
+) -> None:
+    """Noise of 40 % makes larger inputs faster in some runs; the mean may not follow."""
+    if seed not in NOISY:
+        random = np.random.default_rng(seed)
+        NOISY[seed] = fit(
+            *(
+                Run(
+                    run(c, s).seconds * float(np.exp(0.4 * random.normal())),
+                    nodes(c),
+                    Workload(s),
+                )
+                for c in (2, 4, 8)
+                for s in (0.3, 0.6, 1.0, 1.7)
+            )
+        )
+    small, large = sorted(sizes)
+    found = NOISY[seed].predict_many(
+        clusters=[nodes(count)], workloads=[Workload(small), Workload(large)]
+    )
+    assert found.seconds[1] >= found.seconds[0] * (1.0 - 1e-9)
+
+
+NOISY: dict[int, FittedModel] = {}
+
+
+def test_intervals_hold_as_often_as_they_say() -> None:
+    """Of 300 runs of made jobs, 90 % intervals from 12 others hold 84 to 96 %."""
+    inside = []
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        serial, work, linear = random.uniform(0.2, 1.0, 3) * (60.0, 900.0, 2.0)
+
+        def noisy(c: int, s: float, r: np.random.Generator = random, p=(serial, work, linear)):  # type: ignore[no-untyped-def]
+            seconds = (p[0] + p[1] * s / c + p[2] * c) * float(np.exp(0.05 * r.normal()))
+            return Run(seconds, nodes(c), Workload(s))
+
+        model = fit(*(noisy(c, s) for c in (2, 4, 8, 16) for s in (0.25, 0.5, 1.0)))
+        asked = [noisy(c, s) for c in (3, 5, 6, 10, 12) for s in (0.3, 0.8)]
+        found = model.predict_many(
+            clusters=[r.cluster for r in asked], workloads=[r.workload for r in asked]
+        )
+        truth = np.asarray([r.seconds for r in asked])
+        inside += ((found.low <= truth) & (truth <= found.high)).tolist()
+    assert 0.84 < np.mean(inside) < 0.96
+
+
+def test_runs_all_alike_still_answer() -> None:
+    """Constant columns, duplicates: nothing about the course of time is known but the prior."""
+    model = fit(*(run(4, 1.0, k=2.0, z=0.0) for _ in range(5)))
+    here, there = (model.predict(cluster=nodes(count)) for count in (4, 8))
+    assert here.seconds == pytest.approx(run(4, k=2.0).seconds, rel=0.01)
+    assert there.seconds < here.seconds
+    assert "few-runs" in codes(here.warnings)
+
+
+def test_one_type_in_two_shapes_is_refused() -> None:
+    other = Run(
+        50.0,
+        Cluster.of_nodes(instance_type="m", nodes=4, vcpus=8.0, memory_gib=16.0),
+        Workload(1.0),
+    )
+    with pytest.raises(ModelDoesNotFit, match=r"m has two shapes .* 4 vCPUs .* 8 vCPUs"):
+        fit(run(2), run(4), run(8), other)
+
+
+def test_a_number_that_is_none_is_named() -> None:
+    broken = Run(float("inf"), nodes(4), Workload(1.0), source="runs.csv:7")
+    with pytest.raises(BadInput, match=r"runs.csv:7: seconds is inf"):
+        fit(run(2), run(4), broken)
+    nan = Run(60.0, nodes(4), Workload(1.0, parameters={"k": float("nan")}))
+    with pytest.raises(BadInput, match="k is nan"):
+        fit(run(2, k=1.0), run(4, k=1.0), nan)
+
+
+def test_iterations_scale_and_say_when_they_are_beyond() -> None:
+    runs = [
+        Run((20.0 + 200.0 / c) * (0.2 + 0.8 * i / 50.0), nodes(c), Workload(1.0, i))
+        for c in (2, 4, 8, 16)
+        for i in (10.0, 25.0, 50.0)
+    ]
+    model = fit(*runs)
+    inside = model.predict(cluster=nodes(6), workload=Workload(1.0, 40.0))
+    assert inside.seconds == pytest.approx((20.0 + 200.0 / 6) * (0.2 + 0.8 * 0.8), rel=0.06)
+    beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 100.0))
+    assert "extrapolating-iterations" in codes(beyond.warnings)
+    assert "extrapolating-iterations" not in codes(inside.warnings)

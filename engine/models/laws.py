@@ -1,0 +1,234 @@
+"""Physical laws of run time as a prior, and what runs leave of it: Bayesian model averaging.
+
+A law says how time depends on machines, cores, size, iterations and memory, up to a level:
+
+    T = level * sum_j w_j f_j(m, p, z) / f_j(centre) * (1 + cliff) * (g + (1 - g) i / i0)
+
+with the terms f_j of `TERMS` in machines m, their cores p and the relative size z; non-negative
+shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
+(s / p, s / p^2) is done (1 + height) times. Few runs fit many laws. So laws are drawn from a prior
+and weighted by their likelihood, and a prediction is the mean of log T over them: with three runs
+the prior decides what they cannot, with thirty the runs do. Every law grows with the size, so the
+mean does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray
+
+SHARES = np.asarray([0.3, 0.6, 0.1, 0.1, 0.1, 0.3, 0.15])
+"""Concentration of each term's share (Gamma, together Dirichlet), in the order of `terms`. Below 1
+they favour few terms; computation that is shared is the likeliest, communication the least."""
+
+PHASES = (
+    "serial",
+    "parallel",
+    "aggregation",
+    "per machine",
+    "two-level aggregation",
+    "serial data",
+    "memory pressure",
+)
+
+INSIDE, BESIDE = 0.2, 0.05
+"""Prior probabilities that a memory cliff lies within the memory per input that was measured, and
+on either side of it; else there is none."""
+
+CLIFF_REACH = 1.4
+"""A cliff outside the measured range lies within a factor exp(1.4) = 4 of it."""
+
+CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 3.0, 0.8
+"""Median and spread of log of how much more work there is where data does not fit: re-reading and
+recomputing what was evicted costs a few times the work on cached data."""
+
+SPARSEST = -30.0
+"""Logarithm of a share that is nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """n points at which time is wanted or known; all (n,).
+
+    Args:
+        machines: how many.
+        cores: of one machine, a faster core counting as more; relative to any constant.
+        memory: of one machine, relative to any constant; 1 where it is not known.
+        size, iterations: the workload; `iterations` 1 where there are none.
+    """
+
+    machines: FloatArray
+    cores: FloatArray
+    memory: FloatArray
+    size: FloatArray
+    iterations: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.machines)
+
+    @property
+    def memory_per_input(self) -> FloatArray:
+        """(n,) logarithm of what decides whether cached data fits."""
+        return np.asarray(np.log(self.machines * self.memory / self.size))
+
+
+def terms(at: Points) -> FloatArray:
+    """(n, 7) the terms of Ernest (Eq. 1) and of `ernest-extended` (engine/models/terms.py), what is
+    shared counted by cores and what is communicated by machines."""
+    m, p, z = at.machines, at.machines * at.cores, at.size
+    tree = np.log(np.maximum(m, 1.0))
+    return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2), axis=-1)
+
+
+SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+"""Which terms are done again where data does not fit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What laws are relative to: the runs' centre and range.
+
+    Args:
+        centre: (7,) the terms at the centre of the runs.
+        low, high: range of log memory per input.
+        cliff_inside: whether a cliff may lie between the runs.
+        iterations: those of the run with the most.
+    """
+
+    centre: FloatArray
+    low: float
+    high: float
+    cliff_inside: bool
+    iterations: float
+
+    @classmethod
+    def of(cls, runs: Points) -> Frame:
+        """The frame of some runs."""
+        centre = terms(runs).mean(axis=0)
+        per_input = runs.memory_per_input
+        return cls(
+            centre=np.where(centre > 0.0, centre, 1.0),
+            low=float(per_input.min()),
+            high=float(per_input.max()),
+            cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
+            iterations=float(runs.iterations.max()),
+        )
+
+
+DISTINCT_FOR_CLIFF = 4
+"""Distinct values of memory per input from which on a cliff between them is considered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """d laws drawn from the prior or from what runs left of it.
+
+    Args:
+        log_shares: (d, 7) of the terms at the centre, up to a common factor.
+        cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
+        log_height: (d,) of the cliff.
+        logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
+    """
+
+    frame: Frame
+    log_shares: FloatArray
+    cliff: FloatArray
+    log_height: FloatArray
+    logit_once: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.cliff)
+
+    def pick(self, places: NDArray[np.int64]) -> Laws:
+        """Some of the laws."""
+        return Laws(
+            self.frame,
+            self.log_shares[places],
+            self.cliff[places],
+            self.log_height[places],
+            self.logit_once[places],
+        )
+
+    def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
+        """`other`'s laws at the mask, these elsewhere."""
+        return Laws(
+            self.frame,
+            np.where(mask[:, None], other.log_shares, self.log_shares),
+            np.where(mask, other.cliff, self.cliff),
+            np.where(mask, other.log_height, self.log_height),
+            np.where(mask, other.logit_once, self.logit_once),
+        )
+
+    @property
+    def threshold(self) -> FloatArray:
+        """(d,) log memory per input below which data does not fit; -inf for none."""
+        inside = INSIDE if self.frame.cliff_inside else 0.0
+        low, high = self.frame.low, self.frame.high
+        above = self.cliff - (1.0 - BESIDE)
+        below = above + BESIDE
+        between = below + inside
+        return np.asarray(
+            np.select(
+                [above >= 0.0, below >= 0.0, between >= 0.0],
+                [
+                    high + CLIFF_REACH * above / BESIDE,
+                    low - CLIFF_REACH * below / BESIDE,
+                    low + (high - low) * between / max(inside, BESIDE),
+                ],
+                -np.inf,
+            )
+        )
+
+    def log_times(self, at: Points) -> FloatArray:
+        """(n, d) log time of every law at every point, up to the level."""
+        shares = np.exp(self.log_shares)
+        relative = terms(at) / self.frame.centre
+        sums = relative @ shares.T
+        threshold = self.threshold
+        cliffs = np.flatnonzero(threshold > -np.inf)
+        extra = shares[cliffs] * SHARED_TERMS * np.exp(self.log_height[cliffs])[:, None]
+        unfit = at.memory_per_input[:, None] < threshold[cliffs]
+        sums[:, cliffs] += unfit * (relative @ extra.T)
+        times = np.log(sums)
+        if np.any(at.iterations != self.frame.iterations):
+            once = 1.0 / (1.0 + np.exp(-self.logit_once))
+            times += np.log(once + (1.0 - once) * at.iterations[:, None] / self.frame.iterations)
+        return np.asarray(times)
+
+    def phases(self, at: Points) -> FloatArray:
+        """(d, 8) shares of the terms of the time at one point, then of what memory costs."""
+        shares = terms(at)[0] / self.frame.centre * np.exp(self.log_shares)
+        unfit = at.memory_per_input[0] < self.threshold
+        again = np.where(unfit, np.exp(self.log_height), 0.0) * (shares @ SHARED_TERMS)
+        parts = np.column_stack((shares, again))
+        return np.asarray(parts / parts.sum(axis=1)[:, None])
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """(d,) log density of the prior; that of `cliff` is uniform."""
+        gamma = self.log_shares * SHARES - np.exp(self.log_shares)
+        height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
+        return np.asarray(
+            gamma.sum(axis=1) - 0.5 * height**2 - 0.5 * (self.logit_once / ONCE_SPREAD) ** 2
+        )
+
+
+ONCE_SPREAD = 1.5
+"""Prior spread of the logit of what is done once whatever the iterations."""
+
+
+def drawn(frame: Frame, count: int, random: np.random.Generator) -> Laws:
+    """Laws from the prior."""
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (count, len(SHARES)))))
+    return Laws(
+        frame,
+        np.maximum(log_shares, SPARSEST),
+        random.random(count),
+        random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, count),
+        random.normal(0.0, ONCE_SPREAD, count),
+    )

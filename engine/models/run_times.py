@@ -1,0 +1,296 @@
+"""Run times explained: physical laws averaged, a Gaussian process on top, weights by validation.
+
+Two candidates answer: the laws with linear effects (types, parameters), and the same with a smooth
+remainder. How much weight each gets, and how wide the interval is, is decided on runs that were
+left out in the way of the question: one at a time for a question inside the measured range; the
+upper half of machines, or of sizes, for one beyond it; all runs of a set of parameters for one with
+parameters that no run had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fitting import Spread, studentised
+from engine.forecast import FloatArray
+from engine.models.averaging import NOISE_DOF, Averaged, Evidence, averaged
+from engine.models.design import Encoding, Rows
+from engine.models.residual import Process, linear, smooth
+
+BoolArray = NDArray[np.bool_]
+
+MINIMUM_FOR_SMOOTH = 5
+"""Configurations from which on a smooth remainder is considered."""
+
+PENALTY = 1.0
+"""Log weight that a candidate has to make up for: the first (the laws; all runs) is the default."""
+
+SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
+"""Prior of the left-out error of a candidate, and how many runs it counts for: so that of two
+candidates that are right to a hair none wins by a hair's breadth."""
+
+HYPERPARAMETERS = 3.0
+"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
+with the run in sight that is then left out: errors are that much too small."""
+
+FOLDS = 5
+"""Parts into which the sets of parameters are put when these are left out."""
+
+MINIMUM_LEFT_OUT = 3
+"""Runs that a validation needs on either side."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The laws and the processes about them after some runs; `level` is the runs' mean log time,
+    which both are relative to."""
+
+    encoding: Encoding
+    level: float
+    law: Averaged
+    processes: tuple[Process, ...]
+
+    @classmethod
+    def of(cls, encoding: Encoding, rows: Rows, log_seconds: FloatArray) -> Candidates:
+        """Fitted to rows, one per configuration."""
+        inputs = encoding.inputs(rows)
+        level = float(log_seconds.mean())
+        law = averaged(Evidence(encoding.points(rows), log_seconds - level, inputs.effects))
+        processes = [linear(inputs, law.noise)]
+        if len(rows) >= MINIMUM_FOR_SMOOTH:
+            processes.append(smooth(inputs, law.residuals, encoding.lengths))
+        return cls(encoding, level, law, tuple(processes))
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """(c, n) mean and (c, n) variance of log time by each candidate."""
+        inputs = self.encoding.inputs(rows)
+        mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
+        parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
+        return (
+            np.stack([self.level + mean + part for part, _ in parts]),
+            np.stack([variance + part for _, part in parts]),
+        )
+
+    def means(self, rows: Rows) -> FloatArray:
+        """(c, n) mean of log time by each candidate."""
+        inputs, residuals = self.encoding.inputs(rows), self.law.residuals
+        law = self.level + self.law.mean(self.encoding.points(rows))
+        return np.stack([law + process.mean(inputs, residuals) for process in self.processes])
+
+    def left_out(self) -> tuple[FloatArray, FloatArray]:
+        """(c, r) error and (c, r) variance of log time of each run without it."""
+        parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
+        return (
+            np.stack([error for error, _ in parts]),
+            np.stack([variance + self.law.variance_left_out for _, variance in parts]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """Weights (c,) of the candidates, the spread of studentised errors, and (r,) errors of log time
+    of the runs that were left out."""
+
+    weights: FloatArray
+    spread: Spread
+    errors: FloatArray
+
+
+def validated(errors: FloatArray, variances: FloatArray) -> Validated:
+    """Weights by left-out errors (c, r), and what the errors of the weighted mean say about its
+    variance."""
+    weights = weights_of(errors)
+    mean = weights @ errors
+    variance = mixed(weights, errors, variances)[1]
+    runs = errors.shape[1]
+    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
+    standard = mean / np.sqrt(variance) * np.sqrt(runs / freedom)
+    return Validated(weights, studentised(standard, dof=NOISE_DOF), mean)
+
+
+def weights_of(errors: FloatArray) -> FloatArray:
+    """(c,) weights of candidates by their errors (c, r) on runs left out: what a normal law of the
+    errors makes likely, each candidate after the first at a penalty."""
+    candidates, runs = errors.shape
+    scale = (SCORE_RUNS * SCORE_NOISE**2 + (errors**2).sum(axis=1)) / (SCORE_RUNS + runs)
+    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(candidates)
+    weights = np.exp(score - score.max())
+    return np.asarray(weights / weights.sum())
+
+
+def mixed(
+    weights: FloatArray, means: FloatArray, variances: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) mean and variance of a mixture of candidates (c, n)."""
+    mean = weights @ means
+    return mean, np.asarray(weights @ (variances + (means - mean) ** 2))
+
+
+@dataclass(frozen=True, eq=False)
+class RunTimes:
+    """What r configurations say.
+
+    Args:
+        rows: of the configurations; repetitions count as one, at their mean log time.
+        repetition_variance: of log time among repetitions, 0 where there are none.
+    """
+
+    rows: Rows
+    log_seconds: FloatArray
+    repetition_variance: float
+    candidates: Candidates
+    inside: Validated | None
+    _beyond: dict[str, Validated | None] = field(default_factory=dict, repr=False)
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(n,) mean of log time, its scale and degrees of freedom; never less for more input."""
+        means, variances = self.candidates.moments(rows)
+        mean, scale, dof = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
+        asked = self.asked(rows)
+        for kind in np.unique(asked):
+            at = asked == kind
+            found = self.validation(str(kind))
+            mean[at], variance = mixed(found.weights, means[:, at], variances[:, at])
+            mean[at] = self._monotone(rows.pick(at), mean[at], found.weights)
+            variance = variance * found.spread.log_scale**2 + self.repetition_variance
+            scale[at], dof[at] = np.sqrt(variance), found.spread.dof
+        beyond = asked == "size"
+        if beyond.any():
+            largest = _at_size(rows.pick(beyond), FURTHER * float(self.rows.size.max()))
+            mean[beyond] = np.maximum(mean[beyond], self.moments(largest)[0])
+        return mean, scale, dof
+
+    def asked(self, rows: Rows) -> NDArray[np.str_]:
+        """(n,) what each row asks for: "inside" the measured range, beyond it in "machines" or in
+        "size", or "parameters" that no run had."""
+        size = rows.size > self.rows.size.max() * FURTHER
+        machines = rows.machines * rows.cores
+        more = machines > (self.rows.machines * self.rows.cores).max() * FURTHER
+        beyond = np.where(size, "size", np.where(more, "machines", "inside"))
+        seen = {row.tobytes() for row in self.rows.jobs}
+        new = [row.tobytes() not in seen for row in rows.jobs]
+        return np.where(new, "parameters", beyond)
+
+    def validation(self, asked: str) -> Validated:
+        """Weights and spread for what is asked; those for inside where nothing else is known."""
+        if asked != "inside" and asked not in self._beyond:
+            self._beyond[asked] = self._blocked(asked)
+        found = self._beyond.get(asked) or self.inside
+        if found is not None:
+            return found
+        weights = np.zeros(len(self.candidates.processes))
+        weights[0] = 1.0
+        return Validated(weights, Spread(1.0, NOISE_DOF), np.empty(0))
+
+    def places_of(self, rows: Rows) -> NDArray[np.int64]:
+        """(n,) where configurations that this fit has seen are among its own."""
+        own = {row.tobytes(): place for place, row in enumerate(self.rows.configurations)}
+        return np.asarray([own[row.tobytes()] for row in rows.configurations], dtype=np.int64)
+
+    def _blocked(self, asked: str) -> Validated | None:
+        """Runs in the lower half foretell those in the upper, runs of other parameters those of
+        each set: extrapolation as it is asked for."""
+        if asked == "parameters":
+            sets = np.unique(self.rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+            folds = [sets % FOLDS == fold for fold in range(FOLDS)]
+            held_out = [fold for fold in folds if fold.any()]
+        else:
+            machines = self.rows.machines * self.rows.cores
+            values = machines if asked == "machines" else self.rows.size
+            held_out = [values > 0.5 * values.max()]
+        enough = all((~fold).sum() >= MINIMUM_FOR_SMOOTH for fold in held_out)
+        if not enough or sum(fold.sum() for fold in held_out) < MINIMUM_LEFT_OUT:
+            return None
+        parts = [self._held_out(fold) for fold in held_out]
+        return validated(
+            np.concatenate([errors for errors, _ in parts], axis=1),
+            np.concatenate([variances for _, variances in parts], axis=1),
+        )
+
+    def _held_out(self, out: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """(c, k) error and (c, k) variance of log time of k runs, foretold from the others."""
+        rows = self.rows.pick(~out)
+        fitted = Candidates.of(Encoding.of(rows), rows, self.log_seconds[~out])
+        means, variances = fitted.moments(self.rows.pick(out))
+        return self.log_seconds[out] - means, variances
+
+    def _monotone(self, rows: Rows, mean: FloatArray, weights: FloatArray) -> FloatArray:
+        """The mean, made to grow with the size as the laws do: the remainder may not undo that.
+
+        The running maximum over the measured sizes, at the same machines, as a function of what
+        the laws say; beyond them the laws' growth.
+        """
+        sizes = np.unique(self.rows.size)
+        if len(sizes) < 2 or weights[0] == 1.0:
+            return mean
+        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
+        law, whole = np.empty((len(sizes), len(rows))), np.empty((len(sizes), len(rows)))
+        for place, size in enumerate(sizes):
+            sized = _at_size(rows, float(size))
+            law[place] = self._law(sized)
+            whole[place] = weights @ self.candidates.means(sized)
+        whole = np.maximum.accumulate(whole, axis=0)
+        return _along(law, whole, self._law(rows))
+
+    def _law(self, rows: Rows) -> FloatArray:
+        return self.candidates.law.mean(self.candidates.encoding.points(rows))
+
+
+FURTHER = 1.01
+"""Machines or sizes beyond the largest by more than this ask for extrapolation."""
+
+MOST_SIZES = 4
+"""Measured sizes at which the mean is kept from falling."""
+
+
+def _at_size(rows: Rows, size: float) -> Rows:
+    return Rows(
+        rows.machines, rows.cores, rows.memory, np.full(len(rows), size), rows.iterations,
+        rows.kind, rows.parameters,
+    )  # fmt: skip
+
+
+def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:
+    """(n,) `whole` (k, n) as a piecewise linear, never falling function of `law` (k, n); slope 1
+    outside."""
+    below = np.minimum(wanted - law[0], 0.0)
+    beyond = np.maximum(wanted - law[-1], 0.0)
+    result = whole[0].copy()
+    for place in range(len(law) - 1):
+        width = law[place + 1] - law[place]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.clip((wanted - law[place]) / width, 0.0, 1.0)
+        share = np.where(width > FLAT, share, wanted >= law[place + 1] - FLAT)
+        result += share * (whole[place + 1] - whole[place])
+    return np.asarray(result + below + beyond)
+
+
+FLAT = 1e-12
+"""Differences of log time that are none."""
+
+
+def fit_run_times(rows: Rows, seconds: FloatArray) -> RunTimes:
+    """What runs say about all of their types and parameters."""
+    rows, log_seconds, repetition = _once(rows, np.log(seconds))
+    candidates = Candidates.of(Encoding.of(rows), rows, log_seconds)
+    inside = validated(*candidates.left_out()) if len(rows) >= MINIMUM_LEFT_OUT else None
+    return RunTimes(rows, log_seconds, repetition, candidates, inside)
+
+
+def _once(rows: Rows, log_seconds: FloatArray) -> tuple[Rows, FloatArray, float]:
+    """One row per configuration, and the variance among repetitions: leaving out a repetition of
+    what was seen would test nothing."""
+    _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    count = np.bincount(group)
+    mean = np.bincount(group, log_seconds) / count
+    repeated = len(log_seconds) - len(first)
+    order = np.argsort(first)
+    if repeated == 0:
+        return rows.pick(first[order]), mean[order], 0.0
+    variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
+    known = repeated / (repeated + NOISE_DOF)
+    return rows.pick(first[order]), mean[order], known * variance

@@ -1,0 +1,147 @@
+"""The prior over physical laws, and what runs leave of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.forecast import FloatArray
+from engine.models.averaging import RUN_NOISE, Averaged, Evidence, averaged, log_density
+from engine.models.laws import Frame, Laws, Points, drawn, terms
+
+MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
+
+
+def points(machines: FloatArray, size: float | FloatArray = 1.0) -> Points:
+    one = np.ones_like(machines)
+    return Points(machines, one, one, one * size, one)
+
+
+def grid() -> Points:
+    machines = np.tile(MACHINES, 3)
+    return points(machines, np.repeat([0.25, 0.5, 1.0], len(MACHINES)))
+
+
+def fitted(at: Points, seconds: FloatArray) -> Averaged:
+    level = np.full((len(at), 1), 3.0)
+    logs = np.log(seconds)
+    return averaged(Evidence(at, logs - logs.mean(), level))
+
+
+def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
+    """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times."""
+    shares = np.full((1, 7), -40.0)
+    shares[0, :2] = 0.0
+    return Laws(
+        frame, shares, np.asarray([threshold_place]), np.log(np.asarray([3.0])), np.zeros(1)
+    )
+
+
+def test_terms_are_those_of_ernest_counted_by_cores() -> None:
+    at = Points(*(np.asarray([value]) for value in (8.0, 2.0, 1.0, 0.5, 1.0)))
+    expected = [1.0, 0.5 / 16.0, np.log(8.0), 8.0, np.sqrt(8.0), 0.5, 0.5 / 256.0]
+    assert terms(at)[0] == pytest.approx(expected)
+
+
+def test_the_time_of_one_law() -> None:
+    frame = Frame.of(grid())
+    parallel = float((grid().size / grid().machines).mean())
+    at = points(np.asarray([4.0]))
+    found = one_law(frame).log_times(at)[0, 0]
+    assert np.exp(found) == pytest.approx(1.0 + 0.25 / parallel)
+    middle = one_law(frame, threshold_place=0.85)
+    assert middle.threshold[0] == pytest.approx(frame.low + (frame.high - frame.low) * 0.75)
+    below = points(np.asarray([2.0]), 1.0)
+    assert np.exp(middle.log_times(below)[0, 0]) == pytest.approx(1.0 + 4.0 * 0.5 / parallel)
+
+
+def test_cliffs_are_as_probable_as_the_prior_says() -> None:
+    laws = drawn(Frame.of(grid()), 40_000, np.random.default_rng(1))
+    frame, threshold = laws.frame, laws.threshold
+    assert np.mean(np.isinf(threshold)) == pytest.approx(0.70, abs=0.01)
+    inside = (threshold >= frame.low) & (threshold <= frame.high)
+    assert np.mean(inside) == pytest.approx(0.20, abs=0.01)
+    assert np.mean(threshold > frame.high) == pytest.approx(0.05, abs=0.005)
+
+
+def test_no_cliff_is_sought_among_three_values() -> None:
+    laws = drawn(Frame.of(points(MACHINES[:3])), 20_000, np.random.default_rng(1))
+    frame, threshold = laws.frame, laws.threshold
+    assert not np.any((threshold > frame.low) & (threshold < frame.high))
+    assert np.mean(np.isinf(threshold)) == pytest.approx(0.90, abs=0.01)
+
+
+def test_every_law_grows_with_the_size() -> None:
+    laws = drawn(Frame.of(grid()), 500, np.random.default_rng(2))
+    times = np.stack([laws.log_times(points(MACHINES, size)) for size in (0.1, 0.3, 1.0, 5.0)])
+    assert np.all(np.diff(times, axis=0) >= -1e-12)
+
+
+def test_phases_add_up_to_the_whole() -> None:
+    laws = drawn(Frame.of(grid()), 50, np.random.default_rng(3))
+    assert laws.phases(points(MACHINES[:1])).sum(axis=1) == pytest.approx(np.ones(50))
+
+
+def test_the_misfit_is_that_of_least_squares_with_the_priors() -> None:
+    """Against the plain definition: residuals' K^-1 residuals with K = I + X X' / noise^2."""
+    random = np.random.default_rng(4)
+    evidence = Evidence(grid(), np.zeros(15), random.normal(size=(15, 3)))
+    residuals = random.normal(size=(15, 6))
+    x = evidence.effects / RUN_NOISE
+    inverse = np.linalg.inv(np.eye(15) + x @ x.T)
+    expected = np.einsum("rd,rs,sd->d", residuals, inverse, residuals)
+    assert evidence.misfit(residuals) == pytest.approx(expected)
+    assert evidence.precision == pytest.approx(inverse)
+
+
+def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:
+    """Without a run, the laws say what laws that never saw it say."""
+    at = grid()
+    random = np.random.default_rng(5)
+    seconds = (40.0 + 600.0 * at.size / at.machines) * np.exp(0.03 * random.normal(size=len(at)))
+    whole = fitted(at, seconds)
+    for place in (0, 7, 14):
+        kept = np.arange(len(at)) != place
+        again = fitted(points(at.machines[kept], at.size[kept]), seconds[kept])
+        shape = again.mean(at) - again.mean(at)[kept].mean()
+        logs = np.log(seconds) - np.log(seconds).mean()
+        direct = logs - logs[kept].mean() - shape
+        weighted = whole.residuals_left_out[place]
+        assert weighted - weighted[kept].mean() == pytest.approx(direct, abs=0.03)
+
+
+def test_likelihood_integrates_the_noise() -> None:
+    """Doubling a large misfit costs half the degrees of freedom times log 2."""
+    change = log_density(np.asarray(1e6), 10) - log_density(np.asarray(2e6), 10)
+    assert change == pytest.approx(0.5 * (9 + 4) * np.log(2.0), rel=1e-6)
+
+
+@pytest.mark.parametrize("serial", [0.05, 0.5])
+def test_the_course_of_time_is_recovered(serial: float) -> None:
+    at = grid()
+    truth = serial + (1.0 - serial) * 2.0 * at.size / at.machines
+    wanted = points(np.asarray([3.0, 6.0, 24.0]), 0.7)
+    expected = np.log(serial + (1.0 - serial) * 2.0 * 0.7 / wanted.machines)
+    found = fitted(at, truth)
+    level = np.log(truth).mean() + found.residuals.mean()
+    assert found.mean(wanted) + level == pytest.approx(expected, abs=0.04)
+
+
+def test_a_cliff_is_found_where_it_is() -> None:
+    """Four times the work below four machines per unit of size: seen in the mean and in its
+    probability on either side."""
+    at = points(np.tile([2.0, 4.0, 8.0, 16.0, 32.0], 3), np.repeat([0.25, 1.0, 2.0], 5))
+    per_input = at.machines / at.size
+    work = 100.0 * at.size / at.machines * np.where(per_input < 6.0, 4.0, 1.0)
+    found = fitted(at, 10.0 + work)
+    assert found.cliff_at(np.log(3.0)).probability > 0.9
+    assert found.cliff_at(np.log(12.0)).probability < 0.1
+    low = found.cliff_at(np.log(3.0))
+    assert np.log(4.0) < low.threshold < np.log(8.0)
+    assert 2.0 < low.times < 4.5
+
+
+def test_the_same_runs_give_the_same_laws() -> None:
+    at = grid()
+    seconds = 10.0 + 100.0 * at.size / at.machines
+    assert np.array_equal(fitted(at, seconds).mean(at), fitted(at, seconds).mean(at))

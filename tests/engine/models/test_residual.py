@@ -1,0 +1,108 @@
+"""The Gaussian process on what the laws leave."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.forecast import FloatArray
+from engine.models.residual import AMPLITUDE, Inputs, Process, _Posterior, linear, smooth
+
+
+def inputs(x: FloatArray) -> Inputs:
+    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * x[:, :1])
+
+
+def runs(count: int = 24) -> tuple[Inputs, FloatArray]:
+    random = np.random.default_rng(0)
+    x = random.uniform(-1.5, 1.5, (count, 2))
+    return inputs(x), 0.2 * np.sin(2.0 * x[:, 0]) + 0.01 * random.normal(size=count)
+
+
+def plain(process: Process, a: Inputs, b: Inputs) -> FloatArray:
+    """The kernel by its definition."""
+    found = np.empty((len(a), len(b)))
+    for i in range(len(a)):
+        for j in range(len(b)):
+            apart = (a.coordinates[i] - b.coordinates[j]) / process.lengths
+            waves = (a.cores[i] - b.cores[j]) / 0.1
+            found[i, j] = (
+                a.effects[i] @ b.effects[j]
+                + process.amplitude**2 * np.exp(-0.5 * apart @ apart)
+                + process.waves**2 * np.exp(-0.5 * waves @ waves)
+            )
+    return found
+
+
+def test_moments_are_those_of_the_book() -> None:
+    """Rasmussen and Williams 2.25 and 2.26, written out."""
+    known, values = runs()
+    process = smooth(known, values, np.ones(2))
+    at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
+    covariance = plain(process, known, known) + process.noise**2 * np.eye(len(known))
+    cross = plain(process, at, known)
+    mean, variance = process.moments(at, values)
+    assert mean == pytest.approx(cross @ np.linalg.solve(covariance, values), abs=1e-6)
+    prior = np.diag(plain(process, at, at)) + process.noise**2
+    explained = np.einsum("nr,nr->n", cross, np.linalg.solve(covariance, cross.T).T)
+    assert variance == pytest.approx(prior - explained, abs=1e-6)
+    assert process.mean(at, values) == pytest.approx(mean)
+
+
+def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
+    known, values = runs()
+    process = smooth(known, values, np.ones(2))
+    errors, variances = process.left_out(np.tile(values, (len(values), 1)))
+    for place in (0, 5, 23):
+        kept = np.arange(len(values)) != place
+        rest = Inputs(known.effects[kept], known.coordinates[kept], known.cores[kept])
+        covariance = plain(process, rest, rest) + process.noise**2 * np.eye(len(rest))
+        without = Process(
+            rest, process.amplitude, process.waves, process.lengths, process.noise,
+            np.linalg.inv(covariance),
+        )  # fmt: skip
+        one = np.asarray([place])
+        at = Inputs(known.effects[one], known.coordinates[one], known.cores[one])
+        mean, variance = without.moments(at, values[kept])
+        assert errors[place] == pytest.approx(values[place] - mean[0], abs=1e-6)
+        assert variances[place] == pytest.approx(variance[0], rel=1e-4)
+
+
+def test_the_gradient_is_that_of_the_value() -> None:
+    known, values = runs(12)
+    centre = np.log(np.asarray([0.05, 1.0, 1.0, 0.02, 0.03]))
+    posterior = _Posterior(known, values, centre, np.full(5, 0.7))
+    at = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3])
+    slope = posterior(at)[1]
+    for place in range(5):
+        step = 1e-5 * np.eye(5)[place]
+        numeric = (posterior(at + step)[0] - posterior(at - step)[0]) / 2e-5
+        assert slope[place] == pytest.approx(numeric, rel=1e-4, abs=1e-5)
+
+
+def test_it_learns_a_bend_and_forgets_it_far_away() -> None:
+    known, values = runs()
+    process = smooth(known, values, np.ones(2))
+    assert process.amplitude > AMPLITUDE
+    near = inputs(np.asarray([[0.8, 0.0]]))
+    far = inputs(np.asarray([[30.0, 0.0]]))
+    mean, variance = process.moments(near, values)
+    assert mean[0] == pytest.approx(0.2 * np.sin(1.6), abs=0.03)
+    away, wide = process.moments(far, values)
+    assert abs(away[0] - values.mean()) < 0.1
+    assert wide[0] > 2.0 * variance[0]
+
+
+def test_a_few_runs_leave_the_prior() -> None:
+    known = inputs(np.asarray([[0.0, 0.0], [0.5, 0.1], [1.0, 0.3], [1.5, 0.2]]))
+    process = smooth(known, np.asarray([0.01, -0.01, 0.01, 0.0]), np.ones(2))
+    assert AMPLITUDE / 8.0 < process.amplitude < AMPLITUDE * 2.0
+
+
+def test_linear_effects_alone_are_ridge_regression() -> None:
+    random = np.random.default_rng(3)
+    effects = random.normal(size=(10, 2))
+    known = Inputs(effects, np.zeros((10, 0)), np.zeros((10, 1)))
+    values = random.normal(size=10)
+    ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
+    assert linear(known, 0.3).mean(known, values) == pytest.approx(effects @ ridge)

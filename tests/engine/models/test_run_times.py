@@ -1,0 +1,131 @@
+"""Candidates for run times: weights, validation in the way of the question, monotone sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.forecast import FloatArray
+from engine.models.design import Encoding, Rows
+from engine.models.run_times import RunTimes, _along, fit_run_times, weights_of
+
+
+def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:
+    one = np.ones_like(machines)
+    parameters = np.zeros((len(machines), 0)) if parameter is None else parameter[:, None]
+    return Rows(machines, one, one, size, one, np.zeros(len(machines), dtype=np.int64), parameters)
+
+
+def grid(sizes: tuple[float, ...] = (0.25, 0.5, 1.0)) -> Rows:
+    machines = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
+    return rows(np.tile(machines, len(sizes)), np.repeat(sizes, len(machines)))
+
+
+def fitted(noise: float = 0.02, seed: int = 0) -> RunTimes:
+    at = grid()
+    random = np.random.default_rng(seed)
+    seconds = (30.0 + 900.0 * at.size / at.machines) * np.exp(noise * random.normal(size=len(at)))
+    return fit_run_times(at, seconds)
+
+
+def test_the_smaller_errors_get_the_weight() -> None:
+    errors = np.stack((np.full(12, 0.2), np.full(12, 0.05)))
+    assert weights_of(errors)[1] > 0.99
+    assert weights_of(errors[::-1])[0] > 0.99
+
+
+def test_equal_errors_leave_the_default_ahead() -> None:
+    weights = weights_of(np.full((2, 8), 0.05))
+    assert weights.sum() == pytest.approx(1.0)
+    assert weights[0] > weights[1] > 0.2
+
+
+def test_errors_below_noise_decide_nothing() -> None:
+    """0.1 % against 0.5 % on five runs: both are right."""
+    weights = weights_of(np.stack((np.full(5, 0.005), np.full(5, 0.001))))
+    assert weights[0] > 0.5
+
+
+def test_what_is_asked_is_told_from_the_range() -> None:
+    asked = rows(np.asarray([8.0, 64.0, 8.0, 64.0]), np.asarray([1.0, 1.0, 3.0, 3.0]))
+    assert fitted().asked(asked).tolist() == ["inside", "machines", "size", "size"]
+
+
+def test_parameters_that_no_run_had_are_asked_as_such() -> None:
+    at = grid()
+    parameter = np.where(at.machines < 8.0, 1.0, 2.0)
+    known = rows(at.machines, at.size, parameter)
+    model = fit_run_times(known, 100.0 * parameter / at.machines)
+    new = rows(np.asarray([4.0, 4.0]), np.asarray([1.0, 1.0]), np.asarray([1.0, 1.5]))
+    assert model.asked(new).tolist() == ["inside", "parameters"]
+
+
+def test_extrapolation_is_validated_by_extrapolating() -> None:
+    """The upper half of machines is foretold from the lower: as many errors as runs up there."""
+    model = fitted()
+    assert model.inside is not None
+    assert len(model.inside.errors) == 15
+    beyond = model.validation("machines")
+    assert len(beyond.errors) == 3
+    assert len(model.validation("size").errors) == 5
+
+
+def test_the_scale_grows_beyond_the_runs() -> None:
+    model = fitted()
+    asked = rows(np.asarray([8.0, 64.0, 512.0]), np.ones(3))
+    scale = model.moments(asked)[1]
+    assert scale[0] < scale[1] < scale[2]
+
+
+def test_far_beyond_the_mean_is_that_of_the_laws() -> None:
+    model = fitted(noise=0.1, seed=3)
+    far = rows(np.asarray([3000.0, 6000.0]), np.ones(2))
+    law = model.candidates.law.mean(model.candidates.encoding.points(far))
+    mean = model.moments(far)[0]
+    assert mean[1] - mean[0] == pytest.approx(law[1] - law[0], abs=0.02)
+
+
+def test_along_never_falls_and_keeps_the_values_given() -> None:
+    law = np.asarray([[0.0], [1.0], [1.0], [2.0]])
+    whole = np.maximum.accumulate(np.asarray([[0.1], [1.5], [1.6], [1.2]]), axis=0)
+    wanted = np.linspace(-1.0, 4.0, 101)
+    found = np.asarray([_along(law, whole, np.asarray([value]))[0] for value in wanted])
+    assert np.all(np.diff(found) >= -1e-12)
+    assert _along(law, whole, np.asarray([0.0])) == pytest.approx([0.1])
+    assert _along(law, whole, np.asarray([2.0])) == pytest.approx([1.6])
+    assert _along(law, whole, np.asarray([3.0])) == pytest.approx([2.6])
+
+
+def test_repetitions_are_one_configuration() -> None:
+    at = grid()
+    twice = rows(np.tile(at.machines, 2), np.tile(at.size, 2))
+    seconds = 30.0 + 900.0 * at.size / at.machines
+    model = fit_run_times(twice, np.concatenate((seconds * 1.1, seconds / 1.1)))
+    assert len(model.rows) == 15
+    assert np.exp(model.log_seconds) == pytest.approx(seconds)
+    assert model.repetition_variance == pytest.approx(2.0 * np.log(1.1) ** 2 * 15 / 19, rel=1e-6)
+
+
+def test_distance_between_parameters_counts_doublings() -> None:
+    """Logarithms where all are above 0; half of the largest is a doubling where one may be 0."""
+    machines, size = np.asarray([2.0, 4.0, 8.0]), np.ones(3)
+    above = Encoding.of(rows(machines, size, np.asarray([1.0, 2.0, 8.0])))
+    wanted = rows(np.asarray([2.0, 2.0]), np.ones(2), np.asarray([4.0, 2.0]))
+    assert above.parameter_doublings(wanted) == pytest.approx([1.0, 0.0])
+    zero = Encoding.of(rows(machines, size, np.asarray([0.0, 1.0, 1.0])))
+    half = rows(np.asarray([2.0]), np.ones(1), np.asarray([0.5]))
+    assert zero.parameter_doublings(half) == pytest.approx([1.0])
+
+
+def test_new_parameters_are_validated_by_leaving_sets_out() -> None:
+    """The remainder cannot know the power of k from one set more: errors are those of the sets."""
+    machines = np.tile(np.asarray([2.0, 4.0, 8.0, 16.0]), 6)
+    parameter = np.repeat(np.asarray([1.0, 2.0, 3.0, 5.0, 7.0, 9.0]), 4)
+    random = np.random.default_rng(2)
+    bend = np.repeat(np.exp(0.2 * random.normal(size=6)), 4)
+    known = rows(machines, np.ones(24), parameter)
+    model = fit_run_times(known, parameter**0.5 * bend * (20.0 + 600.0 / machines))
+    found = model.validation("parameters")
+    assert len(found.errors) == 24
+    assert model.inside is not None
+    assert np.abs(found.errors).mean() > 3.0 * np.abs(model.inside.errors).mean()
