@@ -25,7 +25,7 @@ OLD_PRICE_DAYS = 180
 NO_INTERVAL = Notice(
     "no-interval",
     "the model gives no interval: the predicted time alone decides whether the deadline is met",
-    "add more runs, or use --model sparkplan",
+    "add more runs",
 )
 
 _NOTES = {

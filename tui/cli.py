@@ -93,7 +93,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
-    engine.check_sources(*args.sources)
+    check_there(args.sources)
     from tui import terminal
 
     terminal.require_interactive()
@@ -116,6 +116,14 @@ def open_planner(arguments: list[str]) -> int:
             spot=args.spot,
         )
     )
+
+
+def check_there(sources: Sequence[str]) -> None:
+    """Refuses what cannot be read before the planner opens. What is a file needs nobody to say so:
+    asking the engine would import its readers, and delay the first paint."""
+    unsure = [name for name in sources if not Path(name).exists()]
+    if unsure:
+        engine.check_sources(*unsure)
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:
