@@ -20,9 +20,11 @@ from engine.models.peridot import (
     PHASE_FIXED,
     PHASE_OTHERS,
     SHOWN_PHASES,
-    Parameters,
     Peridot,
     PeridotFitted,
+)
+from engine.models.peridot_equations import (
+    Parameters,
     execution_seconds,
     reference_partitions,
     scaled_partitions,
