@@ -20,6 +20,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.executor_memory import ExecutorMemory
+from engine.models.log_notices import range_notices
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay import Replay, Replayed
@@ -28,7 +29,6 @@ from engine.models.replay_notices import (
     LARGEST_CORRECTION,
     fit_notices,
     iteration_notices,
-    listed,
     log_iterations,
     waste_spread,
 )
@@ -51,9 +51,6 @@ PRIOR_DOF = 8.0
 
 DRIVER_SHARE_SURE = 0.3
 """Driver time is not surer than this share of the error that task time would have."""
-
-FAR = 2.0
-"""Slots or input beyond this factor from the nearest log are extrapolation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,29 +222,9 @@ class ReplayModel(FittedModel):
         return high
 
     def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:
-        known = slots[slots >= 1.0]
         observed = np.asarray([float(replay.slots) for replay in self.replays])
         ratios = np.asarray([ratio_of(wanted, replay.run) for replay in self.replays])
-        found: list[Notice | None] = []
-        away = np.abs(np.log2(known[:, None] / observed)).min(axis=1, initial=math.inf)
-        if known.size and away.max() >= math.log2(FAR):
-            found.append(
-                Notice(
-                    "extrapolating-nodes",
-                    f"observed on {listed(observed)} slots, asked for {listed(known)}",
-                    "add a log from a cluster nearer to that size",
-                )
-            )
-        nearest = ratios[np.argmin(np.abs(np.log2(ratios)))]
-        if abs(math.log2(nearest)) >= math.log2(FAR):
-            found.append(
-                Notice(
-                    "extrapolating-size",
-                    f"the input is {nearest:.3g} times that of the nearest log",
-                    "add a log of a run nearer to that size",
-                )
-            )
-        return found
+        return range_notices(slots, observed, ratios)
 
 
 MEMORY_DOUBT = 0.4

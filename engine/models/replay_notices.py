@@ -11,6 +11,7 @@ import numpy as np
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.base import distinct
+from engine.models.log_notices import SINGLE_RUN
 from engine.models.replay import Replay
 from engine.profile import Notice
 
@@ -89,14 +90,7 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
     found = [notice for replay in replays for notice in replay.run.notices]
     if len(replays) == 1:
-        found.append(
-            Notice(
-                "single-run",
-                "one run only: how time changes with cores and input follows from its stages and "
-                "a prior, not from measurement",
-                "add a log of a run with other cores or input",
-            )
-        )
+        found.append(SINGLE_RUN)
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
         found.append(
@@ -117,8 +111,3 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
             )
         )
     return distinct(found)
-
-
-def listed(values: FloatArray) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"

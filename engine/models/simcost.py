@@ -21,6 +21,7 @@ from engine.forecast import FloatArray, Forecast
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
+from engine.models.log_notices import range_notices
 from engine.models.replay_corrections import weights_of
 from engine.models.replay_model import PRIOR_DOF, representatives
 from engine.models.replay_priors import NOISE, ratio_of
@@ -283,7 +284,7 @@ class SimcostModel(FittedModel):
                                       range(len(batch.types))]  # fmt: skip
         ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])
         slots = np.asarray([float(run.slots) for run in self.learnt])
-        found += report.range_notices(batch.slots, slots, ratios)
+        found += range_notices(batch.slots, slots, ratios)
         if len(batch) == 1 and batch.slots[0] >= 1.0:
             run = self._nearest(batch, wanted)
             found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))

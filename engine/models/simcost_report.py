@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.base import distinct
-from engine.models.replay_model import FAR
+from engine.models.log_notices import SINGLE_RUN
 from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost_sampling import Estimate, is_enough, rounds_needed
@@ -71,14 +70,7 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     """What is to be said of the evidence itself."""
     found = [notice for run in learnt for notice in run.run.notices]
     if len(learnt) == 1:
-        found.append(
-            Notice(
-                "single-run",
-                "one run only: how time changes with cores and input follows from its stages and "
-                "a prior, not from measurement",
-                "add a log of a run with other cores or input",
-            )
-        )
+        found.append(SINGLE_RUN)
     for run in learnt:
         found += rate_notices(run)
     return distinct(found)
@@ -118,38 +110,6 @@ def rate_notices(run: RunCosts) -> list[Notice]:
 
 
 FASTER_NOTICE = 0.1
-
-
-def range_notices(
-    slots: FloatArray, observed: FloatArray, ratios: FloatArray
-) -> list[Notice | None]:
-    """Clusters or inputs beyond `FAR` times the nearest log."""
-    known = slots[slots >= 1.0]
-    found: list[Notice | None] = []
-    away = np.abs(np.log2(known[:, None] / observed)).min(axis=1, initial=math.inf)
-    if known.size and away.max() >= math.log2(FAR):
-        found.append(
-            Notice(
-                "extrapolating-nodes",
-                f"observed on {_listed(observed)} slots, asked for {_listed(known)}",
-                "add a log from a cluster nearer to that size",
-            )
-        )
-    nearest = float(ratios[np.argmin(np.abs(np.log2(ratios)))])
-    if abs(math.log2(nearest)) >= math.log2(FAR):
-        found.append(
-            Notice(
-                "extrapolating-size",
-                f"the input is {nearest:.3g} times that of the nearest log",
-                "add a log of a run nearer to that size",
-            )
-        )
-    return found
-
-
-def _listed(values: FloatArray) -> str:
-    low, high = float(values.min()), float(values.max())
-    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
 def idle_notice(run: RunCosts, slots: float, ratio: float) -> Notice | None:

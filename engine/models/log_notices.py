@@ -1,0 +1,58 @@
+"""What models of event logs warn of alike: a single log, and questions far from all of them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.profile import Notice
+
+FAR = 2.0
+"""Slots or input beyond this factor from the nearest log are extrapolation."""
+
+SINGLE_RUN = Notice(
+    "single-run",
+    "one run only: how time changes with cores and input follows from its stages and a prior, not "
+    "from measurement",
+    "add a log of a run with other cores or input",
+)
+
+
+def range_notices(
+    slots: FloatArray, observed: FloatArray, ratios: FloatArray
+) -> list[Notice | None]:
+    """Warnings of clusters or inputs beyond `FAR` times the nearest log.
+
+    Args:
+        slots: of the clusters asked for; observed: (r,) of the logs.
+        ratios: (r,) the input asked for relative to each log's.
+    """
+    known = slots[slots >= 1.0]
+    found: list[Notice | None] = []
+    away = np.abs(np.log2(known[:, None] / observed)).min(axis=1, initial=math.inf)
+    if known.size and away.max() >= math.log2(FAR):
+        found.append(
+            Notice(
+                "extrapolating-nodes",
+                f"observed on {listed(observed)} slots, asked for {listed(known)}",
+                "add a log from a cluster nearer to that size",
+            )
+        )
+    nearest = float(ratios[np.argmin(np.abs(np.log2(ratios)))])
+    if abs(math.log2(nearest)) >= math.log2(FAR):
+        found.append(
+            Notice(
+                "extrapolating-size",
+                f"the input is {nearest:.3g} times that of the nearest log",
+                "add a log of a run nearer to that size",
+            )
+        )
+    return found
+
+
+def listed(values: FloatArray) -> str:
+    """One whole number, or from which to which."""
+    low, high = float(values.min()), float(values.max())
+    return f"{low:,.0f}" if round(low) == round(high) else f"{low:,.0f} to {high:,.0f}"
