@@ -75,6 +75,9 @@ _HOMES = {
         "prepare_fitted",
     ),
     "engine.exports": ("EXPORTS",),
+    "engine.experiments": ("Experiment", "ExperimentPlan", "equal_waves"),
+    "engine.training": ("KnownType", "TrainingRequest", "lessons_of", "plan_experiments"),
+    "engine.advice": ("Advice", "NextRun", "advise"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,5 +1,8 @@
 """The public names of the engine, for type checkers and editors (see `__init__.py`)."""
 
+from engine.advice import Advice as Advice
+from engine.advice import NextRun as NextRun
+from engine.advice import advise as advise
 from engine.catalog import Billing as Billing
 from engine.catalog import Catalog as Catalog
 from engine.catalog import InstanceType as InstanceType
@@ -17,6 +20,9 @@ from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
+from engine.experiments import Experiment as Experiment
+from engine.experiments import ExperimentPlan as ExperimentPlan
+from engine.experiments import equal_waves as equal_waves
 from engine.exports import EXPORTS as EXPORTS
 from engine.limits import Limits as Limits
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
@@ -53,6 +59,10 @@ from engine.sources import format_profile as format_profile
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
 from engine.sources import write_profile as write_profile
+from engine.training import KnownType as KnownType
+from engine.training import TrainingRequest as TrainingRequest
+from engine.training import lessons_of as lessons_of
+from engine.training import plan_experiments as plan_experiments
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd

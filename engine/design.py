@@ -5,12 +5,12 @@ Ernest 3.3: of n possible experiments with features a_i and costs c_i choose wei
     minimise    tr( (M_0 + sum_i w_i a_i a_i^T)^-1 )
     subject to  0 <= w_i <= 1,    sum_i c_i w_i <= B
 
-(M_0 is what earlier runs already told; none in the paper). The paper hands this to a general convex
-solver. Here it is a interior-point method (a logarithmic barrier) that uses what is special about the problem:
-in the eigenbasis of M the Hessian of the objective has rank p (p + 1) / 2 and a diagonal middle, so
-that a Newton step costs O(n p^4), whatever n (`_newton_step`). It stops by a lower bound that is
-exact: the objective is convex, so its tangent, minimised over the constraints, lies below the
-optimum (`lower_bound`).
+(M_0 is what earlier runs already told; none in the paper). The paper hands this to a general
+convex solver. Here it is an interior-point method (a logarithmic barrier) that uses what is special
+about the problem: in the eigenbasis of M the Hessian of the objective has rank p (p + 1) / 2 and a
+diagonal middle, so that a Newton step costs O(n p^4), linear in n (`_newton_step`). It stops by a
+lower bound that is exact: the objective is convex, so its tangent, minimised over the constraints,
+lies below the optimum (`lower_bound`).
 """
 
 from __future__ import annotations

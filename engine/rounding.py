@@ -1,8 +1,8 @@
 """From design weights to whole runs, and the plain choices that a design is compared with.
 
 Ernest 3.3 runs every experiment whose weight is not zero, which may cost more than the budget. Here
-a set of whole runs stays within it: the experiments of the largest weights, then exchanges (Fedorov)
-until no single run added, dropped or replaced lowers tr(M^-1). Its distance to the continuous
+a set of whole runs stays within it: the experiments of the largest weights, then exchanges
+(Fedorov) until no single run added or replaced lowers tr(M^-1). Its distance to the continuous
 optimum, which no set of whole runs can beat, is known and reported.
 """
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
     "export": "the recommendation as text to paste",
+    "experiments": "which runs to make next, what each costs and teaches",
     "catalog": "list, show and validate price catalogs",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
