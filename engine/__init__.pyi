@@ -15,6 +15,14 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.collect import PLACEHOLDERS as PLACEHOLDERS
+from engine.collect import Job as Job
+from engine.collect import Outcome as Outcome
+from engine.collect import collect_runs as collect_runs
+from engine.collect import experiments_in as experiments_in
+from engine.collect import find_spark_submit as find_spark_submit
+from engine.collect import template_of as template_of
+from engine.collect import training_runs as training_runs
 from engine.errors import BadInput as BadInput
 from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit

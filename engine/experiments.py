@@ -309,7 +309,7 @@ def _check_identified(
         f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
         f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
         + ", ".join(names[place] for place in unknown),
-        remedy="add node counts or fractions (--nodes, --fractions), or use fewer --terms",
+        remedy="add node counts or fractions (--nodes, --fractions)",
     )
 
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
     "export": "the recommendation as text to paste",
     "experiments": "which runs to make next, what each costs and teaches",
+    "collect": "make the planned runs through spark-submit and keep their event logs",
     "catalog": "list, show and validate price catalogs",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
