@@ -355,13 +355,15 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
 
 
 def _last_line(output: Path) -> str:
-    """The line of the output that says most: the last that names an error, else the last."""
+    """The line of the output that says most: the last that names an error, else the last that is
+    no log message of Spark's below an error, else the last."""
     with output.open("rb") as stream:
         stream.seek(max(0, output.stat().st_size - 64_000))
         text = stream.read().decode("utf-8", "replace")
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"\w(Error|Exception)\b|\berror:", line)]
-    line = (telling or lines or ["it said nothing"])[-1]
+    plain = [line for line in lines if not re.search(r" (INFO|WARN|DEBUG) ", line)]
+    line = (telling or plain or lines or ["it said nothing"])[-1]
     return f"{line[:200]} (all of it: {output})"
 
 

@@ -43,16 +43,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    template, experiments_planned = engine.template_of(args.app), planned(args)
+    named = args.spark_submit
     job = engine.Job(
-        template=engine.template_of(args.app),
-        spark_submit=args.spark_submit or "spark-submit"
-        if args.dry_run
-        else engine.find_spark_submit(args.spark_submit),
+        template=template,
+        spark_submit=(named or "spark-submit") if args.dry_run else engine.find_spark_submit(named),
         executors_per_node=args.executors_per_node,
         executor_cores=args.executor_cores,
         conf=conf_of(args.conf),
     )
-    runs = engine.training_runs(planned(args), job, repeat=args.repeat)
+    runs = engine.training_runs(experiments_planned, job, repeat=args.repeat)
     found = []
     for outcome in engine.collect_runs(
         runs,
