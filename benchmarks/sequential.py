@@ -1,9 +1,9 @@
 """Choosing a cluster by one run after another: how soon is the choice right, and what does it cost?
 
-    python benchmarks/sequential.py DIR... [--seeds N] [--by dollar|run]
+    python benchmarks/sequential.py DIR... [--seeds N] [--by dollar|run] [--confidence P]
 
 Every workload of the run tables in DIR (same job, input and parameters, at least `LEAST`
-compositions of type and nodes) is searched with deadlines of 1.1, 1.5, 2 and 3 times its fastest composition.
+compositions of type and nodes) is searched with deadlines of 1.1, 1.5, 2 and 3 times its fastest.
 The first run is drawn at random (one per seed); each next one has the largest expected saving, per
 dollar that it costs or as it is. After 6, 10 and 15 runs the composition of least expected cost is
 chosen, and compared with what the table says of it: deadline met %, cost relative to the cheapest
@@ -54,11 +54,11 @@ def rates(runs: Sequence[Run]) -> FloatArray:
 
 
 def searched(
-    runs: Sequence[Run], deadline: float, first: int, *, per_dollar: bool
+    runs: Sequence[Run], deadline: float, first: int, *, per_dollar: bool, confidence: float
 ) -> Iterator[tuple[int, int]]:
     """(runs made, chosen composition) at each count of `AFTER`."""
     made, usd_per_second = [first], rates(runs)
-    decision = Decision(usd_per_second, deadline)
+    decision = Decision(usd_per_second, deadline, confidence)
     while True:
         profile = Profile("benchmark", tuple(runs[place] for place in made))
         points = Points.of([run.cluster for run in runs], [run.workload for run in runs], profile)
@@ -75,7 +75,7 @@ def searched(
         made.append(int(np.argmax(value)))
 
 
-def row(directory: Path, seeds: int, *, per_dollar: bool) -> tuple[str, ...]:
+def row(directory: Path, seeds: int, *, per_dollar: bool, confidence: float) -> tuple[str, ...]:
     outcomes: dict[int, list[tuple[bool, float]]] = defaultdict(list)
     for runs in workloads(directory):
         seconds = np.asarray([run.seconds for run in runs])
@@ -85,7 +85,10 @@ def row(directory: Path, seeds: int, *, per_dollar: bool) -> tuple[str, ...]:
             best = float(cost[seconds <= deadline].min())
             for seed in range(seeds):
                 first = int(np.random.default_rng(seed).integers(len(runs)))
-                for count, chosen in searched(runs, deadline, first, per_dollar=per_dollar):
+                found = searched(
+                    runs, deadline, first, per_dollar=per_dollar, confidence=confidence
+                )
+                for count, chosen in found:
                     met = bool(seconds[chosen] <= deadline)
                     outcomes[count].append((met, float(cost[chosen]) / best))
     if not outcomes:
@@ -104,12 +107,18 @@ def main() -> None:
     )
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--confidence", type=float, default=0.9, help="that deadlines are met")
     parser.add_argument("--by", choices=("dollar", "run"), action="append")
     options = parser.parse_args()
     rows: list[tuple[str, ...]] = [("method", *(f"{count} runs" for count in AFTER))]
     for directory in options.directories:
         rows += [
-            row(directory, options.seeds, per_dollar=by == "dollar")
+            row(
+                directory,
+                options.seeds,
+                per_dollar=by == "dollar",
+                confidence=options.confidence,
+            )
             for by in options.by or ("dollar", "run")
         ]
     rows += REFERENCES

@@ -30,8 +30,9 @@ from engine.models.base import FittedModel
 from engine.models.workloads import completed
 from engine.profile import Profile
 
-RUN_NOISE = 0.05
-"""Standard deviation of log time between repetitions of one run (as in `models.physical`)."""
+RUN_NOISE = 0.03
+"""Standard deviation of log time between repetitions of one run: medians of a few repetitions on
+public run tables scatter by 0.014 on average."""
 
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
