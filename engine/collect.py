@@ -31,7 +31,7 @@ _OUTPUT = ".output"
 
 PLACEHOLDERS = (
     "fraction", "percent", "nodes", "executors", "executor_cores", "total_cores", "partitions",
-    "iterations", "seed", "name",
+    "iterations", "instance", "seed", "name",
 )  # fmt: skip
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
@@ -196,6 +196,7 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
         "total_cores": executors * job.executor_cores,
         "partitions": experiment.partitions,
         "iterations": None if experiment.iterations is None else f"{experiment.iterations:g}",
+        "instance": experiment.instance,
         "seed": seed,
         "name": name,
     }
@@ -205,7 +206,7 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
             raise BadInput(
                 f"the plan does not say {asked}, which the template asks for",
                 where="--app",
-                remedy=f"plan with --{asked}, or leave {{{asked}}} out",
+                remedy=f"make a plan that does, or leave {{{asked}}} out",
             )
     return TrainingRun(name, experiment, seed, values)
 

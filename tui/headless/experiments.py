@@ -22,7 +22,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "sources", nargs="*", metavar="SOURCE", help="runs made so far (event logs, run tables)"
     )
-    parser.add_argument("--nodes", metavar="A:B", help="node counts to choose from (default 1:16)")
+    parser.add_argument(
+        "--nodes", metavar="A:B", help="node counts (default 1:16; for the next run 1:64)"
+    )
     parser.add_argument(
         "--fractions", metavar="F", help="samples of the input: 1%%:10%%, or 0.01,0.05,0.1"
     )
@@ -67,19 +69,57 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.plan == "simcost":
         return show(args, None, simcost_plan(args), None)
+    check_question(args)
     profile = options.read_profile(args) if args.sources else None
     fitted = engine.fit(profile, model=args.model) if profile else None
     workload = options.workload_of(args, profile) if profile else None
-    if profile is None and args.fractions is None:
+    if fitted is None or wants_design(args):
+        return show(args, profile, design(args, fitted, workload), None)
+    return show(args, profile, None, next_runs(args, fitted, workload))
+
+
+def wants_design(args: argparse.Namespace) -> bool:
+    """Whether a set of runs is asked for, not the next one."""
+    return args.budget is not None or args.plan == "peridot"
+
+
+DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
+
+
+def check_question(args: argparse.Namespace) -> None:
+    """Options that do not go together are refused before anything is read."""
+    if not args.sources and args.fractions is None:
         raise engine.BadInput(
             "there is nothing to plan from",
             remedy="give the runs made so far as SOURCE, or --nodes, --fractions and --budget",
         )
-    if args.fractions is not None and (args.budget is not None or args.plan == "peridot"):
-        return show(args, profile, design(args, fitted, workload), None)
-    if fitted is None:
-        raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
-    return show(args, profile, None, next_runs(args, fitted, workload))
+    if wants_design(args) or not args.sources:
+        if args.budget is None and args.plan != "peridot":
+            raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
+        if args.fractions is None:
+            raise engine.BadInput(
+                "a design needs sizes to choose from", remedy="add --fractions 1%:10%"
+            )
+        if args.deadline is not None:
+            raise engine.BadInput(
+                "a design serves no deadline, only the next run does",
+                where="--deadline",
+                remedy="leave out --deadline, or --budget",
+            )
+        if args.sources and args.smallest_run is not None:
+            raise engine.BadInput(
+                "the runs given say how long samples take",
+                where="--smallest-run",
+                remedy="leave it out",
+            )
+        return
+    for name in DESIGN_OPTIONS:
+        if getattr(args, name) is not None:
+            raise engine.BadInput(
+                "is for a design of several runs",
+                where=f"--{name.replace('_', '-')}",
+                remedy="add --fractions and --budget, or leave it out",
+            )
 
 
 def simcost_plan(args: argparse.Namespace) -> engine.ExperimentPlan:
