@@ -25,6 +25,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/slider.py
 	$(BIN)/python benchmarks/optimiser.py
 	$(BIN)/python benchmarks/ingest.py
+	$(BIN)/python benchmarks/design.py
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -103,6 +103,19 @@ _HOMES = {
         "prepare_fitted",
     ),
     "engine.exports": ("EXPORTS",),
+    "engine.experiments": ("Experiment", "ExperimentPlan", "equal_waves"),
+    "engine.collect": (
+        "PLACEHOLDERS",
+        "Job",
+        "Outcome",
+        "collect_runs",
+        "experiments_in",
+        "find_spark_submit",
+        "template_of",
+        "training_runs",
+    ),
+    "engine.training": ("KnownType", "TrainingRequest", "lessons_of", "plan_experiments"),
+    "engine.advice": ("Advice", "NextRun", "advise"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -1,5 +1,8 @@
 """The public names of the engine, for type checkers and editors (see `__init__.py`)."""
 
+from engine.advice import Advice as Advice
+from engine.advice import NextRun as NextRun
+from engine.advice import advise as advise
 from engine.catalog import Billing as Billing
 from engine.catalog import Catalog as Catalog
 from engine.catalog import InstanceType as InstanceType
@@ -14,12 +17,23 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.collect import PLACEHOLDERS as PLACEHOLDERS
+from engine.collect import Job as Job
+from engine.collect import Outcome as Outcome
+from engine.collect import collect_runs as collect_runs
+from engine.collect import experiments_in as experiments_in
+from engine.collect import find_spark_submit as find_spark_submit
+from engine.collect import template_of as template_of
+from engine.collect import training_runs as training_runs
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
+from engine.experiments import Experiment as Experiment
+from engine.experiments import ExperimentPlan as ExperimentPlan
+from engine.experiments import equal_waves as equal_waves
 from engine.exports import EXPORTS as EXPORTS
 from engine.files import write_text as write_text
 from engine.host import HostReport as HostReport
@@ -85,6 +99,10 @@ from engine.sources.history_server import HistoryApplication as HistoryApplicati
 from engine.sources.history_server import list_applications as list_applications
 from engine.sources.peek import Peek as Peek
 from engine.sources.peek import peek as peek
+from engine.training import KnownType as KnownType
+from engine.training import TrainingRequest as TrainingRequest
+from engine.training import lessons_of as lessons_of
+from engine.training import plan_experiments as plan_experiments
 from engine.units import format_bytes as format_bytes
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd

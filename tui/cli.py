@@ -26,6 +26,8 @@ COMMANDS = {
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
     "workflow": "jobs that share one cluster, state by state; the cheapest such cluster",
     "export": "the recommendation as text to paste",
+    "experiments": "which runs to make next, what each costs and teaches",
+    "collect": "make the planned runs through spark-submit and keep their event logs",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",
     "models": "the models and what each is for",

@@ -1,0 +1,430 @@
+"""Training runs through spark-submit: one event log for each planned experiment, in one folder.
+
+The folder is then a SOURCE like any other. What is not a log in it starts with a dot, which reading
+a folder skips: the manifest, the output of each run, and the place where a run in progress writes.
+A log appears under its own name only when its run has succeeded, and no log is ever overwritten.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.errors import BadInput, ServiceUnavailable
+from engine.experiments import Experiment
+
+MANIFEST = ".sparkplan-collect.json"
+_LOCK = ".sparkplan-collect.lock"
+_OUTPUT = ".output"
+
+PLACEHOLDERS = (
+    "fraction", "percent", "nodes", "executors", "executor_cores", "total_cores", "partitions",
+    "iterations", "instance", "seed", "name",
+)  # fmt: skip
+_PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
+
+MOST_RUNS = 10_000
+_GRACE_SECONDS = 10.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """How the application is submitted.
+
+    Args:
+        template: everything after `spark-submit`, with placeholders such as {fraction}.
+        spark_submit: the command.
+        executors_per_node, executor_cores: the layout of executors.
+        conf: further Spark settings.
+    """
+
+    template: tuple[str, ...]
+    spark_submit: str = "spark-submit"
+    executors_per_node: int = 1
+    executor_cores: int = 1
+    conf: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class TrainingRun:
+    """One run to submit: its name in the folder and its values of the placeholders."""
+
+    name: str
+    experiment: Experiment
+    seed: int
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one run.
+
+    Args:
+        status: "done", "kept" (the log was there already), "failed" or "planned" (a dry run).
+        seconds: wall-clock time of spark-submit, None where it did not run.
+        reason: one line, of a failed run.
+    """
+
+    run: TrainingRun
+    status: str
+    command: tuple[str, ...]
+    seconds: float | None = None
+    reason: str | None = None
+
+
+def template_of(text: str) -> tuple[str, ...]:
+    """The application's template as words.
+
+    Raises:
+        BadInput: for an empty one, unbalanced quotes, or a placeholder that nothing fills.
+    """
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        raise BadInput(f"the template cannot be read: {error}", where="--app") from None
+    if not words:
+        raise BadInput("the application is empty", where="--app")
+    for name in _PLACEHOLDER.findall(text):
+        if name not in PLACEHOLDERS:
+            raise BadInput(f"unknown placeholder {{{name}}}", where="--app", choices=PLACEHOLDERS)
+    return words
+
+
+def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
+    """The runs of a plan, as `sparkplan experiments --json` prints it.
+
+    Raises:
+        BadInput: for anything else.
+    """
+    try:
+        found = json.loads(text)
+        plan = found["plan"] or {"runs": found["next"]}
+        runs = tuple(_experiment(entry) for entry in plan["runs"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise BadInput(
+            "is not a plan of runs",
+            where=where,
+            remedy="make one: sparkplan experiments ... --json",
+        ) from None
+    if not runs:
+        raise BadInput("the plan holds no run", where=where)
+    return runs
+
+
+def _experiment(entry: Mapping[str, Any]) -> Experiment:
+    fraction = float(entry["fraction"])
+    nodes, cores = entry.get("nodes"), entry.get("cores")
+    if not 0.0 < fraction <= 1.0 or (nodes is None and cores is None):
+        raise ValueError
+    return Experiment(
+        nodes=None if nodes is None else _count(nodes),
+        fraction=fraction,
+        instance=entry.get("instance"),
+        partitions=None if entry.get("partitions") is None else _count(entry["partitions"]),
+        cores=None if cores is None else _count(cores),
+        iterations=None if entry.get("iterations") is None else float(entry["iterations"]),
+    )
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, bool) or int(value) != value or value < 1:
+        raise ValueError
+    return int(value)
+
+
+def training_runs(
+    experiments: Sequence[Experiment], job: Job, *, repeat: int = 1
+) -> tuple[TrainingRun, ...]:
+    """Every experiment `repeat` times, each repetition with a seed of its own (SimCost draws each
+    sample anew). Equal experiments count as repetitions.
+
+    Raises:
+        BadInput: for an experiment whose cores do not divide into executors, one that lacks what
+            the template asks for, and for too many runs.
+    """
+    if len(experiments) * repeat > MOST_RUNS:
+        raise BadInput(f"more than {MOST_RUNS:,} runs", remedy="plan fewer")
+    seen: dict[str, int] = {}
+    runs = []
+    for experiment in experiments:
+        for _ in range(repeat):
+            stem = _stem(experiment)
+            seed = seen[stem] = seen.get(stem, 0) + 1
+            runs.append(_training_run(experiment, job, f"{stem}-seed{seed}", seed))
+    return tuple(runs)
+
+
+def _stem(experiment: Experiment) -> str:
+    parts = [] if experiment.nodes is None else [f"nodes{experiment.nodes}"]
+    parts += [] if experiment.cores is None else [f"cores{experiment.cores}"]
+    parts += [f"input{experiment.fraction * 100:.6g}pc"]
+    if experiment.iterations is not None:
+        parts.append(f"iter{experiment.iterations:g}")
+    if experiment.instance is not None:
+        parts.insert(0, re.sub(r"[^\w.-]", "_", experiment.instance).lstrip("."))
+    return "-".join(parts)
+
+
+def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> TrainingRun:
+    if experiment.cores is not None:
+        executors, rest = divmod(experiment.cores, job.executor_cores)
+        if rest:
+            raise BadInput(
+                f"{experiment.cores} cores do not divide into executors of {job.executor_cores}",
+                where="--executor-cores",
+            )
+    else:
+        executors = (experiment.nodes or 1) * job.executors_per_node
+    known: dict[str, object | None] = {
+        "fraction": f"{experiment.fraction:.10g}",
+        "percent": f"{experiment.fraction * 100:.10g}",
+        "nodes": experiment.nodes,
+        "executors": executors,
+        "executor_cores": job.executor_cores,
+        "total_cores": executors * job.executor_cores,
+        "partitions": experiment.partitions,
+        "iterations": None if experiment.iterations is None else f"{experiment.iterations:g}",
+        "instance": experiment.instance,
+        "seed": seed,
+        "name": name,
+    }
+    values = {key: str(value) for key, value in known.items() if value is not None}
+    for asked in _PLACEHOLDER.findall(" ".join(job.template)):
+        if asked not in values:
+            raise BadInput(
+                f"the plan does not say {asked}, which the template asks for",
+                where="--app",
+                remedy=f"make a plan that does, or leave {{{asked}}} out",
+            )
+    return TrainingRun(name, experiment, seed, values)
+
+
+def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
+    """The words of one submission; its event log is one plain file in `log_folder`."""
+    settings = {
+        "spark.executor.instances": run.values["executors"],
+        "spark.executor.cores": run.values["executor_cores"],
+        "spark.cores.max": run.values["total_cores"],
+        "spark.dynamicAllocation.enabled": "false",
+        **(job.conf or {}),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": log_folder.as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+    }
+    confs = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+    words = [
+        _PLACEHOLDER.sub(lambda match: run.values.get(match[1], match[0]), word)
+        for word in job.template
+    ]
+    return (job.spark_submit, *confs, *words)
+
+
+def find_spark_submit(named: str | None) -> str:
+    """The command to submit with: the one named, that of SPARK_HOME, or the one on the path.
+
+    Raises:
+        BadInput: when there is none.
+    """
+    home = os.environ.get("SPARK_HOME")
+    wanted = named or (str(Path(home) / "bin" / "spark-submit") if home else "spark-submit")
+    found = shutil.which(wanted)
+    if found is None:
+        raise BadInput(
+            f"{wanted!r} is not a command that can be run",
+            where="--spark-submit",
+            remedy="name it with --spark-submit, or set SPARK_HOME",
+        )
+    return found
+
+
+def collect_runs(
+    runs: Sequence[TrainingRun],
+    job: Job,
+    folder: Path,
+    *,
+    dry_run: bool = False,
+    keep_going: bool = False,
+    timeout_seconds: float | None = None,
+) -> Iterator[Outcome]:
+    """Makes the runs that the folder does not hold yet, one after the other.
+
+    Ends after the first failed run unless `keep_going`; the same call then resumes.
+
+    Raises:
+        BadInput: when the folder cannot be used, or another collection is writing to it.
+    """
+    folder = folder.absolute()
+    if dry_run:
+        for run in runs:
+            status = "kept" if (folder / run.name).exists() else "planned"
+            yield Outcome(run, status, command_of(run, job, _workplace(folder, run)))
+        return
+    with _locked(folder):
+        read_manifest(folder)
+        for run in runs:
+            outcome = _made(run, job, folder, timeout_seconds)
+            _record(folder, outcome)
+            yield outcome
+            if outcome.status == "failed" and not keep_going:
+                return
+
+
+def _workplace(folder: Path, run: TrainingRun) -> Path:
+    return folder / f".running-{run.name}"
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one collection writes to a folder; the system drops the lock with the process."""
+    try:
+        (folder / _OUTPUT).mkdir(parents=True, exist_ok=True)
+        handle = open(folder / _LOCK, "w")  # noqa: SIM115 - closed below, after the lock's time
+    except OSError as error:
+        raise BadInput(error.strerror or "cannot be written to", where=str(folder)) from None
+    with handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput("another collection is writing here", where=str(folder)) from None
+        yield
+
+
+def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | None) -> Outcome:
+    target, workplace = folder / run.name, _workplace(folder, run)
+    command = command_of(run, job, workplace)
+    if target.exists():
+        return Outcome(run, "kept", command)
+    shutil.rmtree(workplace, ignore_errors=True)
+    workplace.mkdir()
+    start = time.monotonic()
+    try:
+        reason = _submitted(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
+        seconds = time.monotonic() - start
+        if reason is None:
+            reason = _put_in_place(workplace, target)
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+    return Outcome(run, "done" if reason is None else "failed", command, seconds, reason)
+
+
+def _submitted(command: Sequence[str], output: Path, timeout_seconds: float | None) -> str | None:
+    """Runs spark-submit to its end; None, or in one line why it failed."""
+    with output.open("wb") as stream:
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as error:
+            return f"{command[0]}: {error.strerror or error}"
+        try:
+            status = process.wait(timeout_seconds)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {timeout_seconds:g} s"
+        finally:
+            _ended(process)
+    if status == 0:
+        return None
+    return f"spark-submit ended with {status}: {_last_line(output)}"
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    """Ends spark-submit and what it started, if they still run (a timeout, an interrupt)."""
+    if process.poll() is not None:
+        return
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+            process.wait(_GRACE_SECONDS)
+            return
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _last_line(output: Path) -> str:
+    """The line of the output that says most: the last that names an error, else the last that is
+    no log message of Spark's below an error, else the last."""
+    with output.open("rb") as stream:
+        stream.seek(max(0, output.stat().st_size - 64_000))
+        text = stream.read().decode("utf-8", "replace")
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"\w(Error|Exception)\b|\berror:", line)]
+    plain = [line for line in lines if not re.search(r" (INFO|WARN|DEBUG) ", line)]
+    line = (telling or plain or lines or ["it said nothing"])[-1]
+    return f"{line[:200]} (all of it: {output})"
+
+
+def _put_in_place(workplace: Path, target: Path) -> str | None:
+    """Moves the finished event log to its name; None, or why there is none."""
+    logs = sorted(path for path in workplace.iterdir() if not path.name.startswith("."))
+    finished = [path for path in logs if path.is_file() and path.suffix != ".inprogress"]
+    if len(finished) != 1:
+        if logs and not finished:
+            return "the event log is not finished: the application did not stop its SparkContext"
+        return f"the run left {len(finished) or 'no'} event log{'s' if finished else ''}"
+    try:
+        # A link fails where the name is taken: an existing log is never overwritten.
+        os.link(finished[0], target)
+    except FileExistsError:
+        return f"{target.name} appeared meanwhile and was left as it is"
+    except OSError as error:
+        return f"the event log could not be moved: {error.strerror}"
+    return None
+
+
+def _record(folder: Path, outcome: Outcome) -> None:
+    """Adds an outcome to the manifest, which is replaced as a whole."""
+    path = folder / MANIFEST
+    entries = read_manifest(folder)
+    if outcome.status == "kept" and outcome.run.name in entries:
+        return
+    experiment = outcome.run.experiment
+    entries[outcome.run.name] = {
+        "status": "done" if outcome.status == "kept" else outcome.status,
+        "nodes": experiment.nodes,
+        "instance": experiment.instance,
+        "fraction": experiment.fraction,
+        "values": dict(outcome.run.values),
+        "command": list(outcome.command),
+        "seconds": outcome.seconds,
+        "reason": outcome.reason,
+    }
+    text = json.dumps({"runs": entries}, indent=1, ensure_ascii=False)
+    temporary = path.with_suffix(".new")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ServiceUnavailable(error.strerror or "cannot be written", where=str(path)) from None
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """What a folder's manifest says of each run, by name; empty where there is none.
+
+    Raises:
+        BadInput: for a manifest that is not one.
+    """
+    path = folder / MANIFEST
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8"))["runs"])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise BadInput(
+            "is not a manifest of training runs", where=str(path), remedy="remove it; logs stay"
+        ) from None

@@ -1,0 +1,165 @@
+"""From design weights to whole runs, and the plain choices that a design is compared with.
+
+Ernest 3.3 runs every experiment whose weight is not zero, which may cost more than the budget. Here
+a set of whole runs stays within it: the experiments of the largest weights, then exchanges
+(Fedorov) until no single run added or replaced lowers tr(M^-1). Its distance to the continuous
+optimum, which no set of whole runs can beat, is known and reported.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.design import IntArray, criterion, rank
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+
+NEGLIGIBLE = 1e-3
+"""Weights below this are zero up to the solver's precision."""
+
+_CONSIDERED = 160
+"""Experiments that take part in exchanges at most: those of the largest weights."""
+
+_MOST_EXCHANGES = 200
+_IMPROVES_BY = 1e-9
+_ROOM = 1.0 + 1e-9
+
+
+def whole_runs(
+    features: FloatArray,
+    costs: FloatArray,
+    budget: float,
+    *,
+    weights: FloatArray,
+    known: FloatArray | None = None,
+) -> IntArray:
+    """The experiments to make, each once, in ascending order of their place.
+
+    Args:
+        features: (n, p); costs: (n,); budget: as of `a_optimal`.
+        weights: (n,) the continuous optimum.
+        known: (k, p) features of runs that were made already.
+
+    Raises:
+        BadInput: for a budget below the cheapest experiment, or below the cheapest set of whole
+            runs that identifies the coefficients.
+    """
+    if budget * _ROOM < float(costs.min()):
+        raise BadInput(
+            f"the budget of {budget:.4g} is below the cheapest run ({float(costs.min()):.4g})",
+            remedy="raise the budget, or allow smaller runs",
+        )
+    p = features.shape[1]
+    nothing = np.zeros((0, p)) if known is None else known
+    chosen = _by_weight(weights, costs, budget)
+    if rank(np.concatenate((nothing, features[chosen]))) < p:
+        chosen = cheapest_identifying(features, costs, known=known)
+        least = float(costs[chosen].sum())
+        if least > budget * _ROOM:
+            raise BadInput(
+                f"the budget of {budget:.4g} buys no runs that tell all {p} coefficients apart: "
+                f"the cheapest {len(chosen)} that do cost {least:.4g}",
+                remedy="raise the budget, allow smaller runs, or use fewer terms",
+            )
+    considered = np.union1d(np.argsort(-weights, kind="stable")[:_CONSIDERED], chosen)
+    return _exchanged(features, costs, budget, chosen, considered, nothing.T @ nothing)
+
+
+def _by_weight(weights: FloatArray, costs: FloatArray, budget: float) -> IntArray:
+    """Experiments in the order of their weights, as long as they fit the budget."""
+    left, chosen = budget * _ROOM, []
+    for place in np.argsort(-weights, kind="stable"):
+        if weights[place] < NEGLIGIBLE:
+            break
+        if costs[place] <= left:
+            chosen.append(int(place))
+            left -= costs[place]
+    return np.asarray(sorted(chosen), dtype=np.int64)
+
+
+def cheapest_identifying(
+    features: FloatArray, costs: FloatArray, *, known: FloatArray | None = None
+) -> IntArray:
+    """The cheapest set of experiments that tells all coefficients apart.
+
+    Exact: independent rows are a matroid, so taking the cheapest independent one each time is best.
+    """
+    norms = np.linalg.norm(features, axis=0)
+    unit = features / np.where(norms > 0.0, norms, 1.0)
+    rows = np.zeros((0, features.shape[1])) if known is None else known / norms
+    have, chosen = rank(rows), []
+    for place in np.argsort(costs, kind="stable"):
+        if have == features.shape[1]:
+            break
+        grown = np.concatenate((rows, unit[place : place + 1]))
+        if rank(grown) > have:
+            rows, have = grown, have + 1
+            chosen.append(int(place))
+    return np.asarray(sorted(chosen), dtype=np.int64)
+
+
+def cheapest_first(costs: FloatArray, budget: float) -> IntArray:
+    """Ernest's baseline (6.5): the cheapest experiments, until the next exceeds the budget."""
+    order = np.argsort(costs, kind="stable")
+    count = int(np.searchsorted(np.cumsum(costs[order]), budget * _ROOM, side="right"))
+    return np.sort(order[:count]).astype(np.int64)
+
+
+def _exchanged(
+    features: FloatArray,
+    costs: FloatArray,
+    budget: float,
+    chosen: IntArray,
+    considered: IntArray,
+    prior: FloatArray,
+) -> IntArray:
+    """The best single addition or exchange, over and over, until none lowers the criterion."""
+    members, best = list(map(int, chosen)), _trace(prior, features[chosen])
+    for _ in range(_MOST_EXCHANGES):
+        found: tuple[float, list[int]] | None = None
+        spent = float(costs[members].sum())
+        joining = np.setdiff1d(considered, members)
+        for leaving in (None, *members):
+            kept = [place for place in members if place != leaving]
+            freed = 0.0 if leaving is None else float(costs[leaving])
+            fitting = joining[costs[joining] <= budget * _ROOM - spent + freed]
+            if not len(fitting):
+                continue
+            traces = _traces_with(prior + features[kept].T @ features[kept], features[fitting])
+            place = int(np.argmin(traces))
+            if traces[place] < best * (1.0 - _IMPROVES_BY) and (
+                found is None or traces[place] < found[0]
+            ):
+                found = float(traces[place]), sorted([*kept, int(fitting[place])])
+        if found is None:
+            break
+        best, members = found
+    return np.asarray(members, dtype=np.int64)
+
+
+def _trace(prior: FloatArray, rows: FloatArray) -> float:
+    return float(_traces(prior + rows.T @ rows)[()])
+
+
+def _traces_with(information: FloatArray, rows: FloatArray) -> FloatArray:
+    """(n,) tr((M + a a^T)^-1) for each of n rows; inf where that is singular."""
+    return _traces(information + rows[:, :, None] * rows[:, None, :])
+
+
+def _traces(information: FloatArray) -> FloatArray:
+    """tr(M^-1) of (..., p, p) matrices by their eigenvalues; inf where singular."""
+    values = np.linalg.eigvalsh(information)
+    singular = values[..., 0] <= _SINGULAR * values[..., -1]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.where(singular, np.inf, (1.0 / values).sum(axis=-1)))
+
+
+_SINGULAR = 1e-13
+
+
+def efficiency(
+    features: FloatArray, chosen: IntArray, bound: float, *, known: FloatArray | None = None
+) -> float:
+    """How near whole runs come to what any design within the budget can reach: bound / criterion,
+    in [0, 1]; 0 where they do not identify the coefficients."""
+    return bound / criterion(features[chosen], known)

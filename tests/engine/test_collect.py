@@ -1,0 +1,266 @@
+"""Training runs through a spark-submit that is a script: logs, resuming, failures, nothing lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import engine
+from engine.collect import (
+    MANIFEST,
+    Job,
+    collect_runs,
+    command_of,
+    experiments_in,
+    find_spark_submit,
+    read_manifest,
+    template_of,
+    training_runs,
+)
+from engine.errors import BadInput
+from engine.experiments import Experiment, Grid, designed
+
+SAMPLE = Path(__file__).parents[2] / "sample_logs" / "word-count-small.zstd"
+
+FAKE = """#!{python}
+import shutil, sys, time
+from pathlib import Path
+from urllib.parse import urlparse
+words = sys.argv[1:]
+conf = dict(w.split("=", 1) for w in words if w.startswith("spark."))
+folder = Path(urlparse(conf["spark.eventLog.dir"]).path)
+with open({calls!r}, "a") as calls:
+    calls.write(" ".join(words) + "\\n")
+if "slow" in words:
+    (folder / "app.inprogress").write_text("half")
+    time.sleep(60)
+if "fail" in words:
+    (folder / "app.zstd.inprogress").write_text("half")
+    print("at line 1")
+    print("java.lang.IllegalStateException: \\x1b[31mno such table")
+    print("shutting down")
+    sys.exit(7)
+if "unfinished" in words:
+    (folder / "app.zstd.inprogress").write_text("half")
+elif "silent" not in words:
+    shutil.copy({sample!r}, folder / "app-1.zstd")
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Path:
+    script = tmp_path / "spark-submit"
+    script.write_text(
+        FAKE.format(python=sys.executable, calls=str(tmp_path / "calls"), sample=str(SAMPLE))
+    )
+    script.chmod(0o755)
+    return script
+
+
+def calls(fake: Path) -> list[str]:
+    path = fake.parent / "calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+PLANNED = (Experiment(1, 0.1), Experiment(2, 0.05))
+
+
+def job(fake: Path, template: str = "job.py --share {fraction}") -> Job:
+    return Job(template_of(template), str(fake), executors_per_node=2, executor_cores=4)
+
+
+def visible(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def test_logs_appear_and_the_folder_predicts(fake: Path, tmp_path: Path) -> None:
+    runs = training_runs(PLANNED, job(fake))
+    outcomes = list(collect_runs(runs, job(fake), tmp_path / "logs"))
+    assert [outcome.status for outcome in outcomes] == ["done", "done"]
+    assert visible(tmp_path / "logs") == ["nodes1-input10pc-seed1", "nodes2-input5pc-seed1"]
+    profile = engine.read(str(tmp_path / "logs"))
+    assert len(profile.runs) >= 1
+    assert engine.fit(profile).predict(cluster=profile.runs[0].cluster).seconds > 0.0
+    assert set(read_manifest(tmp_path / "logs")) == {run.name for run in runs}
+
+
+def test_a_submission_has_its_layout_and_its_sample(fake: Path, tmp_path: Path) -> None:
+    (run,) = training_runs(PLANNED[1:], job(fake, "--name '{name} x' job.py {percent} {seed}"))
+    command = command_of(run, job(fake, "--name '{name} x' job.py {percent} {seed}"), tmp_path)
+    assert command[0] == str(fake)
+    for setting in (
+        "spark.executor.instances=4",
+        "spark.executor.cores=4",
+        "spark.cores.max=16",
+        "spark.eventLog.enabled=true",
+        f"spark.eventLog.dir=file://{tmp_path}",
+    ):
+        assert setting in command
+    assert command[-5:] == ("--name", "nodes2-input5pc-seed1 x", "job.py", "5", "1")
+
+
+def test_repetitions_have_seeds_of_their_own(fake: Path) -> None:
+    runs = training_runs(PLANNED[:1], job(fake), repeat=3)
+    assert [run.values["seed"] for run in runs] == ["1", "2", "3"]
+    assert len({run.name for run in runs}) == 3
+    twice = training_runs(PLANNED[:1] * 2, job(fake))
+    assert [run.seed for run in twice] == [1, 2]
+
+
+def test_a_second_call_resumes_and_overwrites_nothing(fake: Path, tmp_path: Path) -> None:
+    folder, runs = tmp_path / "logs", training_runs(PLANNED, job(fake))
+    list(collect_runs(runs[:1], job(fake), folder))
+    (folder / runs[0].name).write_text("mine")
+    outcomes = list(collect_runs(runs, job(fake), folder))
+    assert [outcome.status for outcome in outcomes] == ["kept", "done"]
+    assert (folder / runs[0].name).read_text() == "mine"
+    assert len(calls(fake)) == 2
+
+
+def test_a_failing_run_is_one_line_and_leaves_no_log(fake: Path, tmp_path: Path) -> None:
+    folder, failing = tmp_path / "logs", job(fake, "fail {fraction}")
+    outcomes = list(collect_runs(training_runs(PLANNED, failing), failing, folder))
+    assert [outcome.status for outcome in outcomes] == ["failed"]
+    assert outcomes[0].reason is not None
+    assert "ended with 7" in outcomes[0].reason
+    assert "IllegalStateException" in outcomes[0].reason
+    assert "\n" not in outcomes[0].reason
+    assert visible(folder) == []
+    assert not list(folder.glob(".running*"))
+    going = list(collect_runs(training_runs(PLANNED, failing), failing, folder, keep_going=True))
+    assert [outcome.status for outcome in going] == ["failed", "failed"]
+    repaired = job(fake, "good {fraction}")
+    again = list(collect_runs(training_runs(PLANNED, repaired), repaired, folder))
+    assert [outcome.status for outcome in again] == ["done", "done"]
+    entries = read_manifest(folder)
+    assert {entry["status"] for entry in entries.values()} == {"done"}
+
+
+@pytest.mark.parametrize(
+    ("word", "reason"), [("unfinished", "not finished"), ("silent", "no event log")]
+)
+def test_a_run_without_a_finished_log_failed(
+    fake: Path, tmp_path: Path, word: str, reason: str
+) -> None:
+    given = job(fake, word)
+    (outcome,) = collect_runs(training_runs(PLANNED[:1], given), given, tmp_path / "logs")
+    assert outcome.status == "failed"
+    assert reason in (outcome.reason or "")
+    assert visible(tmp_path / "logs") == []
+
+
+def test_a_run_that_takes_too_long_is_ended(fake: Path, tmp_path: Path) -> None:
+    slow = job(fake, "slow")
+    start = time.monotonic()
+    (outcome,) = collect_runs(
+        training_runs(PLANNED[:1], slow), slow, tmp_path / "logs", timeout_seconds=1.0
+    )
+    assert time.monotonic() - start < 30.0
+    assert "stopped after 1 s" in (outcome.reason or "")
+    assert visible(tmp_path / "logs") == []
+
+
+def test_a_dry_run_runs_nothing(fake: Path, tmp_path: Path) -> None:
+    outcomes = list(
+        collect_runs(training_runs(PLANNED, job(fake)), job(fake), tmp_path / "x", dry_run=True)
+    )
+    assert [outcome.status for outcome in outcomes] == ["planned", "planned"]
+    assert not (tmp_path / "x").exists()
+    assert calls(fake) == []
+
+
+def test_two_collections_do_not_share_a_folder(fake: Path, tmp_path: Path) -> None:
+    folder, runs = tmp_path / "logs", training_runs(PLANNED, job(fake))
+    first = collect_runs(runs, job(fake), folder)
+    next(first)
+    with pytest.raises(BadInput, match="another collection"):
+        next(iter(collect_runs(runs, job(fake), folder)))
+    assert [outcome.status for outcome in first] == ["done"]
+
+
+def test_a_plan_goes_from_experiments_to_collect(fake: Path) -> None:
+    plan = designed(Grid.of(nodes=range(1, 9), fractions=(0.01, 0.05, 0.1)), budget=5.0)
+    entries = [
+        {"nodes": run.nodes, "fraction": run.fraction, "iterations": None, "cores": None}
+        for run in plan.runs
+    ]
+    read = experiments_in(json.dumps({"plan": {"runs": entries}, "next": []}), where="plan")
+    assert [(run.nodes, run.fraction) for run in read] == [
+        (run.nodes, run.fraction) for run in plan.runs
+    ]
+    assert len(training_runs(read, job(fake))) == len(plan.runs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "[]", "{}", '{"plan": null}', '{"plan": {"runs": []}}', "1", "[" * 100_000,
+        '{"plan": {"runs": [{"fraction": 2.0, "nodes": 1}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": 0.5}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": true}]}}',
+    ],
+)  # fmt: skip
+def test_what_is_no_plan_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match="plan"):
+        experiments_in(text, where="plan.json")
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [("", "empty"), ("a 'b", "cannot be read"), ("job.py {size}", "unknown placeholder {size}")],
+)
+def test_templates_that_cannot_be_used(template: str, said: str) -> None:
+    with pytest.raises(BadInput, match=said):
+        template_of(template)
+
+
+def test_what_the_plan_does_not_say_cannot_be_asked_for(fake: Path) -> None:
+    with pytest.raises(BadInput, match="does not say partitions"):
+        training_runs(PLANNED, job(fake, "job.py {partitions}"))
+    with pytest.raises(BadInput, match="do not divide"):
+        training_runs((Experiment(None, 0.1, cores=6),), job(fake))
+
+
+def test_a_missing_spark_submit_is_said(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="not a command"):
+        find_spark_submit(str(tmp_path / "nothing"))
+
+
+def test_a_broken_manifest_is_not_written_over(fake: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / MANIFEST).write_text("{")
+    with pytest.raises(BadInput, match="not a manifest"):
+        list(collect_runs(training_runs(PLANNED, job(fake)), job(fake), folder))
+    assert (folder / MANIFEST).read_text() == "{"
+    assert calls(fake) == []
+
+
+def spark_submit() -> str | None:
+    return shutil.which("spark-submit")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(spark_submit() is None, reason="no spark-submit on the path")
+def test_a_real_application_is_collected(tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.write_text(
+        "import sys\n"
+        "from pyspark.sql import SparkSession\n"
+        "spark = SparkSession.builder.appName('collected').getOrCreate()\n"
+        "rows = int(1e6 * float(sys.argv[1]))\n"
+        "spark.range(rows, numPartitions=4).selectExpr('sum(id % 7)').collect()\n"
+        "spark.stop()\n"
+    )
+    template = f"--master 'local[{{total_cores}}]' {program} {{fraction}}"
+    given = Job(template_of(template), str(spark_submit()))
+    runs = training_runs((Experiment(1, 0.1), Experiment(2, 0.2)), given)
+    outcomes = list(collect_runs(runs, given, tmp_path / "logs"))
+    assert [outcome.status for outcome in outcomes] == ["done", "done"], outcomes
+    assert len(engine.read(str(tmp_path / "logs")).runs) == 2

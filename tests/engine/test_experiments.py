@@ -1,0 +1,179 @@
+"""Plans of runs: Ernest's design on a grid, PERIDOT's two sizes, SimCost's equal waves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine import fit
+from engine.catalog_file import load_catalog
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput, UnknownName
+from engine.experiments import Grid, designed, equal_waves, smallest_runs, two_sizes
+from engine.profile import Profile, Run
+from engine.training import TrainingRequest, known_of, lessons_of, plan_experiments
+
+FRACTIONS = tuple(np.linspace(32 / 512, 64 / 512, 5))
+
+
+def published_grid() -> Grid:
+    return Grid.of(nodes=range(1, 11), fractions=FRACTIONS, partitions=512, node_cores=2)
+
+
+def test_the_published_grid_as_a_plan() -> None:
+    grid = published_grid()
+    assert len(grid) == 50
+    plan = designed(grid, budget=10.0)
+    assert plan.criterion == pytest.approx(7.98605, rel=0.01)
+    assert plan.greedy_criterion is not None
+    assert plan.greedy_criterion > 2.0 * plan.criterion
+    assert plan.efficiency is not None
+    assert 0.99 < plan.efficiency <= 1.0
+    assert plan.cost is not None
+    assert plan.cost <= 10.0
+    assert plan.seconds is None
+    assert plan.usd is None
+    assert all(run.teaches for run in plan.runs)
+    assert [run.nodes for run in plan.runs] == sorted(r.nodes or 0 for r in plan.runs)[::-1]
+
+
+def test_experiments_with_idle_cores_are_left_out() -> None:
+    grid = Grid.of(nodes=(1, 8), fractions=(0.1, 1.0), partitions=20, node_cores=4)
+    assert sorted(zip(grid.machines, grid.fraction, strict=True)) == [(1.0, 1.0)]
+    with pytest.raises(BadInput, match="as many partitions as cores"):
+        Grid.of(nodes=(8,), fractions=(0.1,), partitions=20, node_cores=4)
+
+
+def test_each_type_has_runs_that_identify_its_own_terms() -> None:
+    grid = Grid.of(nodes=range(1, 9), fractions=FRACTIONS, instances=("a", "b"))
+    plan = designed(grid, budget=20.0)
+    for name in ("a", "b"):
+        mine = [run for run in plan.runs if run.instance == name]
+        assert len({run.nodes for run in mine}) >= 3
+        assert len(mine) >= 4
+
+
+def test_a_user_s_cost_function_decides() -> None:
+    grid = published_grid()
+    by_nodes = designed(grid, budget=30.0, costs=lambda g: g.machines, unit="usd")
+    assert by_nodes.cost == pytest.approx(sum(run.nodes or 0 for run in by_nodes.runs))
+    assert smallest_runs(grid).min() < 1.0
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fractions", "named"),
+    [
+        ((4,), (0.1, 0.2), "1, ln"),
+        ((4, 5), (0.1,), "apart"),
+    ],
+)
+def test_candidates_that_cannot_identify_the_terms_are_named(
+    nodes: tuple[int, ...], fractions: tuple[float, ...], named: str
+) -> None:
+    with pytest.raises(BadInput, match="cannot tell these terms apart") as caught:
+        designed(Grid.of(nodes=nodes, fractions=fractions), budget=10.0)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_budget_below_the_cheapest_run() -> None:
+    with pytest.raises(BadInput, match="below the cheapest run"):
+        designed(published_grid(), budget=0.05)
+    with pytest.raises(BadInput, match="buys no runs that tell all 4 coefficients apart"):
+        designed(published_grid(), budget=0.2)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "fractions"), [((), (0.1,)), ((0, 1), (0.1,)), ((1,), (0.0,)), ((1,), (1.5,))]
+)
+def test_impossible_grids(nodes: tuple[int, ...], fractions: tuple[float, ...]) -> None:
+    with pytest.raises(BadInput):
+        Grid.of(nodes=nodes, fractions=fractions)
+
+
+def test_peridot_s_two_sizes_share_their_cores_and_fill_them() -> None:
+    grid = Grid.of(
+        nodes=(2, 4), fractions=tuple(np.linspace(0.01, 0.2, 20)), partitions=200, node_cores=4
+    )
+    plan = two_sizes(grid, node_cores=4)
+    first, second = plan.runs
+    assert (first.nodes, second.nodes) == (2, 2)
+    assert (first.cores, second.cores) == (8, 8)
+    assert first.partitions == 8
+    assert second.partitions == 16
+    with pytest.raises(BadInput, match="two sizes"):
+        two_sizes(Grid.of(nodes=(2,), fractions=(0.1,)), node_cores=4)
+
+
+def test_simcost_s_example_2() -> None:
+    plan = equal_waves(
+        target_partitions=150, target_cores=(30, 60, 90, 120, 150), sample_partitions=5
+    )
+    assert [run.cores for run in plan.runs] == [1, 2, 3, 4, 5]
+    assert {run.partitions for run in plan.runs} == {5}
+    with pytest.raises(BadInput, match="as many waves"):
+        equal_waves(target_partitions=150, target_cores=(10,), sample_partitions=5)
+
+
+def made_profile() -> Profile:
+    runs = [
+        Run(
+            20.0 + 400.0 * share / nodes,
+            Cluster.of_nodes(instance_type="m5.xlarge", nodes=nodes, vcpus=4, memory_gib=16.0),
+            Workload(share * 100e9, 40.0),
+        )
+        for nodes, share in ((1, 0.1), (2, 0.1), (4, 0.5), (4, 1.0))
+    ]
+    return Profile("made", tuple(runs))
+
+
+def test_known_runs_are_built_on_and_estimates_have_prices() -> None:
+    profile = made_profile()
+    request = TrainingRequest(
+        nodes=tuple(range(1, 9)), fractions=(0.05, 0.1, 0.2), budget=2.0, unit="usd",
+        instances=("m5.xlarge",), iteration_share=0.05,
+    )  # fmt: skip
+    plan = plan_experiments(
+        request,
+        fitted=fit(profile),
+        workload=profile.reference_workload,
+        catalog=load_catalog("aws"),
+    )
+    assert plan.known_runs == 4
+    assert all(run.iterations == 2.0 for run in plan.runs)
+    assert plan.usd is not None
+    assert plan.usd == pytest.approx(plan.cost)
+    assert plan.usd <= 2.0
+    assert all(run.seconds and run.low and run.low < run.seconds for run in plan.runs)
+    known = known_of(profile, Grid.of(nodes=(1,), fractions=(1.0,)))
+    assert list(known.fraction) == [0.1, 0.1, 0.5, 1.0]
+
+
+def test_a_share_of_the_iterations_makes_the_same_money_go_further() -> None:
+    profile = made_profile()
+
+    def runs(share: float | None) -> int:
+        request = TrainingRequest(
+            nodes=tuple(range(1, 9)), fractions=(0.05, 0.1, 0.2), budget=300.0, unit="seconds",
+            iteration_share=share,
+        )  # fmt: skip
+        plan = plan_experiments(request, fitted=fit(profile), workload=profile.reference_workload)
+        return len(plan.runs)
+
+    assert runs(0.05) > runs(None)
+
+
+def test_what_cannot_be_priced_or_timed_is_said() -> None:
+    request = TrainingRequest(nodes=(1, 2, 3, 4), fractions=(0.1, 0.2), budget=5.0, unit="usd")
+    with pytest.raises(BadInput, match="a budget in money needs"):
+        plan_experiments(request)
+    with pytest.raises(UnknownName, match="set of terms"):
+        plan_experiments(TrainingRequest((1, 2), (0.1,), 1.0, terms="all"))
+
+
+def test_what_is_known_counts_repetitions() -> None:
+    run = made_profile().runs[0]
+    (known,) = lessons_of(Profile("made", (run, run, run)))
+    assert (known.runs, known.repeated, known.settled) == (3, 3, True)
+    (single,) = lessons_of(Profile("made", (run,)))
+    assert single.settled is None

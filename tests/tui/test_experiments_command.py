@@ -1,0 +1,155 @@
+"""`sparkplan experiments` and `sparkplan collect` as a person and a script meet them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui.cli import main
+
+DESIGN = (
+    "experiments --nodes 1:10 --fractions 6.25%:12.5% --steps 5 --partitions 512 --node-cores 2"
+)
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str) -> Any:
+    out, _ = run(capsys, f"{line} --json")
+    return json.loads(out)
+
+
+def test_a_design_without_any_run(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"{DESIGN} --budget 10")
+    plan = found["plan"]
+    assert plan["candidates"] == 50
+    assert plan["criterion"] == pytest.approx(7.98605, rel=0.01)
+    assert plan["greedy_criterion"] > 2.0 * plan["criterion"]
+    assert plan["cost"] <= plan["budget"] == 10.0
+    assert plan["seconds"] is None
+    assert plan["usd"] is None
+    assert found["next"] == []
+    assert found["stop"] is None
+    out, _ = run(capsys, f"{DESIGN} --budget 10")
+    assert f"{len(plan['runs'])} runs" in out
+    assert "the 39 cheapest runs for the same money: 19.84" in out
+
+
+def test_a_guess_of_the_smallest_run_gives_minutes_and_dollars(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = "experiments --nodes 1:8 --fractions 1%:10% --instances m5.xlarge --smallest-run 3m"
+    found = answer(capsys, f"{line} --budget '$5'")
+    assert found["plan"]["unit"] == "usd"
+    assert 4.0 < found["plan"]["usd"] <= 5.0
+    assert [warning["code"] for warning in found["warnings"]] == ["assumed-linear-time"]
+    timed = answer(capsys, f"{line} --budget 2h")
+    assert timed["plan"]["seconds"] <= 7200.0
+
+
+def test_the_next_run_for_a_log(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "experiments nightly-features --ran-on m5.xlarge --deadline 10m --instances 'm5.*,c5.*'"
+    found = answer(capsys, line)
+    assert found["known"][0]["runs"] == 1
+    assert found["now"]["p_deadline"] > 0.5
+    assert found["now"]["low"] < found["now"]["seconds"] < found["now"]["high"]
+    assert isinstance(found["stop"], bool)
+    for entry in found["next"]:
+        assert entry["usd"] > 0.0
+        assert entry["gain_usd"] >= 0.0
+        assert 0.0 <= entry["changes"] <= 1.0
+    out, _ = run(capsys, line)
+    assert "pays after" in out
+    assert found["reason"] in out
+
+
+def test_the_papers_own_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    waves = answer(
+        capsys,
+        "experiments --plan simcost --partitions 150 --target-cores 30,60,90,120,150 "
+        "--sample-partitions 5",
+    )
+    assert [entry["cores"] for entry in waves["plan"]["runs"]] == [1, 2, 3, 4, 5]
+    sizes = answer(
+        capsys,
+        "experiments --plan peridot --nodes 1:4 --fractions 1%:10% --partitions 400 --node-cores 4",
+    )
+    first, second = sizes["plan"]["runs"]
+    assert first["cores"] == second["cores"] == 4
+    assert second["fraction"] == pytest.approx(2 * first["fraction"])
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("experiments", "nothing to plan from"),
+        ("experiments --nodes 4:4 --fractions 1%:10% --budget 10", "cannot tell these terms apart"),
+        ("experiments --nodes 1:8 --fractions 1%:10% --budget 0.01", "below the cheapest run"),
+        ("experiments --nodes 1:8 --fractions 1%:10% --budget banana", "is not a budget"),
+        ("experiments --nodes 1:8 --fractions 1%:10% --budget inf", "budget"),
+        ("experiments --nodes 1:8 --fractions 1%:10% --budget '$5'", "a price and an expected"),
+        ("experiments --nodes 1:8 --fractions 1%:10%", "a design needs a budget"),
+        ("experiments --nodes 1:8 --fractions 10%:1% --budget 5", "runs backwards"),
+        ("experiments --nodes 1:8 --fractions 150% --budget 5", "not a fraction"),
+        ("experiments sort-small --budget 5", "needs sizes to choose from"),
+        ("experiments sort-small --plan peridot", "needs sizes to choose from"),
+        ("experiments sort-small --fractions 5%:9% --budget 5 --deadline 1h", "no deadline"),
+        ("experiments sort-small --fractions 5%:9% --budget 5 --smallest-run 1h", "--smallest-run"),
+        ("experiments sort-small --partitions 5", "--partitions: is for a design"),
+        ("experiments --plan simcost", "needs --partitions"),
+        ("experiments --plan simcost --partitions 9 --target-cores x --sample-partitions 2",
+         "whole number"),
+        ("experiments --plan peridot --nodes 1:2 --fractions 1%:10%", "cores of a node"),
+        ("collect --app 'job.py {fraction}' --into out", "no run is planned"),
+        ("collect --app 'job.py {fraction}' --into out --run 4", "not NODES@FRACTION"),
+        ("collect --app 'job.py {size}' --into out --run 4@10% --dry-run", "unknown placeholder"),
+        ("collect --app job.py --into out --run 4@10% --conf x --dry-run", "not KEY=VALUE"),
+        ("collect --app job.py --into out --plan nowhere.json --dry-run", "nowhere.json"),
+        ("collect --app job.py --into out --run 4@10% --spark-submit /nowhere", "not a command"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    line: str, said: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    out, err = run(capsys, line, status=2)
+    assert out == ""
+    assert said in err
+    assert len(err.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_becomes_commands(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out, _ = run(capsys, f"{DESIGN} --budget 10 --json")
+    plan = tmp_path / "plan.json"
+    plan.write_text(out)
+    line = (
+        f"collect --app 'job.py {{fraction}} {{partitions}}' --plan {plan} --into {tmp_path}/logs"
+    )
+    commands, _ = run(capsys, f"{line} --dry-run")
+    assert len(commands.splitlines()) == len(json.loads(out)["plan"]["runs"])
+    assert all(line.startswith("spark-submit --conf ") for line in commands.splitlines())
+    assert not (tmp_path / "logs").exists()
+
+
+def test_a_failed_run_ends_with_3_and_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    script = tmp_path / "submit"
+    script.write_text("#!/bin/sh\nprintf 'java.lang.Error: \\033[31mbroken'\nexit 4\n")
+    script.chmod(0o755)
+    line = f"collect --app job.py --run 2@5% --into {tmp_path}/logs --spark-submit {script}"
+    out, err = run(capsys, line, status=3)
+    assert "failed" in out
+    assert "ended with 4" in err
+    assert "\x1b" not in err
+    assert len(err.splitlines()) == 1

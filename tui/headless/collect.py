@@ -1,0 +1,133 @@
+"""`sparkplan collect`: makes the planned training runs and keeps their event logs."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import engine
+from tui import format as text
+from tui import options
+from tui.headless import experiments, output
+
+EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--app",
+        required=True,
+        metavar="TEMPLATE",
+        help=f"what follows spark-submit, such as {EXAMPLE}; placeholders: "
+        + ", ".join("{" + name + "}" for name in engine.PLACEHOLDERS),
+    )
+    parser.add_argument("--plan", metavar="FILE", help="from sparkplan experiments --json; - stdin")
+    parser.add_argument(
+        "--run", action="append", default=[], metavar="NODES@FRACTION", help="such as 4@10%%"
+    )
+    parser.add_argument("--into", required=True, metavar="FOLDER", help="where the logs are kept")
+    parser.add_argument(
+        "--repeat", type=options.whole(), default=1, metavar="N", help="of each run"
+    )
+    parser.add_argument("--executors-per-node", type=options.whole(), default=1, metavar="N")
+    parser.add_argument("--executor-cores", type=options.whole(), default=1, metavar="C")
+    parser.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--spark-submit", metavar="PATH", help="default: SPARK_HOME, then PATH")
+    parser.add_argument("--timeout", type=options.duration, metavar="T", help="of each run")
+    parser.add_argument("--keep-going", action="store_true", help="go on after a failed run")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+    options.add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    template, experiments_planned = engine.template_of(args.app), planned(args)
+    named = args.spark_submit
+    job = engine.Job(
+        template=template,
+        spark_submit=(named or "spark-submit") if args.dry_run else engine.find_spark_submit(named),
+        executors_per_node=args.executors_per_node,
+        executor_cores=args.executor_cores,
+        conf=conf_of(args.conf),
+    )
+    runs = engine.training_runs(experiments_planned, job, repeat=args.repeat)
+    found = []
+    for outcome in engine.collect_runs(
+        runs,
+        job,
+        Path(args.into),
+        dry_run=args.dry_run,
+        keep_going=args.keep_going,
+        timeout_seconds=args.timeout,
+    ):
+        found.append(outcome)
+        if not args.json:
+            print(line_of(outcome, len(found), len(runs)), flush=True)
+    failed = [outcome for outcome in found if outcome.status == "failed"]
+    if args.json:
+        output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
+    elif not args.dry_run and not failed:
+        print(f"next: sparkplan predict {shlex.quote(args.into)} ...", file=sys.stderr)
+    for outcome in failed:
+        said = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
+        print(text.shown(said), file=sys.stderr)
+    return 3 if failed else 0
+
+
+def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:
+    """The runs of --plan and --run."""
+    found = [one_run(spoken) for spoken in args.run]
+    if args.plan is not None:
+        where = "stdin" if args.plan == "-" else args.plan
+        try:
+            spoken = sys.stdin.read() if args.plan == "-" else Path(args.plan).read_text("utf-8")
+        except UnicodeDecodeError:
+            raise engine.BadInput("is not text", where=where) from None
+        found += engine.experiments_in(spoken, where=where)
+    if not found:
+        raise engine.BadInput(
+            "no run is planned",
+            remedy="add --plan FILE (of sparkplan experiments --json) or --run 4@10%",
+        )
+    return tuple(found)
+
+
+def one_run(spoken: str) -> engine.Experiment:
+    nodes, at, fraction = spoken.partition("@")
+    if not at or not nodes.isdecimal() or int(nodes) < 1:
+        raise engine.BadInput(
+            f"{spoken!r} is not NODES@FRACTION", where="--run", remedy="write it like 4@10%"
+        )
+    return engine.Experiment(int(nodes), experiments.one_fraction(fraction))
+
+
+def conf_of(pairs: list[str]) -> dict[str, str]:
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise engine.BadInput(f"{pair!r} is not KEY=VALUE", where="--conf")
+        found[key] = value
+    return found
+
+
+def line_of(outcome: engine.Outcome, place: int, count: int) -> str:
+    if outcome.status == "planned":
+        return text.shown(shlex.join(outcome.command))
+    words = {"done": "done", "kept": "kept, the log is there", "failed": "failed"}
+    took = "" if outcome.seconds is None else f" in {text.seconds(outcome.seconds)}"
+    return text.shown(f"{place}/{count} {outcome.run.name}: {words[outcome.status]}{took}")
+
+
+def as_dict(outcome: engine.Outcome) -> dict[str, Any]:
+    return {
+        "name": outcome.run.name,
+        "status": outcome.status,
+        "nodes": outcome.run.experiment.nodes,
+        "fraction": outcome.run.experiment.fraction,
+        "command": list(outcome.command),
+        "seconds": outcome.seconds,
+        "reason": outcome.reason,
+    }
