@@ -14,6 +14,8 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.composition import Composed as Composed
+from engine.composition import predict_composition as predict_composition
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import EngineError as EngineError

@@ -59,7 +59,7 @@ def with_mixes(
         evaluated += found.evaluated
         if found.rows is None:
             break
-        refined = surface.refined(_behind(found, law, surface))
+        refined = surface.refined(behind(found, law, surface))
         rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
         value = float(values_of(MixLaw.of(refined), market, goal, rows, counts)[0])
         surface = refined
@@ -79,7 +79,7 @@ def _value(answer: Recommendation) -> float:
     return math.inf if value is None else value
 
 
-def _behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
+def behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
     """Points of the surface that a mix was computed from."""
     rows = np.asarray(found.rows)
     alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
@@ -158,7 +158,7 @@ class Mix:
     def _warnings(self) -> tuple[Notice, ...]:
         """What the model and the prices say of each member, at its capacity."""
         answers = Answers(self.surface, self.goal, self.market.billing, self.today)
-        points = _behind(self.found, MixLaw.of(self.surface), self.surface)
+        points = behind(self.found, MixLaw.of(self.surface), self.surface)
         notices = [notice for point in points for notice in answers.notices_at(point)]
         return distinct([MIXED, *notices])
 
