@@ -80,7 +80,9 @@ _HOMES = {
         "Rejected",
         "recommend",
         "recommend_owned",
+        "sensitivity",
     ),
+    "engine.recommendation": ("Change", "Sensitivity"),
     "engine.planner": (
         "Curve",
         "Plan",

@@ -44,6 +44,7 @@ from engine.optimiser import Recommendation as Recommendation
 from engine.optimiser import Rejected as Rejected
 from engine.optimiser import recommend as recommend
 from engine.optimiser import recommend_owned as recommend_owned
+from engine.optimiser import sensitivity as sensitivity
 from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan
 from engine.planner import PlanReport as PlanReport
@@ -61,6 +62,8 @@ from engine.profile import Profile as Profile
 from engine.profile import ResourceProfile as ResourceProfile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
+from engine.recommendation import Change as Change
+from engine.recommendation import Sensitivity as Sensitivity
 from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog

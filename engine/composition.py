@@ -22,8 +22,9 @@ from engine.errors import BadInput
 from engine.forecast import Forecast
 from engine.mix_search import Found, Market
 from engine.mixed import MIXED, Mix, behind
-from engine.mixes import MixLaw
+from engine.mixes import ROUNDING, MixLaw
 from engine.models.base import FittedModel, Prediction, distinct
+from engine.profile import Notice
 from engine.recommendation import Choice, Goal
 from engine.surface import MAX_POINTS, Surface
 
@@ -90,11 +91,29 @@ def predict_composition(
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A composition as rows of candidates and their counts."""
+    """A composition as rows of candidates and their counts.
+
+    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere.
+    """
 
     fitted: FittedModel
     candidates: Candidates
     counts: tuple[int, ...]
+    max_nodes: int | None = None
+
+    @classmethod
+    def on(cls, surface: Surface, composition: Mapping[str, int], *, max_nodes: int) -> Placed:
+        """A composition of a surface's own candidates, as the search over it sees them: beyond
+        `max_nodes` nodes of one type its time stays."""
+        rows = [surface.rows[name] for name in sorted(composition)]
+        all_of = surface.candidates
+        candidates = replace(
+            all_of,
+            offers=tuple(all_of.offers[row] for row in rows),
+            layouts=tuple(all_of.layouts[row] for row in rows),
+        )
+        counts = tuple(composition[name] for name in candidates.names)
+        return cls(surface.fitted, candidates, counts, max_nodes)
 
     @classmethod
     def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
@@ -132,8 +151,10 @@ class Placed:
         """A surface that holds exactly the points behind the composition."""
         capacity = MixLaw.of(self._blank(workload, 1)).capacity
         alike = (np.asarray(self.counts) * capacity).sum() / capacity
-        # One more column than is needed: `between` then never reads beyond the points asked for.
-        blank = self._blank(workload, int(np.ceil(alike.max())) + 1)
+        columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
+        if self.max_nodes is not None:
+            columns = min(columns, self.max_nodes)
+        blank = self._blank(workload, columns)
         return blank.refined(behind(self.found, MixLaw.of(blank), blank))
 
     @property
@@ -146,6 +167,12 @@ class Placed:
         """Its time for a workload."""
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.counts])
         return MixLaw.of(self.surface(workload)).forecast(rows, counts)
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        """What the model warns of with that workload, over all types."""
+        surface = self.surface(workload)
+        points = behind(self.found, MixLaw.of(surface), surface)
+        return distinct([notice for point in points for notice in surface.notices(point)])
 
     def _blank(self, workload: Workload, columns: int) -> Surface:
         k = len(self.counts)

@@ -28,9 +28,10 @@ from engine.mixed import with_mixes
 from engine.models.base import FittedModel, distinct
 from engine.owned import recommend_owned
 from engine.profile import Notice
-from engine.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
 from engine.surface import Surface
 from engine.sweeps import TIE, IntArray, row_blocks, significant
+from engine.what_if import WhatIf
 
 __all__ = [
     "Choice",
@@ -42,6 +43,7 @@ __all__ = [
     "recommend_owned",
     "select",
     "select_candidates",
+    "sensitivity",
     "settle",
 ]
 
@@ -69,6 +71,7 @@ def recommend(
     billing: Billing | None = None,
     limits: Limits = NO_LIMITS,
     today: date | None = None,
+    with_sensitivity: bool = False,
 ) -> Recommendation:
     """The best cluster of a catalog for a goal.
 
@@ -80,6 +83,7 @@ def recommend(
         billing: None for the catalog's own rules.
         limits: what may be rented, and what is owned.
         today: the date that prices are compared with; None for the current one.
+        with_sensitivity: work out as well what the answer hangs on (see `sensitivity`).
 
     Raises:
         BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
@@ -98,10 +102,47 @@ def recommend(
         fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
     )
     today = today or date.today()
+    answer = mixed(surface, goal, billing, mix=mix, today=today)
+    if not with_sensitivity:
+        return answer
+    found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
+    return replace(answer, sensitivity=found)
+
+
+def mixed(
+    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+) -> Recommendation:
+    """`settle`, with up to `mix` types in one cluster."""
     answer = settle(surface, goal, billing, today=today)
     if mix == 1:
         return answer
     return with_mixes(answer, surface, billing, most_types=mix, today=today)
+
+
+def sensitivity(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    mix: int = 1,
+    answer: Recommendation | None = None,
+) -> Sensitivity | None:
+    """What the answer to a goal hangs on; None where there is none.
+
+    Args:
+        billing: None for the catalog's own rules.
+        mix: the most types in one cluster.
+        answer: the answer to the goal, where it is known already.
+    """
+    billing = billing or surface.candidates.catalog.billing
+
+    def ask(changed: Goal) -> Recommendation:
+        return mixed(surface, changed, billing, mix=mix)
+
+    best = (answer or ask(goal)).recommended
+    if best is None:
+        return None
+    return WhatIf(ask, surface, goal, billing, best, steps=mix == 1).sensitivity()
 
 
 def settle(

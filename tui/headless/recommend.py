@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import engine
 from tui import format as text
 from tui import limits, options
-from tui.headless import output
+from tui.headless import hinges, output
 
 OBJECTIVES = ("resource-time", "runtime", "throughput")
 
@@ -74,7 +74,7 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = answer(args, question_of(args))
+    found = answer(args, question_of(args), with_sensitivity=True)
     if args.json:
         output.print_json(found.to_dict())
     else:
@@ -93,7 +93,9 @@ def question_of(args: argparse.Namespace) -> Question:
     return Question(profile, options.workload_of(args, profile), catalog)
 
 
-def answer(args: argparse.Namespace, question: Question) -> engine.Recommendation:
+def answer(
+    args: argparse.Namespace, question: Question, *, with_sensitivity: bool = False
+) -> engine.Recommendation:
     """The answer to the goal that the arguments state."""
     fitted = engine.fit(question.profile, model=args.model)
     if question.catalog is None:
@@ -121,6 +123,7 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
         confidence=args.confidence,
         spot=args.spot,
         limits=limits.limits_of(args),
+        with_sensitivity=with_sensitivity,
     )
 
 
@@ -177,6 +180,8 @@ def as_text(found: engine.Recommendation) -> str:
         lines += cost_lines(found.nearest)
     else:
         lines.append("no composition satisfies the goal")
+    if found.sensitivity is not None:
+        lines += ["", *hinges.lines(found.sensitivity, found)]
     if found.alternatives:
         lines += ["", "runners-up", text.table(rows(found.alternatives[:LISTED]), right=(1, 3))]
     if found.rejected:
