@@ -9,8 +9,10 @@ from typing import Any
 
 from engine.cluster import Layout
 from engine.cost import Cost
-from engine.errors import BadInput
+from engine.errors import BadInput, UnknownName
 from engine.profile import Notice
+
+OBJECTIVES = ("cost", "time", "resource-time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,15 @@ class Goal:
         budget_usd: the expected cost may not exceed it; None for no budget.
         confidence: probability in (0, 1); also that of the intervals shown.
         max_nodes: largest number of workers.
+        objective: "cost", "time" or "resource-time" (of rented nodes: vcore-seconds); None for the
+            time with a budget alone and the cost otherwise.
     """
 
     deadline_seconds: float | None = None
     budget_usd: float | None = None
     confidence: float = 0.9
     max_nodes: int = 64
+    objective: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("deadline_seconds", "budget_usd"):
@@ -42,6 +47,8 @@ class Goal:
             raise BadInput(f"max_nodes must be a whole number, not {self.max_nodes}", where="goal")
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
+        if self.objective not in (None, *OBJECTIVES):
+            raise UnknownName("objective", str(self.objective), OBJECTIVES)
 
     @property
     def most_usd(self) -> float:
@@ -49,18 +56,30 @@ class Goal:
         return math.inf if self.budget_usd is None else self.budget_usd * (1.0 + 1e-9)
 
     @property
+    def minimises(self) -> str:
+        """What the best has the least of: one of `OBJECTIVES`."""
+        budget_alone = self.budget_usd is not None and self.deadline_seconds is None
+        return self.objective or ("time" if budget_alone else "cost")
+
+    @property
     def by_time(self) -> bool:
-        """Whether the fastest wins (a budget alone) and not the cheapest."""
-        return self.budget_usd is not None and self.deadline_seconds is None
+        """Whether the fastest wins, and not the cheapest."""
+        return self.minimises == "time"
+
+    @property
+    def by_resource(self) -> bool:
+        """Whether the least vcore-seconds win."""
+        return self.minimises == "resource-time"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
+        """Plain data for JSON; the objective where it was asked for by name."""
+        data: dict[str, Any] = {
             "deadline_seconds": self.deadline_seconds,
             "budget_usd": self.budget_usd,
             "confidence": self.confidence,
             "max_nodes": self.max_nodes,
         }
+        return data if self.objective is None else {**data, "objective": self.objective}
 
 
 @dataclass(frozen=True)
@@ -166,6 +185,7 @@ class Change:
     cost_usd: float
     saved_usd: float
     saved_seconds: float
+    saved_vcore_seconds: float
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -178,6 +198,7 @@ class Change:
             "cost_usd": self.cost_usd,
             "saved_usd": self.saved_usd,
             "saved_seconds": self.saved_seconds,
+            "saved_vcore_seconds": self.saved_vcore_seconds,
         }
 
 

@@ -78,14 +78,22 @@ class WhatIf:
         """The cheapest that may take an hour more than is allowed now (than is promised, where
         there is no deadline)."""
         deadline = (self.goal.deadline_seconds or promised) + SECONDS_PER_HOUR
-        found = self._change(replace(self.goal, deadline_seconds=deadline))
-        return found if found and found.saved_usd > (self.best.cost_usd or 0.0) * TIE else None
+        objective = "cost" if self.goal.by_time else self.goal.objective
+        found = self._change(replace(self.goal, deadline_seconds=deadline, objective=objective))
+        if found is None:
+            return None
+        if self.goal.by_resource:
+            least = (self.best.vcore_seconds or 0.0) * TIE
+            return found if found.saved_vcore_seconds > least else None
+        return found if found.saved_usd > (self.best.cost_usd or 0.0) * TIE else None
 
     def _dollar(self, cost: float) -> Change | None:
         """The fastest that may cost a dollar more than is allowed (than the answer costs, where
         there is no budget, or one that does not decide)."""
-        budget = (self.goal.budget_usd or 0.0) if self.goal.by_time else cost
-        found = self._change(replace(self.goal, deadline_seconds=None, budget_usd=budget + 1.0))
+        budget = (self.goal.budget_usd or cost) if self.goal.by_time else cost
+        found = self._change(
+            replace(self.goal, deadline_seconds=None, budget_usd=budget + 1.0, objective="time")
+        )
         return found if found and found.saved_seconds > self.best.seconds * TIE else None
 
     def _below(self, promised: float, cost: float) -> Change | None:
@@ -109,7 +117,7 @@ class WhatIf:
             )
             if found is None:
                 continue
-            value = found.seconds if by_time else found.cost_usd
+            value = self._value(found)
             if value >= last * (1.0 - (NOTABLE if shown else TIE)):
                 continue
             last, shown = value, shown + 1
@@ -131,9 +139,11 @@ class WhatIf:
         else:
             limits, values = promised, costs.ravel()
             now = self.goal.deadline_seconds or math.inf
+        if self.goal.by_resource:
+            values = self.surface.vcore_seconds[:, :m].ravel()
         beyond = (limits > now) & np.isfinite(limits) & (values < self._value(self.best))
         if not self.goal.by_time and self.goal.budget_usd is not None:
-            beyond &= values <= self.goal.most_usd
+            beyond &= costs.ravel() <= self.goal.most_usd
         places = np.flatnonzero(beyond)
         places = places[np.argsort(limits[places], kind="stable")]
         asked, lowest = 0, math.inf
@@ -145,8 +155,14 @@ class WhatIf:
             if asked == _MOST_ASKED:
                 return
 
-    def _value(self, choice: Choice) -> float:
-        return choice.seconds if self.goal.by_time else (choice.cost_usd or 0.0)
+    def _value(self, of: Choice | Change) -> float:
+        """What the goal asks for the least of."""
+        if self.goal.by_time:
+            return of.seconds
+        if not self.goal.by_resource:
+            return of.cost_usd or 0.0
+        before = self.best.vcore_seconds or 0.0
+        return before - of.saved_vcore_seconds if isinstance(of, Change) else of.vcore_seconds or 0
 
     def _change(self, goal: Goal) -> Change | None:
         """The answer to a changed goal, beside the present one."""
@@ -162,6 +178,7 @@ class WhatIf:
             cost_usd=found.cost_usd,
             saved_usd=(self.best.cost_usd or 0.0) - found.cost_usd,
             saved_seconds=self.best.seconds - found.seconds,
+            saved_vcore_seconds=(self.best.vcore_seconds or 0.0) - (found.vcore_seconds or 0.0),
         )
 
     def _promised(self, choice: Choice, workload: Workload | None = None) -> float:

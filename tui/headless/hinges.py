@@ -9,7 +9,7 @@ from tui import format as text
 def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
     """One line per question; what buys nothing is said too."""
     return [
-        f"one more hour: {_hour(found.one_more_hour)}",
+        f"one more hour: {_hour(found.one_more_hour, answer.goal)}",
         f"one more dollar: {_dollar(found.one_more_dollar)}",
         *_looser(found, answer),
         *_least(found),
@@ -17,9 +17,11 @@ def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]
     ]
 
 
-def _hour(change: engine.Change | None) -> str:
+def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
     if change is None:
         return "saves nothing"
+    if goal.by_resource:
+        return f"{_composition(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
     return (
         f"{_composition(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
     )
@@ -43,7 +45,7 @@ def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[st
             shown.append(f"from a budget of {text.usd(change.budget_usd)}: {_dollar(change)}")
         else:
             at = text.seconds(change.deadline_seconds)
-            shown.append(f"from a deadline of {at}: {_hour(change)}")
+            shown.append(f"from a deadline of {at}: {_hour(change, answer.goal)}")
     return shown
 
 
