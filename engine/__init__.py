@@ -51,6 +51,7 @@ _HOMES = {
         "Run",
         "StageRun",
     ),
+    "engine.composition": ("Composed", "predict_composition"),
     "engine.limits": ("Limits",),
     "engine.catalog_file": ("find_type", "load_catalog", "type_in", "validate_catalog"),
     "engine.catalog_index": ("list_catalogs",),
@@ -90,7 +91,9 @@ _HOMES = {
         "Rejected",
         "recommend",
         "recommend_owned",
+        "sensitivity",
     ),
+    "engine.recommendation": ("Change", "Sensitivity"),
     "engine.planner": (
         "Curve",
         "Plan",

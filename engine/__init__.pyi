@@ -25,6 +25,8 @@ from engine.collect import experiments_in as experiments_in
 from engine.collect import find_spark_submit as find_spark_submit
 from engine.collect import template_of as template_of
 from engine.collect import training_runs as training_runs
+from engine.composition import Composed as Composed
+from engine.composition import predict_composition as predict_composition
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
 from engine.errors import EngineError as EngineError
@@ -66,6 +68,7 @@ from engine.optimiser import Recommendation as Recommendation
 from engine.optimiser import Rejected as Rejected
 from engine.optimiser import recommend as recommend
 from engine.optimiser import recommend_owned as recommend_owned
+from engine.optimiser import sensitivity as sensitivity
 from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan
 from engine.planner import PlanReport as PlanReport
@@ -83,6 +86,8 @@ from engine.profile import Profile as Profile
 from engine.profile import ResourceProfile as ResourceProfile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
+from engine.recommendation import Change as Change
+from engine.recommendation import Sensitivity as Sensitivity
 from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog

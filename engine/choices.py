@@ -261,6 +261,8 @@ class Answers:
     def _passed_over(self, flat: int, frontier: IntArray) -> int | None:
         """The fastest of all cheaper points (the cheapest of all faster ones, where the time
         decides): what one would have to accept to pay less (to wait less)."""
+        if self.goal.by_resource:  # the frontier is one of time and cost
+            return None
         values = self.surface.seconds if self.goal.by_time else self.surface.costs(self.billing)
         better = frontier[values.ravel()[frontier] < values.flat[flat] * (1.0 - TIE)]
         if not len(better):
@@ -279,6 +281,10 @@ class Answers:
             return f"one node fewer misses the deadline {in_runs(1.0 - p)}"
         if miss := self.miss(flat - 1):
             return f"one node fewer {miss}"
+        if self.goal.by_resource:
+            resource = self.surface.vcore_seconds
+            more = float(resource.flat[flat - 1] - resource.flat[flat])
+            return f"one node fewer takes {more:,.0f} vcore-s more" if more > 0 else ""
         more = float(costs.flat[flat - 1] - costs.flat[flat])
         if more > 0:
             return f"one node fewer costs {more_usd(more)}"
@@ -305,6 +311,10 @@ class Answers:
         if self.goal.by_time:
             slower = float(seconds.flat[runner_up] - seconds.flat[flat])
             return f"{name} takes {format_seconds(slower)} longer" if slower > 0 else ""
+        if self.goal.by_resource:
+            resource = self.surface.vcore_seconds
+            more = float(resource.flat[runner_up] - resource.flat[flat])
+            return f"{name} takes {more:,.0f} vcore-s more" if more > 0 else ""
         more = float(costs.flat[runner_up] - costs.flat[flat])
         return f"{name} costs {more_usd(more)}" if more > 0 else ""
 

@@ -18,6 +18,7 @@ from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
 from engine.cluster import Layout
 from engine.cost import Cost, itemised
+from engine.errors import BadInput
 from engine.forecast import Forecast
 from engine.mix_search import Found, Market, Search, values_of
 from engine.mixes import MixLaw
@@ -25,7 +26,7 @@ from engine.models.base import distinct
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
-from engine.units import format_seconds
+from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8
 """Exact re-evaluations at most; a mix that has not stood by then is not recommended."""
@@ -52,16 +53,17 @@ def with_mixes(
     constraints = surface.constraints
     most = constraints.most(goal.max_nodes)
     market = Market.of(rates, head, billing, most, constraints, surface.owned)
+    priced, searched = _searched(market, goal, surface)
     evaluated = answer.evaluated
     for _ in range(_ROUNDS):
         law = MixLaw.of(surface)
-        found = Search(law, market, goal, most_types, value=_value(answer)).run()
+        found = Search(law, priced, searched, most_types, value=_value(answer)).run()
         evaluated += found.evaluated
         if found.rows is None:
             break
-        refined = surface.refined(_behind(found, law, surface))
+        refined = surface.refined(behind(found, law, surface))
         rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
-        value = float(values_of(MixLaw.of(refined), market, goal, rows, counts)[0])
+        value = float(values_of(MixLaw.of(refined), priced, searched, rows, counts)[0])
         surface = refined
         if value < _value(answer):
             mix = Mix(surface, market, goal, found, today)
@@ -70,16 +72,41 @@ def with_mixes(
     return replace(answer, evaluated=evaluated, optimal=optimal)
 
 
+def _searched(market: Market, goal: Goal, surface: Surface) -> tuple[Market, Goal]:
+    """The market and the goal that the search sees.
+
+    Vcore-seconds are a price too: a node of s vcores "costs" s per hour, nothing is owned and
+    nothing rounded, so that one search serves them.
+
+    Raises:
+        BadInput: for vcore-seconds under a budget: the search knows one price.
+    """
+    if not goal.by_resource:
+        return market, goal
+    if goal.budget_usd is not None:
+        raise BadInput(
+            "the least resource time within a budget is searched among clusters of one type only",
+            where="--objective",
+            remedy="leave out the budget, or ask for one type with --mix 1",
+        )
+    rates = np.where(np.isfinite(market.rates), surface.slots, np.inf)
+    exact = Billing(granularity_seconds=0.0)
+    priced = Market(rates, 0.0, exact, market.most, market.constraints)
+    return priced, replace(goal, objective="cost")
+
+
 def _value(answer: Recommendation) -> float:
     """What the search has to beat."""
     best = answer.recommended
     if best is None:
         return math.inf
     value = best.seconds if answer.goal.by_time else best.cost_usd
+    if answer.goal.by_resource:
+        value = None if best.vcore_seconds is None else best.vcore_seconds / SECONDS_PER_HOUR
     return math.inf if value is None else value
 
 
-def _behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
+def behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
     """Points of the surface that a mix was computed from."""
     rows = np.asarray(found.rows)
     alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
@@ -158,7 +185,7 @@ class Mix:
     def _warnings(self) -> tuple[Notice, ...]:
         """What the model and the prices say of each member, at its capacity."""
         answers = Answers(self.surface, self.goal, self.market.billing, self.today)
-        points = _behind(self.found, MixLaw.of(self.surface), self.surface)
+        points = behind(self.found, MixLaw.of(self.surface), self.surface)
         notices = [notice for point in points for notice in answers.notices_at(point)]
         return distinct([MIXED, *notices])
 
@@ -203,6 +230,9 @@ def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
     if answer.goal.by_time:
         slower = format_seconds(before.seconds - choice.seconds)
         return f"the fastest of one type, {_name(before)}, takes {slower} longer"
+    if answer.goal.by_resource:
+        more = (before.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
+        return f"the best of one type, {_name(before)}, takes {more:,.0f} vcore-s more"
     more = (before.cost_usd or 0.0) - (choice.cost_usd or 0.0)
     return f"the cheapest of one type, {_name(before)}, costs {more_usd(more)}"
 

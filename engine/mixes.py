@@ -71,7 +71,7 @@ def between(curves: FloatArray, rows: IntArray, counts: FloatArray) -> FloatArra
     clipped = np.clip(counts, 1.0, m)
     whole = np.round(clipped)
     clipped = np.where(np.abs(clipped - whole) < ROUNDING * whole, whole, clipped)
-    low = np.minimum(clipped.astype(np.int64), max(m - 1, 1))
+    low = clipped.astype(np.int64)
     high = np.minimum(low + 1, m)
     at_low = curves[rows, low - 1]
     weight = np.where(high > low, high * (1.0 - low / clipped), 0.0)

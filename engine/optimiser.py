@@ -2,8 +2,9 @@
 
 With a deadline the cheapest composition with P(T <= deadline) >= confidence wins, with a budget
 alone the fastest whose expected cost stays within it, with both the cheapest that satisfies both,
-with neither the cheapest of all (OptEx IV and Eq. 9, with the uncertainty of the prediction).
-Ties go to the faster (of equally fast ones to the cheaper), then to fewer nodes, then by name.
+with neither the cheapest of all (OptEx IV and Eq. 9, with the uncertainty of the prediction). The
+goal's `objective` may ask for the fastest, or the least vcore-seconds, of the same compositions.
+Ties go to the faster (of others to the cheaper), then to fewer nodes, then by name.
 A constraint is never dropped: where nothing satisfies the goal, nothing is recommended and the
 nearest miss is shown.
 """
@@ -11,6 +12,7 @@ nearest miss is shown.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -28,9 +30,10 @@ from engine.mixed import with_mixes
 from engine.models.base import FittedModel, distinct
 from engine.owned import recommend_owned
 from engine.profile import Notice
-from engine.recommendation import Choice, Goal, Recommendation, Rejected
+from engine.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
 from engine.surface import Surface
 from engine.sweeps import TIE, IntArray, row_blocks, significant
+from engine.what_if import WhatIf
 
 __all__ = [
     "Choice",
@@ -42,6 +45,7 @@ __all__ = [
     "recommend_owned",
     "select",
     "select_candidates",
+    "sensitivity",
     "settle",
 ]
 
@@ -69,6 +73,8 @@ def recommend(
     billing: Billing | None = None,
     limits: Limits = NO_LIMITS,
     today: date | None = None,
+    objective: str | None = None,
+    with_sensitivity: bool = False,
 ) -> Recommendation:
     """The best cluster of a catalog for a goal.
 
@@ -80,6 +86,9 @@ def recommend(
         billing: None for the catalog's own rules.
         limits: what may be rented, and what is owned.
         today: the date that prices are compared with; None for the current one.
+        objective: "cost", "time" or "resource-time"; None for the time with a budget alone and the
+            cost otherwise.
+        with_sensitivity: work out as well what the answer hangs on (see `sensitivity`).
 
     Raises:
         BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
@@ -87,7 +96,7 @@ def recommend(
     """
     if not 1 <= mix <= MOST_TYPES:
         raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix}", where="--mix")
-    goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes)
+    goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
     limits = limits.checked(catalog, max_nodes)
@@ -98,10 +107,47 @@ def recommend(
         fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
     )
     today = today or date.today()
+    answer = mixed(surface, goal, billing, mix=mix, today=today)
+    if not with_sensitivity:
+        return answer
+    found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
+    return replace(answer, sensitivity=found)
+
+
+def mixed(
+    surface: Surface, goal: Goal, billing: Billing, *, mix: int = 1, today: date | None = None
+) -> Recommendation:
+    """`settle`, with up to `mix` types in one cluster."""
     answer = settle(surface, goal, billing, today=today)
     if mix == 1:
         return answer
     return with_mixes(answer, surface, billing, most_types=mix, today=today)
+
+
+def sensitivity(
+    surface: Surface,
+    goal: Goal,
+    billing: Billing | None = None,
+    *,
+    mix: int = 1,
+    answer: Recommendation | None = None,
+) -> Sensitivity | None:
+    """What the answer to a goal hangs on; None where there is none.
+
+    Args:
+        billing: None for the catalog's own rules.
+        mix: the most types in one cluster.
+        answer: the answer to the goal, where it is known already.
+    """
+    billing = billing or surface.candidates.catalog.billing
+
+    def ask(changed: Goal) -> Recommendation:
+        return mixed(surface, changed, billing, mix=mix)
+
+    best = (answer or ask(goal)).recommended
+    if best is None:
+        return None
+    return WhatIf(ask, surface, goal, billing, best, steps=mix == 1).sensitivity()
 
 
 def settle(
@@ -220,7 +266,8 @@ class _View:
 
     Args:
         rows: (k',) rows of the surface, in the order of names.
-        seconds, costs, log_bounds: (k', m'); inf where unknown.
+        seconds, costs, resource, log_bounds: (k', m'); inf where unknown; `resource` are
+            vcore-seconds, the times where the goal does not ask for them.
     """
 
     surface: Surface
@@ -229,6 +276,7 @@ class _View:
     rows: IntArray
     seconds: FloatArray
     costs: FloatArray
+    resource: FloatArray
     log_bounds: FloatArray
 
     @classmethod
@@ -250,23 +298,31 @@ class _View:
             rows,
             part(surface.seconds),
             part(surface.costs(billing)),
+            part(surface.vcore_seconds if goal.by_resource else surface.seconds),
             part(surface.log_bounds(goal.confidence)),
         )
 
     def _open(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
         """(b, m') `values` of some rows where they satisfy the goal, inf elsewhere."""
         met = None
-        if self.goal.budget_usd is not None:
-            met = self.costs[rows] <= self.goal.most_usd
+        if self.goal.budget_usd is not None or self.goal.minimises != "cost":
+            met = self.costs[rows] <= min(self.goal.most_usd, sys.float_info.max)
         if self.goal.deadline_seconds is not None:
             in_time = self.log_bounds[rows] <= np.log(self.goal.deadline_seconds)
             met = in_time if met is None else met & in_time
         return values[rows] if met is None else np.where(met, values[rows], np.inf)
 
+    @property
+    def _first_and_second(self) -> tuple[FloatArray, FloatArray]:
+        """(k', m') what the best has the least of, and what decides between equal ones."""
+        if self.goal.minimises == "cost":
+            return self.costs, self.seconds
+        return self.seconds if self.goal.by_time else self.resource, self.costs
+
     def ranked_and_missed(self) -> tuple[IntArray, IntArray]:
         """Rows of the view that satisfy the goal, best first, and the surface points at which the
         others come closest to it, closest first."""
-        values = self.seconds if self.goal.by_time else self.costs
+        values, _ = self._first_and_second
         lowest = np.empty(len(self.rows))
         for rows in row_blocks(*values.shape):
             lowest[rows] = self._open(rows, values).min(axis=1)
@@ -281,16 +337,14 @@ class _View:
         second, column = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
         if len(tied):
             column[tied] = self._columns(rows[tied])
-            values = self.costs if self.goal.by_time else self.seconds
+            _, values = self._first_and_second
             second[tied] = significant(values[rows[tied], column[tied]])
         return np.asarray(rows[np.lexsort((rows, column, second, keys))])
 
     def _columns(self, rows: IntArray) -> IntArray:
         """(b,) the best column of each row: of those with the lowest value the one with the lowest
         second value (time, or cost where the time decides), then the first."""
-        first, second = self.costs, self.seconds
-        if self.goal.by_time:
-            first, second = second, first
+        first, second = self._first_and_second
         values = self._open(rows, first)
         tied = values <= values.min(axis=1, keepdims=True) * (1.0 + TIE)
         return np.asarray(np.where(tied, second[rows], np.inf).argmin(axis=1))

@@ -9,8 +9,10 @@ from typing import Any
 
 from engine.cluster import Layout
 from engine.cost import Cost
-from engine.errors import BadInput
+from engine.errors import BadInput, UnknownName
 from engine.profile import Notice
+
+OBJECTIVES = ("cost", "time", "resource-time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +24,15 @@ class Goal:
         budget_usd: the expected cost may not exceed it; None for no budget.
         confidence: probability in (0, 1); also that of the intervals shown.
         max_nodes: largest number of workers.
+        objective: "cost", "time" or "resource-time" (of rented nodes: vcore-seconds); None for the
+            time with a budget alone and the cost otherwise.
     """
 
     deadline_seconds: float | None = None
     budget_usd: float | None = None
     confidence: float = 0.9
     max_nodes: int = 64
+    objective: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("deadline_seconds", "budget_usd"):
@@ -42,6 +47,8 @@ class Goal:
             raise BadInput(f"max_nodes must be a whole number, not {self.max_nodes}", where="goal")
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
+        if self.objective not in (None, *OBJECTIVES):
+            raise UnknownName("objective", str(self.objective), OBJECTIVES)
 
     @property
     def most_usd(self) -> float:
@@ -49,18 +56,30 @@ class Goal:
         return math.inf if self.budget_usd is None else self.budget_usd * (1.0 + 1e-9)
 
     @property
+    def minimises(self) -> str:
+        """What the best has the least of: one of `OBJECTIVES`."""
+        budget_alone = self.budget_usd is not None and self.deadline_seconds is None
+        return self.objective or ("time" if budget_alone else "cost")
+
+    @property
     def by_time(self) -> bool:
-        """Whether the fastest wins (a budget alone) and not the cheapest."""
-        return self.budget_usd is not None and self.deadline_seconds is None
+        """Whether the fastest wins, and not the cheapest."""
+        return self.minimises == "time"
+
+    @property
+    def by_resource(self) -> bool:
+        """Whether the least vcore-seconds win."""
+        return self.minimises == "resource-time"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
+        """Plain data for JSON; the objective where it was asked for by name."""
+        data: dict[str, Any] = {
             "deadline_seconds": self.deadline_seconds,
             "budget_usd": self.budget_usd,
             "confidence": self.confidence,
             "max_nodes": self.max_nodes,
         }
+        return data if self.objective is None else {**data, "objective": self.objective}
 
 
 @dataclass(frozen=True)
@@ -150,6 +169,86 @@ class Rejected:
 
 
 @dataclass(frozen=True)
+class Change:
+    """The answer to a goal that differs from the one asked.
+
+    `deadline_seconds` and `budget_usd` are those of the changed goal; `promised` is the shortest
+    deadline that the composition meets at the goal's confidence; savings are against the answer
+    to the goal asked, negative where the change costs more.
+    """
+
+    deadline_seconds: float | None
+    budget_usd: float | None
+    composition: Mapping[str, int]
+    seconds: float
+    promised: float
+    cost_usd: float
+    saved_usd: float
+    saved_seconds: float
+    saved_vcore_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "deadline_seconds": self.deadline_seconds,
+            "budget_usd": self.budget_usd,
+            "composition": dict(self.composition),
+            "seconds": self.seconds,
+            "promised_seconds": self.promised,
+            "cost_usd": self.cost_usd,
+            "saved_usd": self.saved_usd,
+            "saved_seconds": self.saved_seconds,
+            "saved_vcore_seconds": self.saved_vcore_seconds,
+        }
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What a recommendation hangs on.
+
+    Args:
+        one_more_hour: the cheapest with an hour more; None where that saves nothing.
+        one_more_dollar: the fastest with a dollar more; None where that saves no time.
+        least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
+            where there is no such limit.
+        below: what it is then; None where nothing satisfies the goal any more.
+        looser: the next deadlines (with a budget alone: budgets) at which something better comes
+            in reach, at least the first of them; None where that was not worked out (mixes).
+        holds_until: the largest input, in multiples of the one asked, with which the recommended
+            composition still satisfies the goal; None where none can be named, and `holds_note`
+            says why. `holds_warnings` is what the model warns of there and not now.
+    """
+
+    one_more_hour: Change | None
+    one_more_dollar: Change | None
+    least_deadline_seconds: float | None
+    least_budget_usd: float | None
+    below: Change | None
+    looser: tuple[Change, ...] | None
+    holds_until: float | None
+    holds_note: str
+    holds_warnings: tuple[Notice, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+
+        def plain(change: Change | None) -> dict[str, Any] | None:
+            return None if change is None else change.to_dict()
+
+        return {
+            "one_more_hour": plain(self.one_more_hour),
+            "one_more_dollar": plain(self.one_more_dollar),
+            "least_deadline_seconds": self.least_deadline_seconds,
+            "least_budget_usd": self.least_budget_usd,
+            "below": plain(self.below),
+            "looser": None if self.looser is None else [plain(change) for change in self.looser],
+            "holds_until": self.holds_until,
+            "holds_note": self.holds_note,
+            "holds_warnings": [notice_dict(notice) for notice in self.holds_warnings],
+        }
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """The answer to a goal.
 
@@ -163,6 +262,7 @@ class Recommendation:
         optimal: every composition was compared, so nothing better exists under this model.
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
+        sensitivity: what the answer hangs on, where that was asked for and there is an answer.
     """
 
     goal: Goal
@@ -176,6 +276,7 @@ class Recommendation:
     evaluated: int
     hidden: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
+    sensitivity: Sensitivity | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""
@@ -191,6 +292,7 @@ class Recommendation:
             "model": self.model,
             "hidden": dict(self.hidden),
             "warnings": [notice_dict(notice) for notice in self.warnings],
+            "sensitivity": self.sensitivity.to_dict() if self.sensitivity else None,
         }
 
 

@@ -166,6 +166,17 @@ class Surface:
         return flat[order], rows[order], columns[order] + 1.0
 
     @cached_property
+    def slots(self) -> FloatArray:
+        """(k,) vcores that the executors of a node use."""
+        layouts = self.candidates.layouts
+        return np.asarray([x.executors_per_node * x.executor_cores for x in layouts], dtype=float)
+
+    @cached_property
+    def vcore_seconds(self) -> FloatArray:
+        """(k, m) resource time of rented nodes (SimCost Eq. 1 without the memory's share)."""
+        return self.slots[:, None] * self.nodes * self.seconds
+
+    @cached_property
     def log_seconds(self) -> FloatArray:
         """(k, m) logarithms of the predicted times."""
         return np.log(self.seconds)

@@ -100,11 +100,12 @@ def goal_for(kind: str, rng: np.random.Generator, law: MixLaw, m: int) -> Goal:
         "budget": {"budget_usd": budget},
         "both": {"deadline_seconds": deadline, "budget_usd": budget},
         "none": {},
+        "time": {"deadline_seconds": deadline, "objective": "time"},
     }[kind]
     return Goal(**given, confidence=confidence, max_nodes=m)
 
 
-@pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none"])
+@pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none", "time"])
 @pytest.mark.parametrize(("k", "m", "q"), [(4, 7, 2), (4, 5, 3)])
 def test_no_composition_is_better(kind: str, k: int, m: int, q: int) -> None:
     rng = np.random.default_rng([ord(kind[0]), k, q])

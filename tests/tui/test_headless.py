@@ -245,7 +245,7 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"predict {LOG} --catalog papers", "--instance"),
         (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --spot", "--spot"),
         (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --mix 2", "own"),
-        (f"recommend {LOG} --deadline 1h --objective runtime", "--max-executors"),
+        (f"recommend {LOG} --deadline 1h --objective speed", "resource-time"),
         (f"recommend {LOG} --max-executors 5 --executor-cores 2 --theta x", "--theta"),
         (f"predict {LOG} --stress-log {LOG}", "--resources"),
         (f"predict {LOG} --resources none.yaml --model simcost", "none.yaml"),

@@ -8,14 +8,18 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options, target
-from tui.headless import output
+from tui import limits, options, target
+from tui.headless import output, recommend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
+    parser.add_argument(
+        "--composition", metavar="TYPE=N,...", help="a cluster of unlike nodes, with its cost"
+    )
+    parser.add_argument("--spot", action="store_true", help="--composition at spot prices")
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(
@@ -28,6 +32,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.composition is not None:
+        return run_composition(args)
+    if args.spot:
+        raise engine.BadInput("prices are for a composition", where="--spot", remedy=ADD)
     profile = options.read_profile(args)
     fitted = engine.fit(profile, model=args.model)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
@@ -36,9 +44,65 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json(as_dict(prediction, fitted, args.deadline))
     else:
-        print(as_text(prediction, fitted, cluster, args.deadline))
+        print(as_text(prediction, fitted, cluster_in_words(cluster), args.deadline))
         output.print_notices(prediction.warnings)
     return 0
+
+
+ADD = "add --composition TYPE=N, or leave it out"
+
+
+def run_composition(args: argparse.Namespace) -> int:
+    """The prediction and the cost of a composition that is named."""
+    others = ("nodes", "instance", "executors", "executor_cores", "executor_memory")
+    given = [f"--{name.replace('_', '-')}" for name in others if getattr(args, name) is not None]
+    if given:
+        raise engine.BadInput(
+            "a composition says all of the cluster", where=" ".join(given), remedy="leave it out"
+        )
+    composition = composition_of(args.composition)
+    catalog, profile = options.catalog_of(args), options.read_profile(args)
+    fitted = engine.fit(profile, model=args.model)
+    found = engine.predict_composition(
+        fitted,
+        composition=composition,
+        catalog=catalog,
+        workload=options.workload_of(args, profile),
+        deadline_seconds=args.deadline,
+        confidence=args.confidence,
+        spot=args.spot,
+    )
+    prediction, choice = found.prediction, found.choice
+    if args.json:
+        costs = {
+            name: value
+            for name, value in choice.to_dict().items()
+            if name in ("composition", "executors", "layout", "vcore_seconds")
+            or name.startswith("cost")
+        }
+        output.print_json({**as_dict(prediction, fitted, args.deadline), **costs})
+        return 0
+    words = text.composition(dict(choice.composition))
+    lines = [as_text(prediction, fitted, words, args.deadline)]
+    low, high = text.usd(choice.cost_low_usd), text.usd(choice.cost_high_usd)
+    known = choice.cost_low_usd is not None
+    lines.append(f"{text.usd(choice.cost_usd)}{f' ({low} to {high})' if known else ''}")
+    print("\n".join([*lines, *recommend.cost_lines(choice)]))
+    output.print_notices(prediction.warnings)
+    return 0
+
+
+def composition_of(given: str) -> dict[str, int]:
+    """ "A=3,B=2" as type -> nodes."""
+    found: dict[str, int] = {}
+    for part in given.split(","):
+        name, nodes = limits.counted(part, "--composition")
+        if name in found:
+            raise engine.BadInput(
+                f"{name} is named twice", where="--composition", remedy="name each type once"
+            )
+        found[name] = nodes
+    return found
 
 
 def as_dict(
@@ -76,12 +140,12 @@ def meets(prediction: engine.Prediction, deadline: float) -> bool:
 def as_text(
     prediction: engine.Prediction,
     fitted: engine.FittedModel,
-    cluster: engine.Cluster,
+    cluster: str,
     deadline: float | None,
 ) -> str:
     """The same for a person: the answer first, then where the time goes."""
     lines = [
-        f"{text.seconds(prediction.seconds)} on {cluster_in_words(cluster)}",
+        f"{text.seconds(prediction.seconds)} on {cluster}",
         interval_in_words(prediction),
     ]
     if deadline is not None:

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import engine
 from tui import format as text
 from tui import limits, options
-from tui.headless import output
+from tui.headless import hinges, output
 
-OBJECTIVES = ("resource-time", "runtime", "throughput")
+OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
+"""Of one input, the most throughput is the least run time; `runtime` and `time` are one."""
+
+OWNED_OBJECTIVE = "resource-time"
 
 LISTED = 8
 """Runners-up and rejections shown to a person; --json has them all."""
@@ -45,7 +48,8 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--objective",
         choices=OBJECTIVES,
-        help="on a cluster one owns: what to optimise (default resource-time)",
+        help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
+        "owns, else cost)",
     )
     parser.add_argument(
         "--theta",
@@ -74,7 +78,7 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = answer(args, question_of(args))
+    found = answer(args, question_of(args), with_sensitivity=True)
     if args.json:
         output.print_json(found.to_dict())
     else:
@@ -93,7 +97,9 @@ def question_of(args: argparse.Namespace) -> Question:
     return Question(profile, options.workload_of(args, profile), catalog)
 
 
-def answer(args: argparse.Namespace, question: Question) -> engine.Recommendation:
+def answer(
+    args: argparse.Namespace, question: Question, *, with_sensitivity: bool = False
+) -> engine.Recommendation:
     """The answer to the goal that the arguments state."""
     fitted = engine.fit(question.profile, model=args.model)
     if question.catalog is None:
@@ -105,7 +111,7 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
             max_executors=args.max_executors,
             deadline_seconds=args.deadline,
             confidence=args.confidence,
-            objective=args.objective or OBJECTIVES[0],
+            objective={"time": "runtime"}.get(args.objective, args.objective or OWNED_OBJECTIVE),
             epsilon=args.epsilon,
             **({} if args.theta is None else {"theta": args.theta}),
         )
@@ -121,6 +127,8 @@ def answer(args: argparse.Namespace, question: Question) -> engine.Recommendatio
         confidence=args.confidence,
         spot=args.spot,
         limits=limits.limits_of(args),
+        objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
+        with_sensitivity=with_sensitivity,
     )
 
 
@@ -149,6 +157,10 @@ def check_goal(args: argparse.Namespace) -> None:
                 where="--max-executors",
                 remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --arch and --exclude",
             )
+        if args.objective == "cost":
+            raise engine.BadInput(
+                "a cluster one owns has no prices", where="--objective cost", remedy="leave it out"
+            )
         if args.executor_cores is None:
             raise engine.BadInput("--max-executors needs --executor-cores", remedy="add it")
         return
@@ -157,26 +169,30 @@ def check_goal(args: argparse.Namespace) -> None:
             "--executor-cores and --executor-memory are for clusters one owns",
             remedy="add --max-executors N, or leave them out",
         )
-    if any(value is not None for value in (args.objective, args.theta, args.epsilon)):
+    if any(value is not None for value in (args.theta, args.epsilon)):
         raise engine.BadInput(
-            "--objective, --theta and --epsilon are for clusters one owns",
+            "--theta and --epsilon are for clusters one owns",
             remedy="add --max-executors N, or leave them out",
         )
-    if args.deadline is None and args.budget is None:
-        raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
+    if args.deadline is None and args.budget is None and args.objective is None:
+        raise engine.BadInput(
+            "no goal is given", remedy="add --deadline D, --budget B, or --objective cost"
+        )
 
 
 def as_text(found: engine.Recommendation) -> str:
     """The answer first, then who else was considered and why they lost."""
     lines: list[str] = []
     if found.recommended is not None:
-        lines += [describe(found.recommended), *cost_lines(found.recommended)]
+        lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
         lines += found.recommended.why
     elif found.nearest is not None:
         lines += ["no composition satisfies the goal; the nearest miss:", describe(found.nearest)]
         lines += cost_lines(found.nearest)
     else:
         lines.append("no composition satisfies the goal")
+    if found.sensitivity is not None:
+        lines += ["", *hinges.lines(found.sensitivity, found)]
     if found.alternatives:
         lines += ["", "runners-up", text.table(rows(found.alternatives[:LISTED]), right=(1, 3))]
     if found.rejected:
@@ -191,8 +207,8 @@ def as_text(found: engine.Recommendation) -> str:
     return "\n".join(lines)
 
 
-def describe(choice: engine.Choice) -> str:
-    """One composition in a line."""
+def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
+    """One composition in a line; what the goal asks for is in it."""
     parts = [
         composition(choice),
         f"{text.seconds(choice.seconds)} ({text.interval(choice.low, choice.high)})",
@@ -201,6 +217,8 @@ def describe(choice: engine.Choice) -> str:
         parts.append(text.usd(choice.cost_usd))
     if choice.resource_time is not None:
         parts.append(f"resource time {choice.resource_time:,.0f} vcore-s")
+    elif goal is not None and goal.by_resource and choice.vcore_seconds is not None:
+        parts.append(f"{choice.vcore_seconds:,.0f} vcore-s")
     if choice.p_deadline is not None:
         parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
     return "  ".join(parts)

@@ -1,0 +1,228 @@
+"""The time and the cost of a composition that someone names: 3 of this type and 2 of that.
+
+The law is that of `engine.mixes`. Only the points behind the composition are asked of the model,
+one by one, so nothing is interpolated by the model itself; one type is the model's own prediction,
+with its phases and stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.candidates import Candidates, select_candidates
+from engine.catalog import Billing, Catalog
+from engine.choices import Answers, known, plural
+from engine.cluster import Workload
+from engine.cost import price_of
+from engine.errors import BadInput
+from engine.forecast import Forecast
+from engine.mix_search import Found, Market
+from engine.mixed import MIXED, Mix, behind
+from engine.mixes import ROUNDING, MixLaw
+from engine.models.base import FittedModel, Prediction, distinct
+from engine.profile import Notice
+from engine.recommendation import Choice, Goal
+from engine.surface import MAX_POINTS, Surface
+
+MOST_NODES = 10_000
+"""No cluster is larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """What a composition does and what it costs.
+
+    `prediction.phases` and `.stages` are None and empty for unlike nodes: which node does which
+    part of a stage is not known. `choice` carries the cost with all its parts.
+    """
+
+    choice: Choice
+    prediction: Prediction
+
+
+def predict_composition(
+    fitted: FittedModel,
+    *,
+    composition: Mapping[str, int],
+    catalog: Catalog,
+    workload: Workload | None = None,
+    deadline_seconds: float | None = None,
+    confidence: float = 0.9,
+    spot: bool = False,
+    billing: Billing | None = None,
+    today: date | None = None,
+) -> Composed:
+    """The time, its interval and the cost of a cluster of one type or of several.
+
+    Args:
+        composition: type -> nodes, at least one each.
+        workload: None for that of the profile's largest run.
+        deadline_seconds: for the probability of meeting it; None for no deadline.
+        spot: at spot prices.
+        billing: None for the catalog's own rules.
+        today: the date that prices are compared with; None for the current one.
+
+    Raises:
+        UnknownName: for a type that the catalog does not hold.
+        BadInput: for a number of nodes that is none, a type that holds no executor or has no spot
+            price, executors of unlike shapes, and what the model raises.
+    """
+    workload = workload or fitted.profile.reference_workload
+    billing = catalog.billing if billing is None else billing
+    billing = replace(billing, spot=True) if spot else billing
+    places = Placed.of(fitted, composition, catalog)
+    for offer in places.candidates.offers:
+        if price_of(offer, billing) is None:
+            raise BadInput(
+                f"{offer.instance.name} has no spot price in catalog {catalog.name}",
+                remedy="leave out --spot, or name another type",
+            )
+    goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
+    today = today or date.today()
+    surface = places.surface(workload)
+    if len(places.counts) == 1:
+        return _of_one_type(surface, places.counts[0], goal, billing, today)
+    return _of_several(surface, places, goal, billing, today)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A composition as rows of candidates and their counts.
+
+    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere.
+    """
+
+    fitted: FittedModel
+    candidates: Candidates
+    counts: tuple[int, ...]
+    max_nodes: int | None = None
+
+    @classmethod
+    def on(cls, surface: Surface, composition: Mapping[str, int], *, max_nodes: int) -> Placed:
+        """A composition of a surface's own candidates, as the search over it sees them: beyond
+        `max_nodes` nodes of one type its time stays."""
+        rows = [surface.rows[name] for name in sorted(composition)]
+        all_of = surface.candidates
+        candidates = replace(
+            all_of,
+            offers=tuple(all_of.offers[row] for row in rows),
+            layouts=tuple(all_of.layouts[row] for row in rows),
+        )
+        counts = tuple(composition[name] for name in candidates.names)
+        return cls(surface.fitted, candidates, counts, max_nodes)
+
+    @classmethod
+    def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
+        """The composition, checked against the catalog."""
+        for name, nodes in composition.items():
+            catalog.offer(name)
+            if isinstance(nodes, bool) or nodes != int(nodes) or not 1 <= nodes <= MOST_NODES:
+                raise BadInput(
+                    f"{name}={nodes}: the nodes of a type are a number from 1 to {MOST_NODES:,}",
+                    where="composition",
+                )
+        if not composition:
+            raise BadInput("the composition is empty", remedy="name a type and its nodes")
+        candidates = select_candidates(
+            catalog, profile=fitted.profile, instances=tuple(composition)
+        )
+        for rejected in candidates.rejected:
+            raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
+        shapes = {
+            layout.executor_cores: name
+            for name, layout in zip(candidates.names, candidates.layouts, strict=True)
+        }
+        if len(shapes) > 1:
+            said = " and ".join(
+                f"{plural(cores, 'core')} on {name}" for cores, name in shapes.items()
+            )
+            raise BadInput(
+                f"executors of an application have one shape, not {said}",
+                where="composition",
+                remedy="combine types whose executors have the same cores",
+            )
+        return cls(fitted, candidates, tuple(int(composition[name]) for name in candidates.names))
+
+    def surface(self, workload: Workload) -> Surface:
+        """A surface that holds exactly the points behind the composition."""
+        capacity = MixLaw.of(self._blank(workload, 1)).capacity
+        alike = (np.asarray(self.counts) * capacity).sum() / capacity
+        columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
+        if self.max_nodes is not None:
+            columns = min(columns, self.max_nodes)
+        blank = self._blank(workload, columns)
+        return blank.refined(behind(self.found, MixLaw.of(blank), blank))
+
+    @property
+    def found(self) -> Found:
+        """All of it, as the search names a composition."""
+        rows = tuple(range(len(self.counts)))
+        return Found(rows, self.counts, np.nan, np.nan, optimal=False, evaluated=0)
+
+    def forecast(self, workload: Workload) -> Forecast:
+        """Its time for a workload."""
+        rows, counts = np.asarray([self.found.rows]), np.asarray([self.counts])
+        return MixLaw.of(self.surface(workload)).forecast(rows, counts)
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        """What the model warns of with that workload, over all types."""
+        surface = self.surface(workload)
+        points = behind(self.found, MixLaw.of(surface), surface)
+        return distinct([notice for point in points for notice in surface.notices(point)])
+
+    def _blank(self, workload: Workload, columns: int) -> Surface:
+        k = len(self.counts)
+        if k * columns > MAX_POINTS:
+            raise BadInput(
+                "the types are too unlike in size to be combined in such numbers",
+                where="composition",
+                remedy="name fewer nodes, or types that are closer",
+            )
+        forecast = Forecast.of(np.full(k * columns, np.nan))
+        return Surface(self.fitted, workload, self.candidates, columns, forecast)
+
+
+def _of_one_type(
+    surface: Surface, nodes: int, goal: Goal, billing: Billing, today: date
+) -> Composed:
+    """The model's own prediction, and the price list's cost."""
+    answers, point = Answers(surface, goal, billing, today), nodes - 1
+    cluster = surface.cluster(point)
+    prediction = surface.fitted.predict(
+        cluster=cluster, workload=surface.workload, confidence=goal.confidence
+    )
+    choice = answers.warned(answers.choice(point))
+    warnings = distinct([*prediction.warnings, *choice.warnings])
+    return Composed(choice, replace(prediction, warnings=warnings))
+
+
+def _of_several(
+    surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
+) -> Composed:
+    """By the law of unlike nodes."""
+    rates, head = surface.rates(billing)
+    market = Market(rates, head, billing, np.asarray(places.counts))
+    mix = Mix(surface, market, goal, places.found, today)
+    forecast = mix.forecast()
+    if not np.isfinite(forecast.seconds[0]):
+        raise BadInput("the model has no prediction for this composition", where="composition")
+    choice, fitted = mix.choice(), surface.fitted
+    low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
+    notices = [*fitted.profile.notices, *fitted.fit_notices, MIXED, *choice.warnings]
+    prediction = Prediction(
+        model=fitted.model,
+        seconds=choice.seconds,
+        low=low,
+        high=high,
+        confidence=goal.confidence,
+        phases=None,
+        stages=(),
+        bottleneck=None,
+        warnings=distinct(notices),
+        forecast=forecast,
+    )
+    return Composed(choice, prediction)

@@ -1,0 +1,135 @@
+"""What an answer hangs on, against plain enumeration of all clusters."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from test_mixed import CATALOG, TODAY, fitted
+
+import engine
+from engine.cost import billed_seconds
+from engine.optimiser import Goal, recommend, sensitivity
+
+NODES = 30
+MODEL = fitted()
+
+
+def every_cluster(confidence: float = 0.7):
+    """(name, nodes, seconds, promised, cost) of all clusters of one type, one by one."""
+    found = []
+    for name, rate in (("small", 0.20), ("big", 1.50)):
+        for nodes in range(1, NODES + 1):
+            cluster = engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=CATALOG)
+            prediction = MODEL.predict(cluster=cluster, confidence=confidence)
+            promised = float(prediction.forecast.quantile(confidence)[0])
+            billed = float(billed_seconds(prediction.seconds, CATALOG.billing))
+            cost = (nodes * rate + 0.20) * 1.25 * billed / 3600.0
+            found.append((name, nodes, prediction.seconds, promised, cost))
+    return found
+
+
+ALL = every_cluster()
+
+
+def ask(**goal) -> engine.Recommendation:
+    return recommend(
+        MODEL, catalog=CATALOG, max_nodes=NODES, confidence=0.7, today=TODAY,
+        with_sensitivity=True, **goal,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("deadline", [200.0, 300.0, 450.0, 800.0])
+def test_a_deadline_is_moved_in_both_directions(deadline: float) -> None:
+    answer = ask(deadline_seconds=deadline)
+    best, found = answer.recommended, answer.sensitivity
+    promised = next(p for n, k, _, p, _ in ALL if {n: k} == dict(best.composition))
+    assert found.least_deadline_seconds == pytest.approx(promised)
+    cheaper = [row for row in ALL if row[4] < best.cost_usd * (1 - 1e-9)]
+    if cheaper:
+        assert found.looser[0].deadline_seconds == pytest.approx(min(row[3] for row in cheaper))
+        least = min(row[4] for row in ALL if row[3] <= deadline + 3600.0)
+        assert found.one_more_hour.cost_usd == pytest.approx(least)
+        assert found.one_more_hour.saved_usd == pytest.approx(best.cost_usd - least)
+    else:
+        assert found.looser == ()
+        assert found.one_more_hour is None
+    below = [row for row in ALL if row[3] < promised * (1 - 2e-6)]
+    assert found.below.cost_usd == pytest.approx(min(row[4] for row in below))
+    fastest = min(row[2] for row in ALL if row[4] <= best.cost_usd + 1.0)
+    assert found.one_more_dollar.seconds == pytest.approx(fastest)
+    assert found.least_budget_usd is None
+
+
+def test_each_step_of_the_deadline_is_cheaper_than_the_one_before() -> None:
+    found = ask(deadline_seconds=190.0).sensitivity
+    costs = [change.cost_usd for change in found.looser]
+    assert len(costs) >= 2
+    assert costs == sorted(costs, reverse=True)
+    for change in found.looser:
+        just_before = ask(deadline_seconds=change.deadline_seconds * (1 - 1e-6)).recommended
+        assert just_before.cost_usd > change.cost_usd
+
+
+def test_a_budget_is_moved_in_both_directions() -> None:
+    answer = ask(budget_usd=1.0)
+    best, found = answer.recommended, answer.sensitivity
+    assert found.least_deadline_seconds is None
+    assert found.least_budget_usd == pytest.approx(best.cost_usd)
+    faster = [row for row in ALL if row[2] < best.seconds * (1 - 1e-9)]
+    assert found.looser[0].budget_usd == pytest.approx(min(row[4] for row in faster))
+    assert found.below.seconds == pytest.approx(
+        min(row[2] for row in ALL if row[4] < best.cost_usd * (1 - 2e-6))
+    )
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_the_largest_input_just_satisfies_the_goal(mix: int) -> None:
+    profile = engine.read("ernest-rcv1")
+    model = engine.fit(profile, model="ernest")
+    catalog = engine.load_catalog("aws")
+    types = ["m5.xlarge", "m5.2xlarge", "r5.4xlarge"]
+    answer = recommend(
+        model, catalog=catalog, deadline_seconds=600.0, instances=types, mix=mix, today=TODAY,
+        with_sensitivity=True,
+    )  # fmt: skip
+    best, found = answer.recommended, answer.sensitivity
+    assert found.holds_until > 1.0
+    reference = profile.reference_workload
+
+    def meets(times: float) -> bool:
+        workload = engine.Workload(reference.input_bytes * times, reference.iterations)
+        composed = engine.predict_composition(
+            model, composition=best.composition, catalog=catalog, workload=workload,
+            deadline_seconds=600.0,
+        )  # fmt: skip
+        return composed.choice.p_deadline >= 0.9
+
+    if mix == 1 or len(best.composition) == 1:
+        assert meets(found.holds_until * 0.999)
+        assert not meets(found.holds_until * 1.002)
+
+
+def test_what_cannot_be_said_is_said_so() -> None:
+    free = ask().sensitivity
+    assert free.holds_until is None
+    assert "any input" in free.holds_note
+    assert ask(deadline_seconds=1.0).sensitivity is None
+
+
+def test_a_mix_names_no_steps_but_where_it_stands() -> None:
+    answer = ask(deadline_seconds=420.0, mix=2)
+    assert len(answer.recommended.composition) == 2
+    found = answer.sensitivity
+    assert found.looser is None
+    assert found.least_deadline_seconds <= 420.0
+    assert found.below.cost_usd >= answer.recommended.cost_usd
+    again = ask(deadline_seconds=found.least_deadline_seconds * (1 + 1e-6), mix=2).recommended
+    assert again.composition == answer.recommended.composition
+
+
+def test_a_surface_can_be_asked_directly() -> None:
+    plan = engine.prepare_fitted(MODEL, engine.PlanRequest(MODEL.profile, CATALOG, max_nodes=NODES))
+    found = sensitivity(plan.surface, Goal(300.0, None, 0.7, NODES))
+    assert found.to_dict() == ask(deadline_seconds=300.0).sensitivity.to_dict()
+    assert math.isfinite(found.least_deadline_seconds)

@@ -1,0 +1,70 @@
+"""What the command says of named compositions."""
+
+from __future__ import annotations
+
+import pytest
+from test_headless import LOG, answer, run
+
+ON = f"predict {LOG} --ran-on m5.xlarge"
+
+
+def test_a_mix_has_a_time_an_interval_and_every_part_of_its_cost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = answer(capsys, f"{ON} --composition m5.2xlarge=3,r5.4xlarge=2 --deadline 10m")
+    assert found["composition"] == {"m5.2xlarge": 3, "r5.4xlarge": 2}
+    assert found["low"] < found["seconds"] < found["high"]
+    assert found["phases"] is None
+    parts = [value for name, value in found["cost"].items() if name.endswith("_usd")]
+    assert sum(parts) == pytest.approx(found["cost_usd"])
+    assert found["cost_low_usd"] < found["cost_usd"] < found["cost_high_usd"]
+    assert found["p_deadline"] > 0.5
+    out, err = run(capsys, f"{ON} --composition m5.2xlarge=3,r5.4xlarge=2")
+    assert "on 3 × m5.2xlarge + 2 × r5.4xlarge" in out
+    assert "cost: workers" in out
+    assert "[mixed-cluster]" in err
+
+
+def test_one_type_is_what_nodes_and_instance_say(capsys: pytest.CaptureFixture[str]) -> None:
+    named = answer(capsys, f"{ON} --composition m5.xlarge=3")
+    other = answer(capsys, f"{ON} --nodes 3 --instance m5.xlarge")
+    for key in ("seconds", "low", "high", "phases", "bottleneck"):
+        assert named[key] == other[key]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--composition nothing=3", "unknown instance type 'nothing'"),
+        ("--composition m5.xlarge=0", "at least 1"),
+        ("--composition m5.xlarge", "is not TYPE=N"),
+        ("--composition m5.xlarge=1,m5.xlarge=2", "named twice"),
+        ("--composition m5.xlarge=1 --nodes 2", "leave it out"),
+        ("--composition m5.xlarge=1,m5.4xlarge=2", "executors of an application have one shape"),
+        ("--spot", "add --composition"),
+    ],
+)
+def test_what_contradicts_is_one_line(
+    capsys: pytest.CaptureFixture[str], options: str, said: str
+) -> None:
+    out, err = run(capsys, f"{ON} {options}", status=2)
+    assert out == ""
+    assert said in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"recommend {LOG} --ran-on m5.2xlarge --deadline 220s --instances m5.*,c5.*"
+    found = answer(capsys, line)["sensitivity"]
+    assert found["least_deadline_seconds"] <= 220.0
+    assert found["one_more_hour"]["saved_usd"] > 0.0
+    assert all(step["deadline_seconds"] > 220.0 for step in found["looser"])
+    assert found["holds_until"] > 1.0
+    out, _ = run(capsys, line)
+    for said in (
+        "one more hour:",
+        "one more dollar:",
+        "stands down to a deadline of",
+        "holds until",
+    ):
+        assert said in out

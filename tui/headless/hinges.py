@@ -1,0 +1,83 @@
+"""What a recommendation hangs on, in lines for a person."""
+
+from __future__ import annotations
+
+import engine
+from tui import format as text
+
+
+def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
+    """One line per question; what buys nothing is said too."""
+    return [
+        f"one more hour: {_hour(found.one_more_hour, answer.goal)}",
+        f"one more dollar: {_dollar(found.one_more_dollar)}",
+        *_looser(found, answer),
+        *_least(found),
+        f"input: {_input(found)}",
+    ]
+
+
+def _hour(change: engine.Change | None, goal: engine.Goal) -> str:
+    if change is None:
+        return "saves nothing"
+    if goal.by_resource:
+        return f"{_composition(change)} saves {change.saved_vcore_seconds:,.0f} vcore-s"
+    return (
+        f"{_composition(change)} saves {text.usd(change.saved_usd)} ({text.usd(change.cost_usd)})"
+    )
+
+
+def _dollar(change: engine.Change | None) -> str:
+    if change is None:
+        return "saves no time"
+    saved = text.seconds(change.saved_seconds)
+    return (
+        f"{_composition(change)} is {saved} faster "
+        f"({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
+    )
+
+
+def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
+    """Where something better comes in reach."""
+    shown = []
+    for change in found.looser or ():
+        if answer.goal.by_time:
+            shown.append(f"from a budget of {text.usd(change.budget_usd)}: {_dollar(change)}")
+        else:
+            at = text.seconds(change.deadline_seconds)
+            shown.append(f"from a deadline of {at}: {_hour(change, answer.goal)}")
+    return shown
+
+
+def _least(found: engine.Sensitivity) -> list[str]:
+    """Down to where the answer stands, and what comes then."""
+    then = "nothing satisfies the goal"
+    if found.below is not None:
+        cost, time = text.usd(found.below.cost_usd), text.seconds(found.below.seconds)
+        then = f"{_composition(found.below)} ({time}, {cost})"
+    shown = []
+    if found.least_deadline_seconds is not None:
+        at = text.seconds(found.least_deadline_seconds)
+        shown.append(f"stands down to a deadline of {at}; below it {then}")
+        then = "nothing satisfies the goal"
+    if found.least_budget_usd is not None:
+        shown.append(f"stands down to a budget of {text.usd(found.least_budget_usd)}; below {then}")
+    return shown
+
+
+def _input(found: engine.Sensitivity) -> str:
+    if found.holds_until is None:
+        return found.holds_note
+    codes = ", ".join(dict.fromkeys(notice.code for notice in found.holds_warnings))
+    said = f"holds until {_times(found.holds_until)} the input"
+    return f"{said} (there with {codes})" if codes else said
+
+
+def _times(value: float) -> str:
+    """Rounded down: "3.1x" still holds."""
+    digits = 2 if value < 2.0 else 1
+    return f"{int(value * 10**digits) / 10**digits:.{digits}f}x"
+
+
+def _composition(change: engine.Change) -> str:
+    return text.composition(dict(change.composition))
