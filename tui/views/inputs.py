@@ -88,7 +88,9 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
     if answer is None:
         return globs or "default"
     found = answer.report.recommendation
-    compared = len(found.rejected) + len(found.alternatives) + (found.recommended is not None)
+    best = found.recommended
+    one_type = best is not None and best.instance is not None
+    compared = len(found.rejected) + len(found.alternatives) + one_type
     hidden = sum(found.hidden.values())
     if globs:
         return f"{globs} ({compared})"
