@@ -30,6 +30,7 @@ from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
 from tui.state import (
     AS_TOLD,
+    MOST_TYPES,
     NO_LIMITS,
     Action,
     ChartKind,
@@ -41,6 +42,7 @@ from tui.state import (
     Reread,
     Restore,
     Select,
+    SetMix,
     SetSpot,
     ShowChart,
     ShowView,
@@ -145,6 +147,8 @@ class PlannerApp(DialogActions, App[None]):
         Binding("w", "ran_on", "Where it ran", show=False),
         Binding("slash", "instances", "Instance types", show=False),
         Binding("dollar_sign", "catalog", "Prices", show=False),
+        Binding("l", "limits", "Limits", show=False),
+        Binding("x", "mix", "Types per cluster", show=False),
         Binding("s", "spot", "Spot", show=False),
         Binding("m", "model", "Model", show=False),
         Binding("g", "category", "Kind of job", show=False),
@@ -447,6 +451,10 @@ class PlannerApp(DialogActions, App[None]):
     def action_spot(self) -> None:
         """Switch between spot and on-demand prices."""
         self.dispatch(SetSpot(not self.state.spot))
+
+    def action_mix(self) -> None:
+        """One, two, three types per cluster, and one again."""
+        self.dispatch(SetMix(self.state.mix % MOST_TYPES + 1))
 
     def action_undo(self) -> None:
         """Take back the last change of an input."""
