@@ -30,7 +30,7 @@ async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
     async with app.run_test(size=size) as pilot:
         for _ in range(MOST_WAITS):
             await pilot.pause(WAIT_SECONDS)
-            if not app.busy:
+            if not app.busy and not app.settling:
                 break
         await pilot.press(*keys)
         await pilot.pause(WAIT_SECONDS)

@@ -22,7 +22,10 @@ from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.forecast import FloatArray
+from engine.limits import NO_LIMITS, Limits
 from engine.memory import usable_memory_gib
+from engine.mixed import with_mixes
+from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import select, settle
@@ -40,6 +43,7 @@ class PlanRequest:
         workload: None for that of the profile's largest run.
         instances: names or globs of candidate types; None for the default ones.
         max_nodes: the largest node count that any goal on this plan may ask for.
+        limits: what may be rented, and what is owned.
     """
 
     profile: Profile
@@ -48,6 +52,7 @@ class PlanRequest:
     workload: Workload | None = None
     instances: tuple[str, ...] | None = None
     max_nodes: int = 512
+    limits: Limits = NO_LIMITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +105,40 @@ class Plan:
         """
         billing = billing or self.request.catalog.billing
         found = select(self.surface, goal, billing, today=today)
+        return self._report(found, goal, billing, instance)
+
+    def mixed(
+        self, report: PlanReport, *, most_types: int, today: date | None = None
+    ) -> PlanReport:
+        """A report with the best cluster of up to `most_types` types, where one is better than any
+        of one type; the curve is then that of the type with the most nodes. Up to seconds."""
+        found = with_mixes(
+            report.recommendation, self.surface, report.billing, most_types=most_types, today=today
+        )
+        return self._report(found, report.goal, report.billing)
+
+    def _report(
+        self, found: Recommendation, goal: Goal, billing: Billing, instance: str | None = None
+    ) -> PlanReport:
         shown = found.recommended or found.nearest
-        name = instance or (shown.instance if shown else None)
+        name = instance or (next(iter(shown.composition)) if shown else None)
         curve = None if name is None else self.curve(name, goal, billing)
         return PlanReport(goal, billing, found, curve)
+
+    def limited(self, limits: Limits) -> Plan:
+        """The plan under other limits of the same candidates; no model is asked.
+
+        Raises:
+            UnknownName: for a name that the catalog does not hold.
+            BadInput: for limits that contradict each other, or that change the candidates.
+        """
+        limits.checked(self.request.catalog, self.request.max_nodes)
+        held, kept = self.request.limits, self.surface.rows
+        changed = (limits.arch, limits.exclude) != (held.arch, held.exclude)
+        if changed or any(name not in kept for name, _ in limits.owned):
+            raise BadInput("these limits change the candidates", remedy="prepare another plan")
+        surface = replace(self.surface, limits=limits)
+        return replace(self, request=replace(self.request, limits=limits), surface=surface)
 
     def curve(self, instance: str, goal: Goal, billing: Billing) -> Curve:
         """Time and cost of one type from one node to the goal's maximum."""
@@ -123,12 +158,24 @@ class Plan:
         return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible)
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
-        """The prediction behind a choice with its phases, stages, bottleneck and warnings."""
-        place = self.surface.index(str(choice.instance), int(choice.nodes or 1))
-        cluster = self.surface.cluster(place)
+        """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a
+        mix, that of `alike`."""
+        ((instance, nodes),) = self.alike(choice).items()
+        cluster = self.surface.cluster(self.surface.index(instance, nodes))
         return self.fitted.predict(
             cluster=cluster, workload=self.surface.workload, confidence=confidence
         )
+
+    def alike(self, choice: Choice) -> dict[str, int]:
+        """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type
+        that it has most of (`engine.mixes`: x_t = C / g_t, rounded); else the choice itself."""
+        if choice.instance is not None:
+            return {choice.instance: int(choice.nodes or 1)}
+        rows = np.asarray([self.surface.rows[name] for name in choice.composition])
+        capacity = MixLaw.of(self.surface).capacity[rows]
+        counts = np.asarray(list(choice.composition.values()))
+        nodes = round(float((counts * capacity).sum() / capacity[0]))
+        return {next(iter(choice.composition)): min(max(1, nodes), self.surface.max_nodes)}
 
     def export(
         self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
@@ -152,10 +199,17 @@ def prepare(request: PlanRequest) -> Plan:
 def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
     """`prepare` for a model that is fitted already (another size or filter, same evidence)."""
     candidates = select_candidates(
-        request.catalog, profile=request.profile, instances=request.instances
+        request.catalog,
+        profile=request.profile,
+        instances=request.instances,
+        limits=request.limits.checked(request.catalog, request.max_nodes),
     )
     surface = Surface.build(
-        fitted, candidates, workload=request.workload, max_nodes=request.max_nodes
+        fitted,
+        candidates,
+        workload=request.workload,
+        max_nodes=request.max_nodes,
+        limits=request.limits,
     )
     return Plan(request, fitted, surface)
 

@@ -57,6 +57,10 @@ class DialogActions:
         """Choose candidate types."""
         self._dialog("instances")
 
+    def action_limits(self) -> None:
+        """Say what is owned and what may be rented."""
+        self._dialog("limits")
+
     def action_model(self) -> None:
         """Choose the model."""
         self._dialog("model")

@@ -18,26 +18,31 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.timer import Timer
 
 import engine
 from tui import terminal
 from tui.actions import DialogActions
 from tui.history import History, difference
-from tui.messages import PlanFailed, PlanReady, Progress
+from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
 from tui.state import (
     AS_TOLD,
+    MOST_TYPES,
+    NO_LIMITS,
     Action,
     ChartKind,
     DeadlineRelaxed,
     EvidenceRead,
+    Limits,
     PlanRefused,
     PlanState,
     Reread,
     Restore,
     Select,
+    SetMix,
     SetSpot,
     ShowChart,
     ShowView,
@@ -47,6 +52,7 @@ from tui.state import (
     goal_key,
     plan_key,
     reduce,
+    with_inputs,
 )
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -62,6 +68,10 @@ from tui.workers import Cancelled, Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
+
+SETTLED_SECONDS = 0.15
+"""After so long without another question the mixes are searched: a step of a slider waits for one
+type only."""
 
 DEFAULT_SAMPLE = "nightly-features"
 """What opens when no source is named: many tasks of a second or more, so that nodes matter."""
@@ -82,6 +92,8 @@ class AppOptions:
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
+    mix: int = 2
+    limits: Limits = NO_LIMITS
     glyphs: GlyphChoice = "auto"
     theme: str | None = None
 
@@ -100,6 +112,8 @@ class AppOptions:
             max_nodes=self.max_nodes,
             confidence=self.confidence,
             spot=self.spot,
+            mix=self.mix,
+            limits=self.limits,
         )
 
 
@@ -137,6 +151,8 @@ class PlannerApp(DialogActions, App[None]):
         Binding("w", "ran_on", "Where it ran", show=False),
         Binding("slash", "instances", "Instance types", show=False),
         Binding("dollar_sign", "catalog", "Prices", show=False),
+        Binding("l", "limits", "Limits", show=False),
+        Binding("x", "mix", "Types per cluster", show=False),
         Binding("s", "spot", "Spot", show=False),
         Binding("m", "model", "Model", show=False),
         Binding("g", "category", "Kind of job", show=False),
@@ -167,7 +183,10 @@ class PlannerApp(DialogActions, App[None]):
         self.busy = "reading"
         self._session = session or EngineSession()
         self._latest = Latest("planner")
+        self._mixes = Latest("mixes")
+        self._settling: Timer | None = None
         self._good: PlanState | None = None
+        self._answered: PlanState | None = None
         self._history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
@@ -213,12 +232,13 @@ class PlannerApp(DialogActions, App[None]):
     def dispatch(self, action: Action) -> None:
         """Take an action: the next state, what it needs computed, and what it shows."""
         before, self.state = self.state, reduce(self.state, action)
+        history = self._history
         if not isinstance(action, Restore):
-            self._history = self._history.recorded(before, self.state, now_seconds=monotonic())
+            self._history = history.recorded(before, self.state, now_seconds=monotonic())
         if plan_key(self.state) != plan_key(before):
             self._rebuild()
-        elif goal_key(self.state) != goal_key(before):
-            self._ask()
+        elif goal_key(self.state) != goal_key(before) and not self._ask():
+            self._history = history
         self._panels.show()
 
     def _rebuild(self) -> None:
@@ -244,14 +264,64 @@ class PlannerApp(DialogActions, App[None]):
 
         self._latest.submit(job)
 
-    def _ask(self) -> None:
-        """The answer of the plan at hand to the goal of the state."""
+    def _ask(self) -> bool:
+        """The answer of the plan at hand to the goal of the state, first with one type per
+        cluster; where it cannot be asked, the inputs are again those of the last answer."""
         if self.built is None:
-            return
+            return True
         try:
             self.answer = self._session.answer(self.state, self.built)
         except Exception as error:
             self.show_notice(described(error), "bad")
+            if self._answered is not None and plan_key(self._answered) == plan_key(self.state):
+                self.state = with_inputs(self.state, self._answered)
+            return False
+        self._answered = self.state
+        self._settle()
+        return True
+
+    @property
+    def settling(self) -> bool:
+        """Whether a better mix of types may still be found."""
+        return self._settling is not None
+
+    def _settle(self) -> None:
+        """Search the mixes once no other question follows."""
+        if self._settling is not None:
+            self._settling.stop()
+            self._settling = None
+        if self.state.mix > 1:
+            self._settling = self.set_timer(SETTLED_SECONDS, self._search_mixes)
+
+    def _search_mixes(self) -> None:
+        """In a thread; of several searches that wait, only the last one is made."""
+        state, before = self.state, self.answer
+        if before is None:
+            return
+
+        def job() -> None:
+            try:
+                after = self._session.mixed(state, before)
+            except Exception as error:
+                self.post_message(MixFailed(before, described(error)))
+            else:
+                self.post_message(MixReady(before, after))
+
+        self._mixes.submit(job)
+
+    def on_mix_ready(self, message: MixReady) -> None:
+        """Show the best mix, unless something else has been asked since."""
+        if message.before is self.answer:
+            self._settling = None
+            if message.after is not self.answer:
+                self.answer = message.after
+                self._panels.show()
+
+    def on_mix_failed(self, message: MixFailed) -> None:
+        """Say why there is none; the answer of one type stays."""
+        if message.before is self.answer:
+            self._settling = None
+            self.show_notice(message.text, "bad")
 
     def on_progress(self, message: Progress) -> None:
         """Say what is being done."""
@@ -395,6 +465,10 @@ class PlannerApp(DialogActions, App[None]):
     def action_spot(self) -> None:
         """Switch between spot and on-demand prices."""
         self.dispatch(SetSpot(not self.state.spot))
+
+    def action_mix(self) -> None:
+        """One, two, three types per cluster, and one again."""
+        self.dispatch(SetMix(self.state.mix % MOST_TYPES + 1))
 
     def action_undo(self) -> None:
         """Take back the last change of an input."""

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import engine
 from tui import format as text
-from tui import options
+from tui import limits, options
 from tui.options import OneLineParser
 
 COMMANDS = {
@@ -92,6 +92,10 @@ def open_planner(arguments: list[str]) -> int:
     options.add_terms(parser)
     options.add_goal(parser)
     options.add_model(parser)
+    limits.add_limits(parser)
+    parser.add_argument(
+        "--mix", type=options.whole(), default=2, metavar="N", help="types per cluster"
+    )
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
@@ -101,7 +105,7 @@ def open_planner(arguments: list[str]) -> int:
     terminal.require_interactive()
     terminal.hasten()
     from tui import app
-    from tui.state import Terms
+    from tui.state import Limits, Terms
 
     return app.run(
         app.AppOptions(
@@ -116,6 +120,8 @@ def open_planner(arguments: list[str]) -> int:
             max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
             confidence=args.confidence,
             spot=args.spot,
+            mix=mix_of(args.mix),
+            limits=Limits(**limits.fields_of(args)),
         )
     )
 
@@ -126,6 +132,17 @@ def check_there(sources: Sequence[str]) -> None:
     unsure = [name for name in sources if not Path(name).exists()]
     if unsure:
         engine.check_sources(*unsure)
+
+
+def mix_of(types: int) -> int:
+    """A number of types per cluster that the planner searches."""
+    from tui.state import MOST_TYPES
+
+    if types > MOST_TYPES:
+        raise engine.BadInput(
+            f"mix must lie between 1 and {MOST_TYPES}, not {types}", where="--mix"
+        )
+    return types
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:

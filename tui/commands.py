@@ -11,8 +11,13 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import engine
+from tui import limit_words
+from tui.limit_words import OFF
 from tui.state import (
+    MOST_TYPES,
+    NO_LIMITS,
     Action,
+    Limits,
     OpenSources,
     SetBudget,
     SetCatalog,
@@ -20,7 +25,9 @@ from tui.state import (
     SetConfidence,
     SetDeadline,
     SetInstances,
+    SetLimits,
     SetMaxNodes,
+    SetMix,
     SetModel,
     SetRanOn,
     SetScale,
@@ -30,8 +37,6 @@ from tui.state import (
 from tui.views import bars
 from tui.views.goal import Ranges, parse_nodes
 
-OFF = frozenset({"off", "none", "-"})
-
 
 @dataclass(frozen=True)
 class Names:
@@ -39,6 +44,7 @@ class Names:
 
     Args:
         instances: types of the catalog; sources: bundled samples.
+        limits: those that hold; a command changes one of them.
     """
 
     models: tuple[str, ...] = ()
@@ -48,6 +54,7 @@ class Names:
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
+    limits: Limits = NO_LIMITS
 
 
 Outcome = Action | str
@@ -170,6 +177,33 @@ def _instances(typed: str, names: Names) -> Action:
     return SetInstances(tuple(globs))
 
 
+def _limit(word: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: SetLimits(limit_words.changed(names.limits, word, typed))
+
+
+def _limits(typed: str, names: Names) -> Outcome:
+    return (
+        SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed)) if typed else "limits"
+    )
+
+
+def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
+    """What can be offered: types and globs are followed by "=" and a number."""
+    if word in ("own", "limit"):
+        return lambda names: [f"{name}=" for name in names.instances]
+    if word == "arch":
+        return lambda names: ("x86_64", "arm64", "off")
+    return lambda names: names.instances if word == "exclude" else ("off",)
+
+
+def _mix(typed: str, names: Names) -> Action:
+    if typed not in _TYPES:
+        raise engine.BadInput(
+            f"{typed!r} is not a number of types", remedy=f"type 1 to {MOST_TYPES}"
+        )
+    return SetMix(int(typed))
+
+
 def _spot(typed: str, names: Names) -> Outcome:
     if not typed:
         return "spot"
@@ -199,7 +233,19 @@ def _app(action: str) -> Callable[[str, Names], Outcome]:
 
 
 _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
-_EXAMPLES = {"deadline": "45m", "budget": "$12.50", "size": "3x", "nodes": "1:200"}
+_TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
+_EXAMPLES = {
+    "deadline": "45m",
+    "budget": "$12.50",
+    "size": "3x",
+    "nodes": "1:200",
+    "own": "m5.xlarge=10",
+    "limit": "c5.*=20",
+    "max-vcpus": "512",
+    "min-nodes": "3",
+    "exclude": "t3.* t2.*",
+    "mix": "2",
+}
 
 VERBS: tuple[Verb, ...] = (
     Verb("deadline", "TIME|off", "finish within this time", _deadline),
@@ -216,6 +262,13 @@ VERBS: tuple[Verb, ...] = (
          lambda names: names.instances),
     Verb("category", "KIND|off", "kind of job", _category, lambda names: names.categories),
     Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
+    Verb("mix", "N", "types per cluster at most", _mix, lambda names: _TYPES),
+    *(
+        Verb(clause.word, f"{clause.takes}|off", clause.what, _limit(clause.word),
+             _limit_values(clause.word))
+        for clause in limit_words.CLAUSES
+    ),
+    Verb("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
     Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
          lambda names: names.sources),
     Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),

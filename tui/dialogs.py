@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui import limit_words
 from tui.commands import Names, offered
 from tui.screens.picker import Option, Picker, containing
 from tui.state import (
@@ -18,6 +19,7 @@ from tui.state import (
     SetCatalog,
     SetCategory,
     SetInstances,
+    SetLimits,
     SetModel,
     SetRanOn,
 )
@@ -33,6 +35,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("ran_on", "Say where the job ran", "w"),
     ("instances", "Choose the instance types that are considered", "/"),
     ("catalog", "Choose the price catalog", "$"),
+    ("limits", "Say what is owned, and how much of what may be rented", "l"),
+    ("mix", "Allow one, two or three types per cluster", "x"),
     ("spot", "Switch between on-demand and spot prices", "s"),
     ("model", "Choose the model", "m"),
     ("category", "Say what kind of job it is", "g"),
@@ -102,6 +106,7 @@ def names(app: PlannerApp) -> Names:
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
         ranges=app.ranges,
+        limits=app.state.limits,
     )
 
 
@@ -204,6 +209,55 @@ def instances(app: PlannerApp) -> None:
             placeholder="r5.*, c6i.4xlarge; * for all; nothing for the default ones",
             returns_typed=True,
             empty="no type of this catalog matches",
+        ),
+        apply,
+    )
+
+
+def limits(app: PlannerApp) -> None:
+    """All limits in one line; what may come next is shown while typing."""
+    offers = app.built.catalog.offers if app.built else {}
+
+    def matches(typed: str) -> list[Option]:
+        head, _, last = typed.rpartition(",")
+        lead, (word, space, begun) = " " * bool(head), last.strip().partition(" ")
+        if not space:
+            found = [clause for clause in limit_words.CLAUSES if clause.word.startswith(word)]
+            kinds = [Option(f"{lead}{c.word} ", f"{c.word} {c.takes}", c.what) for c in found]
+            if kinds:
+                return kinds
+        elif word in ("own", "limit", "exclude"):
+            begun = begun.split(" ")[-1]
+            ends = "" if word == "exclude" else "="
+            names = [name for name in offers if name.startswith(begun)] if "=" not in begun else []
+            stem = last.strip()[: len(last.strip()) - len(begun)]
+            if names and begun not in names:
+                return [
+                    replace(type_option(offers[name]), value=f"{lead}{stem}{name}{ends}")
+                    for name in names
+                ]
+        try:
+            limit_words.parsed(typed)
+        except engine.EngineError as error:
+            return [Option(last, str(error))]
+        return [Option(last, "a comma begins another limit; enter applies them all")]
+
+    def apply(typed: str | None) -> None:
+        if typed is None:
+            return
+        try:
+            app.dispatch(SetLimits(limit_words.parsed(typed)))
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")
+
+    app.push_screen(
+        Picker(
+            "Limits",
+            matches,
+            glyphs=app.glyphs,
+            typed=limit_words.line_of(app.state.limits),
+            placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
+            returns_typed=True,
         ),
         apply,
     )

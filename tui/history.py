@@ -65,6 +65,7 @@ def difference(before: PlanState, after: PlanState) -> str:
 
 _WORDS = {
     "sources": "evidence",
+    "reading": "evidence",
     "ran_on": "where it ran",
     "category": "kind of job",
     "terms": "price terms",
@@ -74,4 +75,5 @@ _WORDS = {
     "budget_usd": "budget",
     "scale": "data size",
     "max_nodes": "maximum nodes",
+    "mix": "types per cluster",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 import engine
 from tui import options
@@ -27,14 +28,19 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
 
 def limits_of(args: argparse.Namespace) -> engine.Limits:
     """The limits that the arguments state."""
-    return engine.Limits(
-        owned=tuple(counted(text, "--own") for text in args.own),
-        most=tuple(counted(text, "--limit", least=0) for text in args.limit),
-        max_vcpus=args.max_vcpus,
-        min_nodes=args.min_nodes or 1,
-        arch=args.arch,
-        exclude=options.globs(args.exclude) or (),
-    )
+    return engine.Limits(**fields_of(args))
+
+
+def fields_of(args: argparse.Namespace) -> dict[str, Any]:
+    """The arguments by the fields of `engine.Limits`."""
+    return {
+        "owned": tuple(counted(text, "--own") for text in args.own),
+        "most": tuple(counted(text, "--limit", least=0) for text in args.limit),
+        "max_vcpus": args.max_vcpus,
+        "min_nodes": args.min_nodes or 1,
+        "arch": args.arch,
+        "exclude": options.globs(args.exclude) or (),
+    }
 
 
 def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from tui.session import Built
+    from tui.session import Answer, Built
 
 
 @dataclass(eq=False, repr=False)
@@ -30,6 +30,22 @@ class PlanReady(Message):
 
     key: Hashable
     built: Built
+
+
+@dataclass(eq=False, repr=False)
+class MixReady(Message):
+    """The mixes for the question that `before` answers were searched; `after` holds the best."""
+
+    before: Answer
+    after: Answer
+
+
+@dataclass(eq=False, repr=False)
+class MixFailed(Message):
+    """They could not be searched; the answer of one type stays."""
+
+    before: Answer
+    text: str
 
 
 @dataclass(eq=False, repr=False)

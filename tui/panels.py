@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from textual.containers import Container
 from textual.widget import Widget
 
+from tui import limit_words
 from tui.state import View
 from tui.views import bars, compositions, curves, inputs, words
 from tui.views.bars import Bar
@@ -175,12 +176,14 @@ class Panels:
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)
+        bound = limit_words.line_of(app.state.limits)
         self._bar("types").show(
             [
                 bars.Item("  Types      ", "base", "instances"),
                 bars.Item(
                     inputs.candidates(app.state, app.answer), "strong", "instances", whole=False
                 ),
+                *([bars.Item(f"; {bound}", "base", "limits", whole=False)] if bound else []),
             ],
             [bars.Item("/ ", "muted", "instances")],
         )

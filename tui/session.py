@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Protocol
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         FittedModel,
         FittedStates,
         Goal,
+        Limits,
         Plan,
         PlanReport,
         Prediction,
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
         Workflow,
         WorkflowReport,
     )
+
+_Question = tuple["Plan", "Goal", "Billing", int]
+"""What a search for mixes depends on; the last is the most types per cluster."""
 
 Say = Callable[[str], None]
 """Takes a few words on what is being done."""
@@ -63,12 +67,14 @@ class Answer:
     Args:
         compared: the curve of the selected type, where it is not the recommended one.
         explained: where the time of the best composition goes; None without any.
+        alike: the cluster of one type that is explained in place of a mix; None for no mix.
     """
 
     built: Built
     report: PlanReport
     compared: Curve | None
     explained: Prediction | None
+    alike: Mapping[str, int] | None = None
 
     @property
     def best(self) -> Choice | None:
@@ -101,6 +107,13 @@ class Session(Protocol):
             EngineError: what is wrong with the evidence or the cluster.
         """
 
+    def mixed(self, state: PlanState, answer: Answer) -> Answer:
+        """The same answer, or one with a better mix of types; for a worker.
+
+        Raises:
+            EngineError: as `answer`.
+        """
+
 
 @dataclass
 class EngineSession:
@@ -114,6 +127,8 @@ class EngineSession:
     _workflow: Workflow | None = None
     _states: tuple[Profile, FittedStates] | None = None
     _course: tuple[Hashable, WorkflowReport] | None = None
+    _limited: tuple[Plan, Limits, Plan] | None = None
+    _mixed: dict[_Question, PlanReport] = field(default_factory=dict)
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
@@ -132,6 +147,7 @@ class EngineSession:
                 workload=None if state.scale == 1.0 else profile.workload_at(state.scale),
                 instances=state.instances or None,
                 max_nodes=MAX_NODES,
+                limits=limits_of(state),
             ),
         )
         # The first question imports and computes what all later ones share: not in the UI's thread.
@@ -142,13 +158,47 @@ class EngineSession:
         """The report on the goal, the curve of the selected type, and the explanation."""
         goal = _goal(state)
         billing = replace(built.catalog.billing, spot=state.spot)
-        report = built.plan.report(goal, billing=billing, today=date.today())
-        best = report.recommendation.recommended or report.recommendation.nearest
-        compared = None
-        if state.selected is not None and (best is None or best.instance != state.selected):
-            compared = _curve(built.plan, state.selected, goal, billing)
-        explained = None if best is None else self._explain(built.plan, best)
-        return Answer(built, report, compared, explained)
+        plan = self._under_limits(built.plan, limits_of(state))
+        if plan is not built.plan:
+            built = replace(built, plan=plan)
+        report = self._mixed.get((plan, goal, billing, state.mix))
+        if report is None:
+            report = plan.report(goal, billing=billing, today=date.today())
+        return self._answer(state, built, report)
+
+    def mixed(self, state: PlanState, answer: Answer) -> Answer:
+        """Searches once for each goal: going over a list asks for nothing new."""
+        plan, report = answer.built.plan, answer.report
+        key = (plan, report.goal, report.billing, state.mix)
+        if state.mix == 1:
+            return answer
+        found = self._mixed.get(key)
+        if found is None:
+            found = plan.mixed(report, most_types=state.mix, today=date.today())
+            kept = list(self._mixed.items())[1 - _KEPT_MIXES :]
+            self._mixed = {**{old: mix for old, mix in kept if old[0] is plan}, key: found}
+        return answer if found is report else self._answer(state, answer.built, found)
+
+    def _answer(self, state: PlanState, built: Built, report: PlanReport) -> Answer:
+        """A report with the curve that it is compared with, and the explanation."""
+        plan, best = built.plan, report.recommendation.recommended or report.recommendation.nearest
+        if best is None:
+            return Answer(built, report, None, None)
+        others = [name for name in best.composition if name != next(iter(best.composition))]
+        if state.selected is not None and best.instance != state.selected:
+            others = [state.selected]
+        compared = _curve(plan, others[0], report.goal, report.billing) if others else None
+        alike = plan.alike(best) if best.instance is None else None
+        return Answer(built, report, compared, self._explain(plan, best), alike)
+
+    def _under_limits(self, plan: Plan, limits: Limits) -> Plan:
+        """The plan under these limits; the last one is kept, as a slider leaves them alone."""
+        if limits == plan.request.limits:
+            return plan
+        kept = self._limited
+        if kept is None or kept[0] is not plan or kept[1] != limits:
+            self._limited = kept = (plan, limits, plan.limited(limits))
+        return kept[2]
 
     def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
         """The states of the best composition; the last ones are kept."""
@@ -231,6 +281,25 @@ class EngineSession:
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
         return self._catalogs[name, terms]
+
+
+_KEPT_MIXES = 64
+"""Answers with mixes that are kept: enough to go back over the steps of a slider."""
+
+
+def limits_of(state: PlanState) -> Limits:
+    """The limits of a state as the engine takes them.
+
+    Raises:
+        BadInput: for limits without meaning, or that the other inputs contradict.
+    """
+    limits = engine.Limits(**state.limits._asdict())
+    if limits.min_nodes > state.max_nodes:
+        raise engine.BadInput(
+            f"at least {limits.min_nodes} nodes, but at most {state.max_nodes}: a contradiction",
+            remedy=f"raise Max nodes, or type :min-nodes {state.max_nodes}",
+        )
+    return limits
 
 
 def _goal(state: PlanState) -> Goal:

@@ -41,6 +41,23 @@ AS_TOLD = Terms()
 """The terms of the catalog's own file."""
 
 
+class Limits(NamedTuple):
+    """What may be rented, and what is owned: as `engine.Limits`, which checks it."""
+
+    owned: tuple[tuple[str, int], ...] = ()
+    most: tuple[tuple[str, int], ...] = ()
+    max_vcpus: float | None = None
+    min_nodes: int = 1
+    arch: str | None = None
+    exclude: tuple[str, ...] = ()
+
+
+NO_LIMITS = Limits()
+
+MOST_TYPES = 3
+"""Types in one cluster at most."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class PlanState:
     """The whole state of the planner.
@@ -53,6 +70,8 @@ class PlanState:
         deadline_seconds, budget_usd: None is off.
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
         scale: size of the input as a multiple of the largest run.
+        mix: types in one cluster at most.
+        limits: what may be rented, and what is owned.
         reading: how often the same sources were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
     """
@@ -71,6 +90,8 @@ class PlanState:
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
+    mix: int = 2
+    limits: Limits = NO_LIMITS
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
@@ -181,6 +202,18 @@ class SetSpot(NamedTuple):
     spot: bool
 
 
+class SetMix(NamedTuple):
+    """How many types a cluster may have."""
+
+    types: int
+
+
+class SetLimits(NamedTuple):
+    """What may be rented, and what is owned."""
+
+    limits: Limits
+
+
 class ShowView(NamedTuple):
     """Another question is looked at."""
 
@@ -217,6 +250,8 @@ Action = (
     | SetCatalog
     | SetModel
     | SetSpot
+    | SetMix
+    | SetLimits
     | ShowView
     | ShowChart
     | Select
@@ -260,7 +295,14 @@ def reduce(state: PlanState, action: Action) -> PlanState:
 
 def _with_input(
     state: PlanState,
-    action: SetInstances | SetRanOn | SetCategory | SetCatalog | SetModel | SetSpot,
+    action: SetInstances
+    | SetRanOn
+    | SetCategory
+    | SetCatalog
+    | SetModel
+    | SetSpot
+    | SetMix
+    | SetLimits,
 ) -> PlanState:
     """After an action of the inputs panel."""
     match action:
@@ -272,11 +314,20 @@ def _with_input(
             return replace(state, category=category)
         case SetCatalog(catalog):
             # Names of types, regions and discounts mean nothing in another provider's catalog.
-            return replace(state, catalog=catalog, terms=AS_TOLD, instances=(), selected=None)
+            kept = NO_LIMITS._replace(
+                max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes
+            )
+            return replace(
+                state, catalog=catalog, terms=AS_TOLD, instances=(), limits=kept, selected=None
+            )
         case SetModel(model):
             return replace(state, model=model)
         case SetSpot(spot):
             return replace(state, spot=spot)
+        case SetMix(types):
+            return replace(state, mix=min(MOST_TYPES, max(1, types)))
+        case SetLimits(limits):
+            return replace(state, limits=limits)
 
 
 def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
@@ -329,6 +380,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         terms=good.terms,
         model=good.model,
         instances=good.instances,
+        limits=good.limits,
         scale=good.scale,
         reading=good.reading,
     )
@@ -369,8 +421,14 @@ def plan_key(state: PlanState) -> Hashable:
         state.terms,
         state.model,
         state.instances,
+        _candidate_limits(state.limits),
         state.scale,
     )
+
+
+def _candidate_limits(limits: Limits) -> Hashable:
+    """The limits that decide which types are compared; the others only filter a plan."""
+    return (limits.arch, limits.exclude, frozenset(name for name, _ in limits.owned))
 
 
 def goal_key(state: PlanState) -> Hashable:
@@ -381,5 +439,7 @@ def goal_key(state: PlanState) -> Hashable:
         state.confidence,
         state.max_nodes,
         state.spot,
+        state.mix,
+        state.limits,
         state.selected,
     )

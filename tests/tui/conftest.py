@@ -32,6 +32,7 @@ def planner() -> Callable[..., PlannerApp]:
 
     def make(session: FakeSession | None = None, **options: Any) -> PlannerApp:
         options.setdefault("sources", ("nightly-als",))
+        options.setdefault("mix", 1)
         return PlannerApp(AppOptions(**options), session=session or FakeSession())
 
     return make

@@ -15,7 +15,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.session import Built, EngineSession, Say
+from tui.session import Built, EngineSession, Say, limits_of
 from tui.state import MAX_NODES, PlanState
 
 _SHAPES = (
@@ -133,6 +133,7 @@ class FakeSession(EngineSession):
             workload=evidence.workload_at(state.scale),
             instances=state.instances or None,
             max_nodes=MAX_NODES,
+            limits=limits_of(state),
         )
         fitted = Law("sparkplan", evidence, validation=validation)
         return Built(evidence, self.prices, engine.prepare_fitted(fitted, request))

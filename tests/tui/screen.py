@@ -8,14 +8,15 @@ from tui.app import PlannerApp
 
 
 async def settled(pilot: Pilot[None]) -> PlannerApp:
-    """The app once no plan is being built and everything is drawn."""
+    """The app once no plan is being built, no mix is searched and everything is drawn."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
     for _ in range(400):
         await pilot.pause(0.01)
-        if not app.busy:
+        if not app.busy and not app.settling:
             break
     assert not app.busy
+    assert not app.settling
     await pilot.pause()
     await pilot.pause()
     return app

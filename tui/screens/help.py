@@ -35,6 +35,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),
             ("/", "which instance types are considered"),
+            ("l", "limits: nodes that you own, quotas, at least and at most so many nodes"),
+            ("x", "how many types a cluster may have: one, two or three"),
             ("$", "price catalog"),
             ("s", "on-demand or spot prices"),
             ("m", "model"),
@@ -57,6 +59,8 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("budget", "the most that one run may cost, by the expected time"),
     ("data size", "the input; the evidence is scaled to it by the model"),
     ("composition", "so many nodes of a type (workers; the master is billed beside them)"),
+    ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
+    ("limits", "own TYPE=N, limit GLOB=N, max-vcpus N, min-nodes N, exclude GLOB, arch NAME"),
     (
         "recommended",
         "the cheapest composition that meets the goal; with a budget alone the fastest",

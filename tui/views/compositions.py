@@ -82,5 +82,6 @@ def _rejected_row(rejected: Rejected, marks: Marks) -> Row:
 
 def count(found: Recommendation) -> str:
     """How many types meet the goal, of how many."""
-    meeting = len(found.alternatives) + (found.recommended is not None)
+    best = found.recommended
+    meeting = len(found.alternatives) + (best is not None and best.instance is not None)
     return f"{meeting:,} of {meeting + len(found.rejected):,} types meet the goal"

@@ -10,7 +10,7 @@ from tui.widgets.chart_data import Axis, ChartData, Point, Series, Threshold
 from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
-    from engine import Curve
+    from engine import Choice, Curve
     from tui.session import Answer
 
 WAITING = ChartData(message="reading ...")
@@ -41,7 +41,7 @@ def time_chart(state: PlanState, answer: Answer) -> ChartData:
         thresholds=_line(state.deadline_seconds, "deadline", time_text),
         feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
         feasible_label="meets the goal",
-        points=(Point(x=float(best.nodes or 1), y=best.seconds),) if best else (),
+        points=_point(best, best.seconds) if best else (),
     )
 
 
@@ -61,10 +61,14 @@ def cost_chart(state: PlanState, answer: Answer) -> ChartData:
         y=Axis(kind="money", log=True),
         thresholds=_line(state.budget_usd, "budget", money_text),
         feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
-        points=(Point(x=float(best.nodes or 1), y=float(best.cost_usd or 0.0)),)
-        if best is not None and priced
-        else (),
+        points=_point(best, float(best.cost_usd or 0.0)) if best and priced else (),
     )
+
+
+def _point(best: Choice, y: float) -> tuple[Point, ...]:
+    """The recommended point; a mix lies at its total of nodes and says so, as it is on no curve."""
+    label = "mix" if best.instance is None and best.composition else ""
+    return (Point(x=float(best.nodes or 1), y=y, label=label),)
 
 
 def _compared(curve: Curve, ys: Sequence[float]) -> Series:

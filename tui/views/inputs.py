@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tui import limit_words
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
@@ -18,7 +19,7 @@ COLUMNS = (
     Column(title="", width=1, priority=1),
 )
 
-ROWS = ("open", "category", "ran_on", "catalog", "instances", "spot", "model")
+ROWS = ("open", "category", "ran_on", "catalog", "instances", "limits", "mix", "spot", "model")
 """Action of the app that each row stands for, from top to bottom."""
 
 NOT_SAID = "not said in the log"
@@ -34,6 +35,8 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", prices(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
+        ("Limits", limit_words.line_of(state.limits) or "none", "l"),
+        ("Mix", mix(state), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
     ]
@@ -95,11 +98,18 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
     if answer is None:
         return globs or "default"
     found = answer.report.recommendation
-    compared = len(found.rejected) + len(found.alternatives) + (found.recommended is not None)
+    best = found.recommended
+    one_type = best is not None and best.instance is not None
+    compared = len(found.rejected) + len(found.alternatives) + one_type
     hidden = sum(found.hidden.values())
     if globs:
         return f"{globs} ({compared})"
     return f"{compared:,}, {hidden:,} hidden" if hidden else f"all {compared:,}"
+
+
+def mix(state: PlanState) -> str:
+    """How many types a cluster may have."""
+    return "one type" if state.mix == 1 else f"up to {state.mix} types"
 
 
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:

@@ -43,8 +43,16 @@ def about(answer: Answer) -> list[Line]:
             (words.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}", "base"),
             (_bound(answer), "base"),
+            (_explained_as(answer), "muted"),
         ]
     ]
+
+
+def _explained_as(answer: Answer) -> str:
+    """What is explained in place of unlike nodes."""
+    if answer.alike is None:
+        return ""
+    return f" Shown: {text.composition(dict(answer.alike))}, of about the same capacity."
 
 
 def _bound(answer: Answer) -> str:

@@ -124,6 +124,7 @@ def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     chosen = selected(state, answer, marks)
     lines += [*chosen, BLANK] if chosen else []
     lines += [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    lines += [[(line, "base")] for line in owned(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
@@ -180,6 +181,18 @@ def assumptions(answer: Answer) -> tuple[str, ...]:
     """What of the best composition's cost rests on an assumption or an estimate."""
     best = answer.best
     return best.cost.assumptions if best and best.cost else ()
+
+
+def owned(state: PlanState, best: Choice | None) -> list[str]:
+    """Which nodes of the best composition are paid for already."""
+    if best is None:
+        return []
+    used = {
+        name: min(nodes, best.composition[name])
+        for name, nodes in state.limits.owned
+        if name in best.composition
+    }
+    return [f"Owned, at no cost: {text.composition(used)}."] if used else []
 
 
 def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:

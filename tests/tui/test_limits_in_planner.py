@@ -1,0 +1,206 @@
+"""Owned nodes, quotas and exclusions: as words, as commands, and what they do in the planner."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import FakeSession
+from hypothesis import given
+from hypothesis import strategies as st
+from screen import settled, text_of, typed
+
+import engine
+from tui.commands import Names, offered, outcome_of
+from tui.limit_words import changed, line_of, parsed
+from tui.state import NO_LIMITS, Limits, PlanState, SetLimits, SetMaxNodes, SetMix, plan_key
+from tui.widgets.table import Table
+
+LINE = "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, arch arm64"
+LIMITS = Limits(
+    owned=(("m5.xlarge", 10),),
+    most=(("c6i.*", 4),),
+    max_vcpus=512.0,
+    min_nodes=3,
+    arch="arm64",
+    exclude=("t3.*", "t2.*"),
+)
+
+names = st.text("abcdm5.*-", min_size=1, max_size=8)
+counts = st.dictionaries(names, st.integers(1, 99), max_size=3).map(lambda d: tuple(d.items()))
+
+
+def test_a_line_and_the_limits_that_it_states():
+    assert parsed(LINE) == LIMITS
+    assert line_of(LIMITS) == LINE
+    assert parsed("") == NO_LIMITS
+    assert line_of(NO_LIMITS) == ""
+
+
+@given(
+    st.builds(
+        Limits,
+        owned=counts,
+        most=counts,
+        max_vcpus=st.none() | st.integers(1, 9999).map(float),
+        min_nodes=st.integers(1, 50),
+        arch=st.sampled_from([None, "arm64", "x86_64"]),
+        exclude=st.lists(names.filter(lambda n: n != "-"), unique=True, max_size=3).map(tuple),
+    )
+)
+def test_every_line_reads_back(limits):
+    assert parsed(line_of(limits)) == limits
+
+
+def test_one_clause_changes_only_its_own_kind():
+    assert changed(LIMITS, "own", "m5.xlarge=12").owned == (("m5.xlarge", 12),)
+    assert changed(LIMITS, "own", "r5.2xlarge=1 m5.xlarge=off").owned == (("r5.2xlarge", 1),)
+    assert changed(LIMITS, "max-vcpus", "off") == LIMITS._replace(max_vcpus=None)
+    assert changed(NO_LIMITS, "exclude", "t3.*,t2.*").exclude == ("t3.*", "t2.*")
+    assert changed(NO_LIMITS, "limit", "t3.*=0").most == (("t3.*", 0),)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("own m5.xlarge", "TYPE=N"),
+        ("own m5.xlarge=-1", "TYPE=N"),
+        ("own m5.xlarge=0", "at least 1"),
+        ("max-vcpus many", "whole number"),
+        ("min-nodes 0", "whole number"),
+        ("arch sparc", "architecture"),
+        ("ovn m5.xlarge=1", "own"),
+        ("own", "own needs TYPE=N"),
+    ],
+)
+def test_a_wrong_limit_says_what_to_type(line, says):
+    with pytest.raises(engine.BadInput) as refused:
+        parsed(line)
+    assert says in str(refused.value)
+
+
+def test_typed_commands():
+    known = Names(instances=("m5.xlarge", "r5.xlarge"), limits=Limits(min_nodes=2))
+    owned = SetLimits(Limits(owned=(("m5.xlarge", 10),), min_nodes=2))
+    assert outcome_of("own m5.xlarge=10", known) == owned
+    assert outcome_of("limits off", known) == SetLimits(NO_LIMITS)
+    assert outcome_of(f"limits {LINE}", known) == SetLimits(LIMITS)
+    assert outcome_of("limits", known) == "limits"
+    assert outcome_of("mix 2", known) == SetMix(2)
+    assert [line for line, _ in offered("own m5", known)] == ["own m5.xlarge="]
+    with pytest.raises(engine.BadInput, match="type 1 to 3"):
+        outcome_of("mix 4", known)
+
+
+def test_only_what_changes_the_candidates_needs_another_plan():
+    base = PlanState(sources=("a",), limits=Limits(owned=(("m5.xlarge", 1),)))
+    for kept in (Limits(owned=(("m5.xlarge", 9),)), base.limits._replace(max_vcpus=9.0)):
+        assert plan_key(PlanState(sources=("a",), limits=kept)) == plan_key(base)
+    for other in (NO_LIMITS, base.limits._replace(exclude=("m5.*",))):
+        assert plan_key(PlanState(sources=("a",), limits=other)) != plan_key(base)
+
+
+async def test_limits_filter_the_plan_at_hand(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.best
+        await app.run_line(f"limit {before.instance}=0")
+        await settled(pilot)
+        assert app.answer.best.instance != before.instance
+        await app.run_line("max-vcpus 64")
+        await app.run_line("deadline off")
+        await settled(pilot)
+        offer = app.built.catalog.offers[app.answer.best.instance]
+        assert app.answer.best.nodes * offer.instance.vcpus <= 64
+        assert session.builds == 1
+        await app.run_line("limits off")
+        await app.run_line("min-nodes 30")
+        await settled(pilot)
+        assert app.answer.best.nodes >= 30
+        assert "min-nodes 30" in text_of(app)
+
+
+async def test_owned_nodes_cost_nothing_and_are_said(planner):
+    session = FakeSession()
+    async with planner(session, deadline_seconds=7200.0).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.dispatch(SetLimits(Limits(owned=(("m5.4xlarge", 8),))))
+        await settled(pilot)
+        assert session.builds == 2
+        best = app.answer.best
+        assert best.instance == "m5.4xlarge"
+        assert best.cost_usd == 0.0
+        assert f"Owned, at no cost: {best.nodes} × m5.4xlarge." in " ".join(text_of(app).split())
+        await pilot.press("u")
+        await settled(pilot)
+        assert app.answer.best.cost_usd > 0.0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("own m5.nope=3", "m5.nope"),
+        ("min-nodes 100", "contradiction"),
+        ("exclude *", "the limits leave no instance type"),
+        ("limit nothing*=3", "nothing*"),
+        ("own m5.xlarge=many", "TYPE=N"),
+    ],
+)
+async def test_a_contradiction_is_a_notice_and_the_last_good_plan_stays(planner, line, says):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        good, best = app.state, app.answer.best
+        await app.run_line(line)
+        await settled(pilot)
+        assert says in text_of(app)
+        assert app.state == good
+        assert app.answer.best.composition == best.composition
+
+
+async def test_a_slider_cannot_contradict_a_limit(planner):
+    async with planner(limits=Limits(min_nodes=20)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.dispatch(SetMaxNodes(10))
+        await settled(pilot)
+        assert app.state.max_nodes == 64
+        assert app.query_one("#nodes").value == 64
+        assert "at least 20 nodes" in text_of(app)
+
+
+async def test_a_quota_that_nothing_keeps_recommends_nothing(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("max-vcpus 1")
+        await settled(pilot)
+        assert app.answer.report.recommendation.recommended is None
+
+
+async def test_the_dialog_offers_limits_and_types_and_applies_the_line(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("l")
+        await pilot.pause()
+        assert "own TYPE=N" in text_of(app)
+        await typed(pilot, "own m5.x")
+        await pilot.press("tab", "1", "0")
+        await typed(pilot, ", min")
+        await pilot.press("tab")
+        await typed(pilot, "3")
+        await pilot.pause()
+        assert "enter applies" in text_of(app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.limits == Limits(owned=(("m5.xlarge", 10),), min_nodes=3)
+        assert "own m5.xlarge=10" in text_of(app)
+
+
+async def test_the_rows_of_the_inputs_panel(planner):
+    async with planner(mix=2).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("x")
+        await settled(pilot)
+        assert app.state.mix == 3
+        assert "up to 3 types" in text_of(app)
+        app.query_one("#inputs", Table).focus()
+        await pilot.press("down", "down", "down", "down", "down", "enter")
+        await pilot.pause()
+        assert "max-vcpus" in text_of(app)

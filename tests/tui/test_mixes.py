@@ -1,0 +1,127 @@
+"""Clusters of several types in the planner: searched after the slider rests, shown once."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of
+
+import engine
+from tui.app import AppOptions
+from tui.state import SetDeadline, SetMix
+from tui.widgets.chart import Chart
+
+MIXED_SECONDS = 1200.0
+"""A deadline that a mix meets for less than any cluster of one type (see the first test)."""
+
+
+def one_type_and_mix(session: FakeSession, deadline: float):
+    state = AppOptions(sources=("nightly-als",), deadline_seconds=deadline).state()
+    built = session.build(state, lambda words: None)
+    single = session.answer(state, built)
+    return state, built, single, session.mixed(state, single)
+
+
+def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
+    session = FakeSession()
+    state, built, single, mixed = one_type_and_mix(session, MIXED_SECONDS)
+    assert state.mix == 2
+    direct = engine.recommend(
+        built.plan.fitted,
+        catalog=built.catalog,
+        workload=built.plan.surface.workload,
+        deadline_seconds=MIXED_SECONDS,
+        mix=2,
+    )
+    assert len(mixed.best.composition) == 2
+    assert mixed.best.composition == direct.recommended.composition
+    assert mixed.best.cost_usd < single.best.cost_usd
+    assert mixed.report.recommendation.alternatives[0].composition == single.best.composition
+    assert mixed.compared.instance == list(mixed.best.composition)[1]
+    assert list(mixed.alike) == list(mixed.best.composition)[:1]
+
+
+def test_the_same_question_is_searched_once():
+    session = FakeSession()
+    state, built, _, mixed = one_type_and_mix(session, MIXED_SECONDS)
+    again = session.answer(state, built)
+    assert again.report is mixed.report
+    assert session.mixed(state, again) is again
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_mix_is_shown_everywhere_once_the_slider_rests(planner, size):
+    session = FakeSession()
+    async with planner(session, mix=2, deadline_seconds=MIXED_SECONDS).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        best = app.answer.best
+        assert best.instance is None
+        names = [f"{count} × {name}" for name, count in best.composition.items()]
+        assert " + ".join(names) in " ".join(text_of(app).split())
+        point = app.query_one("#time", Chart).data.points[0]
+        assert (point.x, point.label) == (sum(best.composition.values()), "mix")
+        if size == (120, 40):
+            assert "The cheapest of one type" in " ".join(text_of(app).split())
+        await pilot.press("2")
+        await settled(pilot)
+        assert " + ".join(names) in text_of(app)
+        for view in ("stages", "evidence"):
+            app.action_view(view)
+            await settled(pilot)
+        await pilot.press("y")
+        await pilot.pause()
+        assert " + ".join(names) in app.clipboard
+        await pilot.press("e")
+        await pilot.pause()
+        assert "spark-submit" in text_of(app)
+        assert "nothing to set" not in text_of(app)
+        assert session.builds == 1
+
+
+async def test_one_type_answers_at_once_and_only_the_last_question_is_searched(planner):
+    class Slow(FakeSession):
+        def __init__(self):
+            super().__init__()
+            self.gate, self.asked = threading.Event(), []
+
+        def mixed(self, state, answer):
+            self.asked.append(state.deadline_seconds)
+            assert self.gate.wait(10.0)
+            return super().mixed(state, answer)
+
+    session = Slow()
+    async with planner(session, mix=2).run_test(size=(120, 40)) as pilot:
+        app = pilot.app
+        while app.answer is None or not session.asked:
+            await pilot.pause(0.01)
+        for deadline in (1150.0, 1300.0, MIXED_SECONDS):
+            app.dispatch(SetDeadline(deadline))
+            assert app.answer.best.instance is not None
+        session.gate.set()
+        await settled(pilot)
+        assert app.answer.best.instance is None
+        assert session.asked[1:] == [MIXED_SECONDS]
+
+
+async def test_a_search_that_fails_leaves_the_answer_of_one_type(planner):
+    class Broken(FakeSession):
+        def mixed(self, state, answer):
+            raise engine.BadInput("no mix today")
+
+    async with planner(Broken(), mix=2).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert app.answer.best is not None
+        assert "no mix today" in text_of(app)
+
+
+async def test_one_type_can_be_asked_for(planner):
+    async with planner(mix=2, deadline_seconds=MIXED_SECONDS).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.dispatch(SetMix(1))
+        await settled(pilot)
+        assert app.answer.best.instance is not None
+        await pilot.press("u")
+        await settled(pilot)
+        assert app.answer.best.instance is None
