@@ -91,6 +91,21 @@ _HOMES = {
         "prepare",
         "prepare_fitted",
     ),
+    "engine.evidence": (
+        "DeadlineRecord",
+        "FitOutcome",
+        "LeftOut",
+        "ModelAnswer",
+        "ask",
+        "compare_models",
+        "fit_outcome",
+    ),
+    "engine.timeline": (
+        "StageSpan",
+        "Timeline",
+        "measured_timeline",
+        "predicted_timeline",
+    ),
     "engine.exports": ("EXPORTS",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

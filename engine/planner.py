@@ -124,11 +124,14 @@ class Plan:
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice with its phases, stages, bottleneck and warnings."""
-        place = self.surface.index(str(choice.instance), int(choice.nodes or 1))
-        cluster = self.surface.cluster(place)
         return self.fitted.predict(
-            cluster=cluster, workload=self.surface.workload, confidence=confidence
+            cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
+
+    def cluster(self, choice: Choice) -> Cluster:
+        """The cluster of a choice of one type."""
+        place = self.surface.index(str(choice.instance), int(choice.nodes or 1))
+        return self.surface.cluster(place)
 
     def export(
         self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
