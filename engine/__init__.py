@@ -105,6 +105,21 @@ _HOMES = {
         "prepare",
         "prepare_fitted",
     ),
+    "engine.evidence": (
+        "DeadlineRecord",
+        "FitOutcome",
+        "LeftOut",
+        "ModelAnswer",
+        "ask",
+        "compare_models",
+        "fit_outcome",
+    ),
+    "engine.timeline": (
+        "StageSpan",
+        "Timeline",
+        "measured_timeline",
+        "predicted_timeline",
+    ),
     "engine.exports": ("EXPORTS",),
     "engine.experiments": ("Experiment", "ExperimentPlan", "equal_waves"),
     "engine.collect": (

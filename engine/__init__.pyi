@@ -33,6 +33,13 @@ from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
 from engine.errors import UnknownName as UnknownName
+from engine.evidence import DeadlineRecord as DeadlineRecord
+from engine.evidence import FitOutcome as FitOutcome
+from engine.evidence import LeftOut as LeftOut
+from engine.evidence import ModelAnswer as ModelAnswer
+from engine.evidence import ask as ask
+from engine.evidence import compare_models as compare_models
+from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments import Experiment as Experiment
 from engine.experiments import ExperimentPlan as ExperimentPlan
 from engine.experiments import equal_waves as equal_waves
@@ -104,6 +111,10 @@ from engine.sources.history_server import HistoryApplication as HistoryApplicati
 from engine.sources.history_server import list_applications as list_applications
 from engine.sources.peek import Peek as Peek
 from engine.sources.peek import peek as peek
+from engine.timeline import StageSpan as StageSpan
+from engine.timeline import Timeline as Timeline
+from engine.timeline import measured_timeline as measured_timeline
+from engine.timeline import predicted_timeline as predicted_timeline
 from engine.training import KnownType as KnownType
 from engine.training import TrainingRequest as TrainingRequest
 from engine.training import lessons_of as lessons_of

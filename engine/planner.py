@@ -160,10 +160,8 @@ class Plan:
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a
         mix, that of `alike`."""
-        ((instance, nodes),) = self.alike(choice).items()
-        cluster = self.surface.cluster(self.surface.index(instance, nodes))
         return self.fitted.predict(
-            cluster=cluster, workload=self.surface.workload, confidence=confidence
+            cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
 
     def alike(self, choice: Choice) -> dict[str, int]:
@@ -176,6 +174,11 @@ class Plan:
         counts = np.asarray(list(choice.composition.values()))
         nodes = round(float((counts * capacity).sum() / capacity[0]))
         return {next(iter(choice.composition)): min(max(1, nodes), self.surface.max_nodes)}
+
+    def cluster(self, choice: Choice) -> Cluster:
+        """The cluster of a choice; of a mix, that of `alike`."""
+        ((instance, nodes),) = self.alike(choice).items()
+        return self.surface.cluster(self.surface.index(instance, nodes))
 
     def export(
         self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False

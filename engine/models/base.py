@@ -23,7 +23,10 @@ from engine.profile import Notice, Profile
 
 @dataclass(frozen=True, slots=True)
 class StageForecast:
-    """One stage of the predicted run; times are seconds since the predicted start."""
+    """One stage of the predicted run; times are seconds since the predicted start.
+
+    `busy_share` is the mean share of all slots that its tasks hold; None where that is not known.
+    """
 
     stage_id: int
     name: str
@@ -32,6 +35,7 @@ class StageForecast:
     end_seconds: float
     waves: float
     bottleneck: str | None = None
+    busy_share: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

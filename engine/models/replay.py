@@ -56,6 +56,8 @@ class Replayed:
         driver_seconds: of that, the time in which no stage ran.
         start, end: (s,) of each stage, seconds since the start.
         tasks: how many tasks each stage had.
+        slots: on how many task slots.
+        placed: (s,) the tasks themselves.
     """
 
     seconds: float
@@ -63,6 +65,20 @@ class Replayed:
     start: FloatArray
     end: FloatArray
     tasks: tuple[int, ...]
+    slots: int
+    placed: tuple[Tasks, ...]
+
+    @property
+    def work(self) -> FloatArray:
+        """(s,) time that the tasks of each stage held a slot; stages meet cold slots in the order
+        in which they start, in proportion to their number (as in `engine.scheduling`)."""
+        cold, work = self.slots, np.zeros(len(self.placed))
+        for place in np.argsort(self.start, kind="stable").tolist():
+            tasks = self.placed[place]
+            met = min(cold, math.ceil(min(len(tasks), self.slots) * cold / self.slots))
+            cold -= met
+            work[place] = tasks.total + met * tasks.cold_excess_seconds
+        return work
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +134,7 @@ class Replay:
             exact: task by task (see `engine.scheduling`).
         """
         stages = self._tasks(ratio, shuffle_partitions)
-        nodes = self._nodes(ratio)
+        nodes, placed = self._nodes(ratio), []
         for place, shape, grown, lost, (scaled, tasks) in zip(
             self.graph.stage_nodes, self.shapes, self.growth, self.waste, stages, strict=True
         ):
@@ -128,8 +144,9 @@ class Replay:
                 speed=speed / (1.0 + float(lost)),
             )
             nodes[place] = _with_tasks(nodes[place], tasks)
+            placed.append(tasks)
         found = schedule(nodes, slots, exact=exact)
-        return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages))
+        return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages), slots, placed)
 
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
@@ -174,10 +191,13 @@ class Replay:
             warm = math.log(shape.warm_up.mean(own))
         return math.exp(combined(growth * doublings, warm) + shape.law.slots * doublings)
 
-    def _outcome(self, found: Schedule, tasks: tuple[int, ...]) -> Replayed:
+    def _outcome(
+        self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]
+    ) -> Replayed:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
-        return Replayed(found.seconds, found.seconds - _covered(start, end), start, end, tasks)
+        driver = found.seconds - _covered(start, end)
+        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
     def _tasks(
         self, ratio: float, shuffle_partitions: int | None

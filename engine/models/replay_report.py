@@ -52,9 +52,10 @@ def explanation(
             end_seconds=float(end) * factor,
             waves=tasks * shape.stage.task_cpus / slots,
             bottleneck=word,
+            busy_share=_busy_share(shape.stage, float(work), slots, float(end - start)),
         )
-        for shape, tasks, start, end, word in zip(
-            replay.shapes, found.tasks, found.start, found.end, words, strict=True
+        for shape, tasks, work, start, end, word in zip(
+            replay.shapes, found.tasks, found.work, found.start, found.end, words, strict=True
         )
     )
     driver = max(0.0, seconds - again_seconds - float(own.sum()))
@@ -68,6 +69,11 @@ def explanation(
     if again_seconds > 0.0:
         phases[AGAIN] = again_seconds
     return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))
+
+
+def _busy_share(stage: StageRun, work: float, slots: int, seconds: float) -> float | None:
+    """Mean share of the slots that a stage's tasks hold while it runs."""
+    return min(1.0, work * stage.task_cpus / (seconds * slots)) if seconds > 0.0 else None
 
 
 def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, float]:

@@ -1,0 +1,177 @@
+"""Every model on the same question: what each predicts, how it did on runs it had not seen, and why
+one does not answer. The figures are OptEx's (VI-D and VI-F of its paper)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.cluster import Cluster, Workload
+from engine.errors import EngineError
+from engine.models import MODELS
+from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
+from engine.models.optex import deadline_satisfaction, mean_relative_error, relative_error
+from engine.profile import Profile, Run
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A run as a model predicted it from the others.
+
+    Args:
+        run: None where the profile holds no run of that time.
+    """
+
+    run: Run | None
+    estimated_seconds: float
+    recorded_seconds: float
+
+    @property
+    def relative_error(self) -> float:
+        """RE = (T_Est - T_Rec) / T_Rec (OptEx VI-D), signed."""
+        pair = np.asarray([self.estimated_seconds]), np.asarray([self.recorded_seconds])
+        return float(relative_error(*pair)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineRecord:
+    """How a deadline would have gone on left-out runs.
+
+    Args:
+        cases: runs that were predicted to end before the deadline (T_Est < SLO, OptEx Eq. 9).
+        share: of these, the share that kept it (the statistic S, OptEx VI-F); None without cases.
+    """
+
+    cases: int
+    share: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class FitOutcome:
+    """A model on a profile: fitted, or in one line why not."""
+
+    model: str
+    summary: str
+    fitted: FittedModel | None
+    why_not: str = ""
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Measured against predicted, for each run that could be left out."""
+        if self.fitted is None or self.fitted.validation is None:
+            return ()
+        return left_out_runs(self.fitted.profile, self.fitted.validation)
+
+    @property
+    def mean_relative_error(self) -> float | None:
+        """delta over the left-out runs (OptEx VI-D); None where none could be left out."""
+        pairs = self.left_out
+        if not pairs:
+            return None
+        return mean_relative_error(
+            np.asarray([pair.estimated_seconds for pair in pairs]),
+            np.asarray([pair.recorded_seconds for pair in pairs]),
+        )
+
+    def deadline_record(self, deadline_seconds: float) -> DeadlineRecord | None:
+        """How the left-out runs that it would have promised kept a deadline; None without any
+        left-out run."""
+        pairs = self.left_out
+        if not pairs:
+            return None
+        cases = [pair for pair in pairs if pair.estimated_seconds < deadline_seconds]
+        if not cases:
+            return DeadlineRecord(0, None)
+        recorded = np.asarray([pair.recorded_seconds for pair in cases])
+        deadlines = np.full(len(cases), deadline_seconds)
+        return DeadlineRecord(len(cases), deadline_satisfaction(recorded, deadlines))
+
+
+@dataclass(frozen=True, eq=False)
+class ModelAnswer:
+    """What a model says of one question.
+
+    Args:
+        prediction: None where it does not answer; `why_not` then says why, in one line.
+    """
+
+    outcome: FitOutcome
+    prediction: Prediction | None
+    why_not: str = ""
+
+    @property
+    def model(self) -> str:
+        """Its name."""
+        return self.outcome.model
+
+
+def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
+    """A model fitted to a profile, whatever happens: a failure is one line of the comparison."""
+    by_name = {entry.name: entry for entry in MODELS}
+    try:
+        fitted = model.fit(profile, models=by_name)
+    except Exception as error:
+        return FitOutcome(model.name, model.summary, None, in_one_line(error))
+    return FitOutcome(model.name, model.summary, fitted)
+
+
+def ask(
+    outcome: FitOutcome, *, cluster: Cluster, workload: Workload | None, confidence: float = 0.9
+) -> ModelAnswer:
+    """The answer of a fitted model to one question, or why it has none."""
+    if outcome.fitted is None:
+        return ModelAnswer(outcome, None, outcome.why_not)
+    try:
+        prediction = outcome.fitted.predict(
+            cluster=cluster, workload=workload, confidence=confidence
+        )
+    except Exception as error:
+        return ModelAnswer(outcome, None, in_one_line(error))
+    if not math.isfinite(prediction.seconds):
+        return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
+    return ModelAnswer(outcome, prediction)
+
+
+def compare_models(
+    profile: Profile,
+    *,
+    cluster: Cluster,
+    workload: Workload | None = None,
+    confidence: float = 0.9,
+) -> Iterator[ModelAnswer]:
+    """The answer of every model in `MODELS`, one after the other as they come."""
+    for model in MODELS:
+        outcome = fit_outcome(model, profile)
+        yield ask(outcome, cluster=cluster, workload=workload, confidence=confidence)
+
+
+def left_out_runs(profile: Profile, validation: LeaveOneOut) -> tuple[LeftOut, ...]:
+    """The pairs of a validation with the runs of the profile that they are about.
+
+    A validation names its runs by their times; runs of equal time are taken in their order.
+    """
+    waiting: dict[float, list[Run]] = {}
+    for run in profile.runs:
+        waiting.setdefault(_known_by(run.seconds), []).append(run)
+    found = []
+    pairs = zip(validation.predicted_seconds, validation.actual_seconds, strict=True)
+    for estimated, recorded in pairs:
+        runs = waiting.get(_known_by(recorded))
+        found.append(LeftOut(runs.pop(0) if runs else None, estimated, recorded))
+    return tuple(found)
+
+
+def _known_by(seconds: float) -> float:
+    """A time to nine digits: models that work on its logarithm give it back nearly."""
+    return float(f"{seconds:.9g}")
+
+
+def in_one_line(error: Exception) -> str:
+    """Why there is no answer; also a defect of a model may not take the others' answers away."""
+    if isinstance(error, EngineError):
+        return str(error)
+    said = " ".join(str(error).split())
+    return f"it failed with {type(error).__name__}{': ' if said else ''}{said}; please report this"

@@ -1,0 +1,177 @@
+"""When the stages of a run ran, measured or predicted: the same picture of both.
+
+Driver time is the time in which no stage runs. Idle cores follow from the work of each stage where
+that is known, else from its waves: a last wave that is not full leaves slots empty.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from engine.models.base import Prediction, StageForecast
+from engine.models.replay_report import bottleneck
+from engine.profile import Run, StageRun
+
+CLOCK_SECONDS = 2e-3
+"""Logs count in milliseconds: what ends so little after a stage began, ended before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageSpan:
+    """One stage of a run; times are seconds since its start.
+
+    Args:
+        waves: tasks over slots; None where the slots are not known.
+        busy_share: mean share of all slots that its tasks hold while it runs; None as `waves`.
+        bottleneck: one word, None where it is not known.
+        critical: whether it is on the critical path (see `critical_path`).
+    """
+
+    stage_id: int
+    name: str
+    tasks: int
+    start_seconds: float
+    end_seconds: float
+    waves: float | None
+    busy_share: float | None
+    bottleneck: str | None
+    critical: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """How long it ran."""
+        return self.end_seconds - self.start_seconds
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The stages of a run, and the stretches (start, end) in which none ran."""
+
+    seconds: float
+    stages: tuple[StageSpan, ...]
+    driver: tuple[tuple[float, float], ...]
+
+    @property
+    def driver_seconds(self) -> float:
+        """Time in which no stage runs."""
+        return sum(end - start for start, end in self.driver)
+
+    @property
+    def idle_share(self) -> float | None:
+        """Mean share of slots without a task over the whole run."""
+        return self.idle_between(0.0, self.seconds)
+
+    def idle_between(self, start_seconds: float, end_seconds: float) -> float | None:
+        """Mean share of slots without a task in a stretch of the run; None where the share of a
+        stage in it is not known."""
+        length = end_seconds - start_seconds
+        if length <= 0.0:
+            return None
+        busy = 0.0
+        for stage in self.stages:
+            both = min(end_seconds, stage.end_seconds) - max(start_seconds, stage.start_seconds)
+            if both > 0.0:
+                if stage.busy_share is None:
+                    return None
+                busy += both * stage.busy_share
+        return 1.0 - min(1.0, busy / length)
+
+
+def measured_timeline(run: Run) -> Timeline | None:
+    """A run as its log tells it; None where it tells no stages."""
+    if not run.stages:
+        return None
+    return _timeline(run.seconds, [_measured(stage, run.cluster.slots) for stage in run.stages])
+
+
+def predicted_timeline(prediction: Prediction) -> Timeline | None:
+    """A run as a model predicts it; None where the model predicts no single stages."""
+    if not prediction.stages:
+        return None
+    return _timeline(prediction.seconds, [_predicted(stage) for stage in prediction.stages])
+
+
+def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
+    """Places of the stages that decide when the last one ends, the first of them first.
+
+    Walked from the end: a stage began when what it waited for was done, and that is the stage that
+    ended last before it began. What lies between two of them is the driver's time.
+    """
+    if not stages:
+        return ()
+    order = sorted(range(len(stages)), key=lambda place: stages[place].end_seconds)
+    ends = [stages[place].end_seconds for place in order]
+    path = [order[-1]]
+    while True:
+        start = stages[path[-1]].start_seconds
+        rank = bisect_right(ends, start + CLOCK_SECONDS) - 1
+        while rank >= 0 and stages[order[rank]].start_seconds >= start:
+            rank -= 1
+        if rank < 0:
+            return tuple(reversed(path))
+        path.append(order[rank])
+
+
+def gaps(stages: Sequence[StageSpan], seconds: float) -> tuple[tuple[float, float], ...]:
+    """Stretches of a run of so many seconds in which no stage runs."""
+    found, reached = [], 0.0
+    for start, end in sorted((stage.start_seconds, stage.end_seconds) for stage in stages):
+        if start > reached:
+            found.append((reached, min(start, seconds)))
+        reached = max(reached, end)
+    if seconds > reached:
+        found.append((reached, seconds))
+    return tuple((start, end) for start, end in found if end > start)
+
+
+def full_share(waves: float) -> float:
+    """Mean share of the slots that hold a task during so many waves of equal length."""
+    return waves / max(1.0, math.ceil(waves - 1e-9))
+
+
+def _timeline(seconds: float, stages: list[StageSpan]) -> Timeline:
+    path = set(critical_path(stages))
+    marked = (replace(stage, critical=place in path) for place, stage in enumerate(stages))
+    ordered = sorted(marked, key=lambda stage: (stage.start_seconds, stage.stage_id))
+    return Timeline(seconds, tuple(ordered), gaps(stages, seconds))
+
+
+def _measured(stage: StageRun, slots: int | None) -> StageSpan:
+    length = stage.completed_seconds - stage.submitted_seconds
+    waves = busy = word = None
+    if slots:
+        waves = stage.tasks * stage.task_cpus / slots
+        word = bottleneck(stage, stage.tasks, slots, length)
+        if length > 0.0:
+            busy = min(1.0, stage.task_seconds.total * stage.task_cpus / (length * slots))
+        else:
+            busy = min(1.0, waves)
+    return StageSpan(
+        stage_id=stage.stage_id,
+        name=stage.name,
+        tasks=stage.tasks,
+        start_seconds=stage.submitted_seconds,
+        end_seconds=max(stage.submitted_seconds, stage.completed_seconds),
+        waves=waves,
+        busy_share=busy,
+        bottleneck=word,
+    )
+
+
+def _predicted(stage: StageForecast) -> StageSpan:
+    busy = stage.busy_share
+    if busy is None and math.isfinite(stage.waves):
+        busy = full_share(stage.waves)
+    return StageSpan(
+        stage_id=stage.stage_id,
+        name=stage.name,
+        tasks=stage.tasks,
+        start_seconds=stage.start_seconds,
+        end_seconds=stage.end_seconds,
+        waves=stage.waves if math.isfinite(stage.waves) else None,
+        busy_share=busy,
+        bottleneck=stage.bottleneck,
+    )
