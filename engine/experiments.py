@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.design import IntArray, a_optimal, criterion, undetermined
+from engine.design import IntArray, a_optimal, criterion, rank, undetermined
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.terms import ERNEST_TERMS, Term, columns
@@ -260,8 +260,8 @@ def designed(
     if known is not None and len(known.machines):
         earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
     _check_identified(features, earlier, grid, terms)
-    optimum = a_optimal(features, prices, budget, known=earlier)
-    chosen = whole_runs(features, prices, budget, weights=optimum.weights, known=earlier)
+    weights, bound = _relaxed(features, prices, budget, earlier)
+    chosen = whole_runs(features, prices, budget, weights=weights, known=earlier)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
     words = _lessons(features[chosen], earlier, _names(grid, terms))
@@ -280,10 +280,26 @@ def designed(
         criterion=criterion(features[chosen], earlier),
         greedy_criterion=greedy_criterion if math.isfinite(greedy_criterion) else None,
         greedy_runs=len(greedy),
-        efficiency=efficiency(features, chosen, optimum.bound, known=earlier),
+        efficiency=efficiency(features, chosen, bound, known=earlier),
         known_runs=0 if known is None else len(known.machines),
         notices=shown.notices,
     )
+
+
+def _relaxed(
+    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None
+) -> tuple[FloatArray, float]:
+    """(n,) weights of the continuous design, and its bound; experiments that cost more than the
+    whole budget take no part. All weights 0 where the others do not identify the terms."""
+    weights = np.zeros(len(prices))
+    affordable = np.flatnonzero(prices <= budget)
+    rows = features[affordable]
+    every = rows if earlier is None else np.concatenate((earlier, rows))
+    if rank(every) < features.shape[1]:
+        return weights, 0.0
+    optimum = a_optimal(rows, prices[affordable], budget, known=earlier)
+    weights[affordable] = optimum.weights
+    return weights, optimum.bound
 
 
 def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:

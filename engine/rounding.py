@@ -18,7 +18,9 @@ NEGLIGIBLE = 1e-3
 """Weights below this are zero up to the solver's precision."""
 
 _CONSIDERED = 160
-"""Experiments that take part in exchanges at most: those of the largest weights."""
+_CHEAPEST_CONSIDERED = 40
+"""Experiments that take part in exchanges: those of the largest weights, and the cheapest, which
+fill what a small budget leaves."""
 
 _MOST_EXCHANGES = 200
 _IMPROVES_BY = 1e-9
@@ -61,7 +63,9 @@ def whole_runs(
                 f"the cheapest {len(chosen)} that do cost {least:.4g}",
                 remedy="raise the budget, allow smaller runs, or use fewer terms",
             )
-    considered = np.union1d(np.argsort(-weights, kind="stable")[:_CONSIDERED], chosen)
+    heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
+    cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
+    considered = np.unique(np.concatenate((heaviest, cheapest, chosen)))
     return _exchanged(features, costs, budget, chosen, considered, nothing.T @ nothing)
 
 
