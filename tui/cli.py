@@ -81,7 +81,7 @@ def open_planner(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="Capacity planner for Apache Spark. Without a command it opens the planner on "
         "SOURCE...,\nor on a bundled sample.",
-        epilog="commands:\n" + "\n".join(f"  {name:<11}{what}" for name, what in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:<13}{what}" for name, what in COMMANDS.items()),
         allow_abbrev=False,
     )
     parser.add_argument("sources", nargs="*", metavar="SOURCE", help="event logs, profiles, tables")
