@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.design import IntArray, a_optimal, criterion, undetermined
+from engine.design import IntArray, a_optimal, criterion, rank, undetermined
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.terms import ERNEST_TERMS, Term, columns
@@ -260,8 +260,7 @@ def designed(
     if known is not None and len(known.machines):
         earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
     _check_identified(features, earlier, grid, terms)
-    optimum = a_optimal(features, prices, budget, known=earlier)
-    chosen = whole_runs(features, prices, budget, weights=optimum.weights, known=earlier)
+    chosen, bound = _whole_design(features, prices, budget, earlier)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
     words = _lessons(features[chosen], earlier, _names(grid, terms))
@@ -280,10 +279,60 @@ def designed(
         criterion=criterion(features[chosen], earlier),
         greedy_criterion=greedy_criterion if math.isfinite(greedy_criterion) else None,
         greedy_runs=len(greedy),
-        efficiency=efficiency(features, chosen, optimum.bound, known=earlier),
+        efficiency=efficiency(features, chosen, bound, known=earlier),
         known_runs=0 if known is None else len(known.machines),
         notices=shown.notices,
     )
+
+
+LARGEST_SHARES = (0.6, 0.3, 0.15)
+"""Most of the budget that one run may take, in the designs that are rounded and compared."""
+
+
+NEAR_ENOUGH = 0.95
+"""Efficiency of the first rounding from which on no other is tried."""
+
+
+def _whole_design(
+    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None
+) -> tuple[IntArray, float]:
+    """The runs to make, and a bound that no whole runs within the budget can beat.
+
+    A continuous design may rest on half of a run that costs the whole budget, which rounds badly;
+    so designs without the most expensive runs are rounded too, and the best one is taken.
+    """
+    affordable = np.flatnonzero(prices <= budget)
+    weights, bound = _relaxed(features, prices, budget, earlier, affordable)
+    found = [whole_runs(features, prices, budget, weights=weights, known=earlier)]
+    for share in LARGEST_SHARES:
+        if efficiency(features, found[0], bound, known=earlier) >= NEAR_ENOUGH:
+            break
+        taking_part = np.flatnonzero(prices <= share * budget)
+        if len(taking_part) == len(affordable):
+            continue
+        weights, _ = _relaxed(features, prices, budget, earlier, taking_part)
+        if not weights.any():
+            break
+        found.append(whole_runs(features, prices, budget, weights=weights, known=earlier))
+    return min(found, key=lambda chosen: criterion(features[chosen], earlier)), bound
+
+
+def _relaxed(
+    features: FloatArray,
+    prices: FloatArray,
+    budget: float,
+    earlier: FloatArray | None,
+    taking_part: IntArray,
+) -> tuple[FloatArray, float]:
+    """(n,) weights of the continuous design of some experiments, and its bound; all weights 0
+    where those do not identify the terms."""
+    weights, rows = np.zeros(len(prices)), features[taking_part]
+    every = rows if earlier is None else np.concatenate((earlier, rows))
+    if rank(every) < features.shape[1]:
+        return weights, 0.0
+    optimum = a_optimal(rows, prices[taking_part], budget, known=earlier)
+    weights[taking_part] = optimum.weights
+    return weights, optimum.bound
 
 
 def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:

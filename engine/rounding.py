@@ -9,6 +9,7 @@ optimum, which no set of whole runs can beat, is known and reported.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.design import IntArray, criterion, rank
 from engine.errors import BadInput
@@ -18,7 +19,9 @@ NEGLIGIBLE = 1e-3
 """Weights below this are zero up to the solver's precision."""
 
 _CONSIDERED = 160
-"""Experiments that take part in exchanges at most: those of the largest weights."""
+_CHEAPEST_CONSIDERED = 40
+"""Experiments that take part in exchanges: those of the largest weights, and the cheapest, which
+fill what a small budget leaves."""
 
 _MOST_EXCHANGES = 200
 _IMPROVES_BY = 1e-9
@@ -61,7 +64,9 @@ def whole_runs(
                 f"the cheapest {len(chosen)} that do cost {least:.4g}",
                 remedy="raise the budget, allow smaller runs, or use fewer terms",
             )
-    considered = np.union1d(np.argsort(-weights, kind="stable")[:_CONSIDERED], chosen)
+    heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
+    cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
+    considered = np.unique(np.concatenate((heaviest, cheapest, chosen)))
     return _exchanged(features, costs, budget, chosen, considered, nothing.T @ nothing)
 
 
@@ -132,9 +137,62 @@ def _exchanged(
             ):
                 found = float(traces[place]), sorted([*kept, int(fitting[place])])
         if found is None:
+            found = _made_room(features, costs, budget, members, joining, prior, best)
+        if found is None:
             break
         best, members = found
     return np.asarray(members, dtype=np.int64)
+
+
+def _made_room(
+    features: FloatArray,
+    costs: FloatArray,
+    budget: float,
+    members: list[int],
+    joining: IntArray,
+    prior: FloatArray,
+    best: float,
+) -> tuple[float, list[int]] | None:
+    """The best addition of one run for which several others leave, each time the one that is
+    missed least for its cost; None where none lowers the criterion."""
+    found: tuple[float, list[int]] | None = None
+    for place in joining:
+        kept = np.asarray([*members, int(place)])
+        information = prior + features[kept].T @ features[kept]
+        spent = float(costs[kept].sum())
+        while spent > budget * _ROOM:
+            leaving = _missed_least(information, features[kept], costs[kept], kept != place)
+            if leaving is None:
+                break
+            row = features[kept[leaving]]
+            information = information - np.outer(row, row)
+            spent -= float(costs[kept[leaving]])
+            kept = np.delete(kept, leaving)
+        trace = float(_traces(information)[()])
+        better = found[0] if found else best * (1.0 - _IMPROVES_BY)
+        if spent <= budget * _ROOM and trace < better:
+            found = trace, sorted(map(int, kept))
+    return found
+
+
+def _missed_least(
+    information: FloatArray, rows: FloatArray, costs: FloatArray, free: NDArray[np.bool_]
+) -> int | None:
+    """Which run raises tr(M^-1) least for what it costs when it leaves; None where all are needed.
+
+    tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
+    """
+    solved = np.linalg.solve(information, rows.T).T
+    left = 1.0 - np.einsum("ij,ij->i", rows, solved)
+    possible = free & (left > _NEEDED) & (costs > 0.0)
+    if not possible.any():
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rise = np.square(solved).sum(axis=1) / left / costs
+    return int(np.argmin(np.where(possible, rise, np.inf)))
+
+
+_NEEDED = 1e-9
 
 
 def _trace(prior: FloatArray, rows: FloatArray) -> float:

@@ -37,6 +37,26 @@ def test_the_published_grid_as_a_plan() -> None:
     assert [run.nodes for run in plan.runs] == sorted(r.nodes or 0 for r in plan.runs)[::-1]
 
 
+@pytest.mark.parametrize("budget", [3.0, 10.0, 30.0])
+def test_a_run_that_takes_the_whole_budget_does_not_spoil_the_design(budget: float) -> None:
+    """The continuous design rests on half of a run that leaves no money for others."""
+    grid = Grid.of(nodes=range(1, 33, 3), fractions=tuple(np.linspace(0.01, 1.0, 12)))
+    plan = designed(grid, budget=budget)
+    assert plan.cost is not None
+    assert plan.cost <= budget * (1.0 + 1e-9)
+    assert plan.efficiency is not None
+    assert 0.4 < plan.efficiency <= 1.0
+    assert plan.criterion is not None
+    assert plan.criterion < (plan.greedy_criterion or np.inf)
+
+
+def test_what_costs_more_than_the_budget_takes_no_part() -> None:
+    grid = Grid.of(nodes=range(1, 9), fractions=(0.01, 0.02, 1.0))
+    plan = designed(grid, budget=5.0)
+    assert all((run.cost or 0.0) <= 5.0 for run in plan.runs)
+    assert (plan.efficiency or 0.0) > 0.3
+
+
 def test_experiments_with_idle_cores_are_left_out() -> None:
     grid = Grid.of(nodes=(1, 8), fractions=(0.1, 1.0), partitions=20, node_cores=4)
     assert sorted(zip(grid.machines, grid.fraction, strict=True)) == [(1.0, 1.0)]

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +158,27 @@ def test_a_failed_run_ends_with_3_and_one_line(
     assert "ended with 4" in err
     assert "\x1b" not in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_ended_session_ends_the_run_and_leaves_nothing(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    script, mark = tmp_path / "submit", tmp_path / "pid"
+    script.write_text(f"#!/bin/sh\necho $$ > {mark}.new && mv {mark}.new {mark}\nexec sleep 60\n")
+    script.chmod(0o755)
+    words = ["collect", "--app", "job.py", "--run", "2@5%", "--into", str(tmp_path / "logs")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tui.cli", *words, "--spark-submit", str(script)],
+        stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    waited = time.monotonic() + 30.0
+    while not mark.exists() and time.monotonic() < waited:
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30.0)
+    assert process.returncode == 130
+    assert err == "sparkplan: interrupted\n"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(mark.read_text()), 0)
+    assert [path.name for path in (tmp_path / "logs").iterdir() if "running" in path.name] == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import signal
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     )
     runs = engine.training_runs(experiments_planned, job, repeat=args.repeat)
     found = []
+    end_like_an_interrupt()
     for outcome in engine.collect_runs(
         runs,
         job,
@@ -74,6 +77,15 @@ def run(args: argparse.Namespace) -> int:
         said = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
         print(text.shown(said), file=sys.stderr)
     return 3 if failed else 0
+
+
+def end_like_an_interrupt() -> None:
+    """A closed SSH session or a kill ends the run in progress as Ctrl-C does; nohup still holds."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:

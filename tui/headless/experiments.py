@@ -301,6 +301,8 @@ def next_as_dict(run: engine.NextRun) -> dict[str, Any]:
 
 
 def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) -> str:
+    if not known:
+        return "known: no run yet, only a job profile"
     header = ("known", "runs", "nodes", "input", "repeated")
     rows = [
         (
