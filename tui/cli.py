@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "the recommendation as text to paste",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",
+    "tour": "two minutes through the planner, step by step; --auto for demos, --record FILE",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
 }
@@ -97,11 +98,11 @@ def open_planner(arguments: list[str]) -> int:
 
     terminal.require_interactive()
     terminal.hasten()
-    from tui import app
+    from tui import app, start
     from tui.state import Terms
 
     return app.run(
-        app.AppOptions(
+        start.AppOptions(
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,

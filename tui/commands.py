@@ -229,5 +229,6 @@ VERBS: tuple[Verb, ...] = (
     Verb("copy", "", "the answer in a sentence", _app("copy")),
     Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
     Verb("help", "", "keys and words", _app("help")),
+    Verb("tour", "", "two minutes through the planner", _app("tour")),
     Verb("quit", "", "leave", _app("quit")),
 )  # fmt: skip

@@ -49,6 +49,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("redo", "Redo what was undone", "^y"),
     ("command", "Type a command", ":"),
     ("help", "Explain keys and words", "?"),
+    ("tour", "Take the tour: two minutes on the bundled sample", ""),
     ("quit", "Quit", "^q"),
 )
 """Action of the app, what it does, its key: the palette."""

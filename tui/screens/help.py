@@ -45,6 +45,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
             ("esc", "close a notice; while a log is read: cancel"),
             ("ctrl+p", "every action by name"),
+            (":tour", "two minutes through the planner, step by step"),
             ("ctrl+q", "quit"),
         ),
     ),
