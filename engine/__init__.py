@@ -52,6 +52,7 @@ _HOMES = {
         "StageRun",
     ),
     "engine.limits": ("Limits",),
+    "engine.located_yaml": ("Section", "read_yaml"),
     "engine.catalog_file": ("find_type", "load_catalog", "type_in", "validate_catalog"),
     "engine.catalog_index": ("list_catalogs",),
     "engine.files": ("write_text",),

@@ -22,6 +22,7 @@ from textual.driver import Driver
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
@@ -64,7 +65,10 @@ def run(options: AppOptions) -> int:
     """Opens the planner; returns the exit code of the command."""
     terminal.prepare()
     app = PlannerApp(options)
-    app.run(size=options.tour.size if options.tour else None)
+    try:
+        app.run(size=options.tour.size if options.tour else None)
+    finally:
+        app.keep_session()
     return app.return_code or 0
 
 
@@ -75,7 +79,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(TourActions, DialogActions, App[None]):
+class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
@@ -104,7 +108,7 @@ class PlannerApp(TourActions, DialogActions, App[None]):
         Binding("ctrl+y", "redo", "Redo", show=False),
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
         *TOUR_BINDINGS,
     ]
 
@@ -145,6 +149,7 @@ class PlannerApp(TourActions, DialogActions, App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then read."""
+        self.leave_on_signals()
         self._panels.mount()
         self._panels.show()
         self.call_after_refresh(self._painted)

@@ -13,11 +13,15 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
 from tui import options
 from tui.options import OneLineParser
+
+if TYPE_CHECKING:
+    from tui.state import PlanState
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -91,9 +95,12 @@ def open_planner(arguments: list[str]) -> int:
     options.add_goal(parser)
     options.add_model(parser)
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
+    parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
+    parser.add_argument("--resume", action="store_true", help="the session that was left last")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     engine.check_sources(*args.sources)
+    kept = kept_state(args, parser)
     from tui import terminal
 
     terminal.require_interactive()
@@ -103,6 +110,7 @@ def open_planner(arguments: list[str]) -> int:
 
     return app.run(
         start.AppOptions(
+            start=kept,
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,
@@ -116,6 +124,28 @@ def open_planner(arguments: list[str]) -> int:
             spot=args.spot,
         )
     )
+
+
+def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> PlanState | None:
+    """The state of --scenario or --resume; None without either.
+
+    Raises:
+        BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
+    """
+    if args.scenario is None and not args.resume:
+        return None
+    option = "--resume" if args.resume else "--scenario"
+    chosen = {"scenario", "resume", "sources"}
+    others = (name for name in vars(args) if name not in chosen)
+    more = any(getattr(args, name) != parser.get_default(name) for name in others)
+    if args.sources or more or (args.resume and args.scenario is not None):
+        raise engine.BadInput(
+            f"{option} sets every input; nothing else can be given with it",
+            remedy="change the inputs in the planner, or in the file",
+        )
+    from tui import keeping
+
+    return keeping.last_session() if args.resume else keeping.load(args.scenario)
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:

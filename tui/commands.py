@@ -47,6 +47,7 @@ class Names:
     instances: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
 
 
@@ -198,6 +199,10 @@ def _app(action: str) -> Callable[[str, Names], Outcome]:
     return lambda typed, names: action
 
 
+def _named(action: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: f"{action}({typed!r})"
+
+
 _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
 _EXAMPLES = {"deadline": "45m", "budget": "$12.50", "size": "3x", "nodes": "1:200"}
 
@@ -223,6 +228,10 @@ VERBS: tuple[Verb, ...] = (
     Verb("view", "NAME", "look at another question", _view,
          lambda names: tuple(view for view, _ in bars.VIEWS)),
     Verb("chart", "time|cost", "which chart a small terminal shows", _chart, lambda names: _CHARTS),
+    Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
+    Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
+         lambda names: names.scenarios),
+    Verb("resume", "", "go on with the session that was left last", _app("resume")),
     Verb("undo", "", "take back the last change", _app("undo")),
     Verb("redo", "", "do it again", _app("redo")),
     Verb("export", "", "text to paste", _app("export")),

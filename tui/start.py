@@ -20,6 +20,7 @@ class AppOptions:
     """What the command line may set; the rest is set in the planner.
 
     Args:
+        start: every input at once, in place of the others: a scenario.
         tour: begins with the guided walkthrough, played so.
     """
 
@@ -36,10 +37,13 @@ class AppOptions:
     spot: bool = False
     glyphs: GlyphChoice = "auto"
     theme: str | None = None
+    start: PlanState | None = None
     tour: TourOptions | None = None
 
     def state(self) -> PlanState:
         """The state that the planner starts with."""
+        if self.start is not None:
+            return self.start
         return PlanState(
             sources=self.sources or (DEFAULT_SAMPLE,),
             ran_on=self.ran_on,

@@ -68,7 +68,7 @@ class Guide:
         self._app = app
         self._options = options
         self._steps = steps
-        self._before = app.state
+        self.before = app.state
         self._alone = app.state.sources == (DEFAULT_SAMPLE,)
         self._marks: list[Mark] = []
         self._place = -1
@@ -122,7 +122,7 @@ class Guide:
         app.screen_stack[0].remove_class("touring")
         app.guide = None
         if not self._alone:
-            app.travel_to(self._before)
+            app.travel_to(self.before)
 
     # Playing
 
