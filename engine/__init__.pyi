@@ -51,6 +51,8 @@ from engine.host import measure_host as measure_host
 from engine.host import resources_text as resources_text
 from engine.host_probes import Measured as Measured
 from engine.limits import Limits as Limits
+from engine.located_yaml import Section as Section
+from engine.located_yaml import read_yaml as read_yaml
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import fit as fit

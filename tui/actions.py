@@ -29,6 +29,10 @@ class DialogActions:
         """A typed command."""
         self._dialog("command_line")
 
+    def type_command(self, begun: str) -> None:
+        """A typed command that is begun already."""
+        self._dialog("command_line", begun)
+
     def action_theme(self) -> None:
         """Choose a theme."""
         self._dialog("themes")
@@ -88,13 +92,13 @@ class DialogActions:
         else:
             app.dispatch(outcome)
 
-    def _dialog(self, name: str) -> Any:
+    def _dialog(self, name: str, *arguments: str) -> Any:
         app = cast("PlannerApp", self)
         if len(app.screen_stack) > 1:
             return
         from tui import dialogs
 
         try:
-            getattr(dialogs, name)(app)
+            getattr(dialogs, name)(app, *arguments)
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")

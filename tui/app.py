@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -23,20 +23,19 @@ from textual.timer import Timer
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
+from tui.start import AppOptions
 from tui.state import (
-    AS_TOLD,
     MOST_TYPES,
-    NO_LIMITS,
     Action,
     ChartKind,
     DeadlineRelaxed,
     EvidenceRead,
-    Limits,
     PlanRefused,
     PlanState,
     Reread,
@@ -46,7 +45,6 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
-    Terms,
     View,
     evidence_key,
     goal_key,
@@ -54,13 +52,13 @@ from tui.state import (
     reduce,
     with_inputs,
 )
+from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import inputs
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
 from tui.views.prose import Tone
 from tui.watch import EVERY_SECONDS
-from tui.widgets.glyphs import Choice as GlyphChoice
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
@@ -73,55 +71,15 @@ SETTLED_SECONDS = 0.15
 """After so long without another question the mixes are searched: a step of a slider waits for one
 type only."""
 
-DEFAULT_SAMPLE = "nightly-features"
-"""What opens when no source is named: many tasks of a second or more, so that nodes matter."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AppOptions:
-    """What the command line may set; the rest is set in the planner."""
-
-    sources: tuple[str, ...] = ()
-    ran_on: str | None = None
-    catalog: str = "aws"
-    terms: Terms = AS_TOLD
-    model: str = "sparkplan"
-    instances: tuple[str, ...] = ()
-    deadline_seconds: float | None = None
-    budget_usd: float | None = None
-    max_nodes: int = 64
-    confidence: float = 0.9
-    spot: bool = False
-    mix: int = 2
-    limits: Limits = NO_LIMITS
-    glyphs: GlyphChoice = "auto"
-    theme: str | None = None
-
-    def state(self) -> PlanState:
-        """The state that the planner starts with."""
-        return PlanState(
-            sources=self.sources or (DEFAULT_SAMPLE,),
-            ran_on=self.ran_on,
-            catalog=self.catalog,
-            terms=self.terms,
-            model=self.model,
-            instances=self.instances,
-            deadline_seconds=self.deadline_seconds,
-            deadline_chosen=self.deadline_seconds is not None,
-            budget_usd=self.budget_usd,
-            max_nodes=self.max_nodes,
-            confidence=self.confidence,
-            spot=self.spot,
-            mix=self.mix,
-            limits=self.limits,
-        )
-
 
 def run(options: AppOptions) -> int:
     """Opens the planner; returns the exit code of the command."""
     terminal.prepare()
     app = PlannerApp(options)
-    app.run()
+    try:
+        app.run(size=options.tour.size if options.tour else None)
+    finally:
+        app.keep_session()
     return app.return_code or 0
 
 
@@ -132,7 +90,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(DialogActions, App[None]):
+class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
@@ -164,13 +122,15 @@ class PlannerApp(DialogActions, App[None]):
         Binding("ctrl+y", "redo", "Redo", show=False),
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
-        Binding("ctrl+q", "quit", "Quit", show=False, priority=True),
+        Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
+        *TOUR_BINDINGS,
     ]
 
     def __init__(
         self, options: AppOptions | None = None, *, session: Session | None = None
     ) -> None:
         options = options or AppOptions()
+        self.played = options.tour
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
@@ -187,7 +147,7 @@ class PlannerApp(DialogActions, App[None]):
         self._settling: Timer | None = None
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
-        self._history = History()
+        self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
         self._reading = Reading()
@@ -197,7 +157,7 @@ class PlannerApp(DialogActions, App[None]):
 
     def get_driver_class(self) -> type[Driver]:
         """The driver that sends only cells that changed."""
-        return lean_driver(super().get_driver_class())
+        return self.recording_driver() or lean_driver(super().get_driver_class())
 
     def compose(self) -> ComposeResult:
         """All panels; the style sheet decides which are seen at which size."""
@@ -206,6 +166,7 @@ class PlannerApp(DialogActions, App[None]):
 
     def on_mount(self) -> None:
         """Paint first, then read."""
+        self.leave_on_signals()
         self._panels.mount()
         self._panels.show()
         self.call_after_refresh(self._painted)
@@ -215,6 +176,8 @@ class PlannerApp(DialogActions, App[None]):
         terminal.settle()
         self._rebuild()
         self.set_interval(EVERY_SECONDS, self._look_for_growth)
+        if self.played is not None:
+            self.action_tour()
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """`$edge`, the colour of panel borders: seen, but not before the text in them."""
@@ -232,13 +195,13 @@ class PlannerApp(DialogActions, App[None]):
     def dispatch(self, action: Action) -> None:
         """Take an action: the next state, what it needs computed, and what it shows."""
         before, self.state = self.state, reduce(self.state, action)
-        history = self._history
+        history = self.history
         if not isinstance(action, Restore):
-            self._history = history.recorded(before, self.state, now_seconds=monotonic())
+            self.history = history.recorded(before, self.state, now_seconds=monotonic())
         if plan_key(self.state) != plan_key(before):
             self._rebuild()
         elif goal_key(self.state) != goal_key(before) and not self._ask():
-            self._history = history
+            self.history = history
         self._panels.show()
 
     def _rebuild(self) -> None:
@@ -330,8 +293,8 @@ class PlannerApp(DialogActions, App[None]):
             self._panels.show_header()
 
     def on_plan_ready(self, message: PlanReady) -> None:
-        """Show a plan, unless the state has moved on since."""
-        if message.key != plan_key(self.state):
+        """Show a plan, unless the state has moved on since, or the app is closing."""
+        if message.key != plan_key(self.state) or not self.screen_stack:
             return
         self.built, self.busy = message.built, ""
         self._panels.notice([])
@@ -391,7 +354,7 @@ class PlannerApp(DialogActions, App[None]):
 
     def on_plan_failed(self, message: PlanFailed) -> None:
         """Say why; the last good plan and its inputs stay."""
-        if message.key != plan_key(self.state):
+        if message.key != plan_key(self.state) or not self.screen_stack:
             return
         self.busy = ""
         if self._good is not None:
@@ -472,11 +435,21 @@ class PlannerApp(DialogActions, App[None]):
 
     def action_undo(self) -> None:
         """Take back the last change of an input."""
-        self._travel(self._history.undone(self.state), "undone", "nothing to undo")
+        self._travel(self.history.undone(self.state), "undone", "nothing to undo")
 
     def action_redo(self) -> None:
         """Do again what was taken back."""
-        self._travel(self._history.redone(self.state), "done again", "nothing to redo")
+        self._travel(self.history.redone(self.state), "done again", "nothing to redo")
+
+    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
+        """Go to the inputs and the view of another state, which is no step to be undone."""
+        self.dispatch(Restore(target))
+        self.state = replace(
+            self.state, view=target.view, chart=target.chart, selected=target.selected
+        )
+        self.history = history or self.history
+        self._panels.notice([])
+        self._panels.show()
 
     def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
         """Go to another state of the history and say what changed."""
@@ -484,6 +457,6 @@ class PlannerApp(DialogActions, App[None]):
             self.show_notice(none, "warn")
             return
         before = self.state
-        self._history, target = step
+        self.history, target = step
         self.dispatch(Restore(target))
         self.show_notice(f"{done}: {difference(before, self.state)}", "base")

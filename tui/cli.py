@@ -13,11 +13,15 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
 from tui import limits, options
 from tui.options import OneLineParser
+
+if TYPE_CHECKING:
+    from tui.state import PlanState
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -30,6 +34,7 @@ COMMANDS = {
     "collect": "make the planned runs through spark-submit and keep their event logs",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",
+    "tour": "two minutes through the planner, step by step; --auto for demos, --record FILE",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
 }
@@ -97,18 +102,22 @@ def open_planner(arguments: list[str]) -> int:
         "--mix", type=options.whole(), default=2, metavar="N", help="types per cluster"
     )
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
+    parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
+    parser.add_argument("--resume", action="store_true", help="the session that was left last")
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     check_there(args.sources)
+    kept = kept_state(args, parser)
     from tui import terminal
 
     terminal.require_interactive()
     terminal.hasten()
-    from tui import app
+    from tui import app, start
     from tui.state import Limits, Terms
 
     return app.run(
-        app.AppOptions(
+        start.AppOptions(
+            start=kept,
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,
@@ -143,6 +152,28 @@ def mix_of(types: int) -> int:
             f"mix must lie between 1 and {MOST_TYPES}, not {types}", where="--mix"
         )
     return types
+
+
+def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> PlanState | None:
+    """The state of --scenario or --resume; None without either.
+
+    Raises:
+        BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
+    """
+    if args.scenario is None and not args.resume:
+        return None
+    option = "--resume" if args.resume else "--scenario"
+    chosen = {"scenario", "resume", "sources"}
+    others = (name for name in vars(args) if name not in chosen)
+    more = any(getattr(args, name) != parser.get_default(name) for name in others)
+    if args.sources or more or (args.resume and args.scenario is not None):
+        raise engine.BadInput(
+            f"{option} sets every input; nothing else can be given with it",
+            remedy="change the inputs in the planner, or in the file",
+        )
+    from tui import keeping
+
+    return keeping.last_session() if args.resume else keeping.load(args.scenario)
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:

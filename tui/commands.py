@@ -53,6 +53,7 @@ class Names:
     instances: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
 
@@ -232,6 +233,10 @@ def _app(action: str) -> Callable[[str, Names], Outcome]:
     return lambda typed, names: action
 
 
+def _named(action: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: f"{action}({typed!r})"
+
+
 _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
 _TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
 _EXAMPLES = {
@@ -276,11 +281,16 @@ VERBS: tuple[Verb, ...] = (
     Verb("view", "NAME", "look at another question", _view,
          lambda names: tuple(view for view, _ in bars.VIEWS)),
     Verb("chart", "time|cost", "which chart a small terminal shows", _chart, lambda names: _CHARTS),
+    Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
+    Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
+         lambda names: names.scenarios),
+    Verb("resume", "", "go on with the session that was left last", _app("resume")),
     Verb("undo", "", "take back the last change", _app("undo")),
     Verb("redo", "", "do it again", _app("redo")),
     Verb("export", "", "text to paste", _app("export")),
     Verb("copy", "", "the answer in a sentence", _app("copy")),
     Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
     Verb("help", "", "keys and words", _app("help")),
+    Verb("tour", "", "two minutes through the planner", _app("tour")),
     Verb("quit", "", "leave", _app("quit")),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import limit_words
+from tui import keeping, limit_words
 from tui.commands import Names, offered
 from tui.screens.picker import Option, Picker, containing
 from tui.state import (
@@ -53,7 +53,11 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("undo", "Undo the last change of an input", "u"),
     ("redo", "Redo what was undone", "^y"),
     ("command", "Type a command", ":"),
+    ("scenario_save", "Save every input as a scenario", ""),
+    ("scenario_load", "Open a saved scenario", ""),
+    ("resume", "Go on with the session that was left last", ""),
     ("help", "Explain keys and words", "?"),
+    ("tour", "Take the tour: two minutes on the bundled sample", ""),
     ("quit", "Quit", "^q"),
 )
 """Action of the app, what it does, its key: the palette."""
@@ -70,7 +74,7 @@ def palette(app: PlannerApp) -> None:
     app.push_screen(Picker("Actions", containing(options), glyphs=app.glyphs), run)
 
 
-def command_line(app: PlannerApp) -> None:
+def command_line(app: PlannerApp, begun: str = "") -> None:
     """A typed command; what it may become is offered while typing."""
     from tui.screens.command import CommandLine
 
@@ -88,6 +92,7 @@ def command_line(app: PlannerApp) -> None:
             "Command",
             matches,
             glyphs=app.glyphs,
+            typed=begun,
             placeholder="deadline 45m, nodes 1:200, model ernest",
             returns_typed=True,
             empty="no command begins so",
@@ -105,6 +110,7 @@ def names(app: PlannerApp) -> Names:
         instances=tuple(app.built.catalog.offers) if app.built else (),
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
+        scenarios=keeping.saved(),
         ranges=app.ranges,
         limits=app.state.limits,
     )

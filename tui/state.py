@@ -136,6 +136,12 @@ class Restore(NamedTuple):
     inputs: PlanState
 
 
+class Adopt(NamedTuple):
+    """A scenario or a pinned plan: as `Restore`, but a step that can be undone."""
+
+    inputs: PlanState
+
+
 class SetDeadline(NamedTuple):
     """The user moved the deadline; None switches it off."""
 
@@ -239,6 +245,7 @@ Action = (
     | DeadlineRelaxed
     | PlanRefused
     | Restore
+    | Adopt
     | SetDeadline
     | SetBudget
     | SetScale
@@ -271,7 +278,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _relaxed(state, seconds)
         case PlanRefused(good):
             return _refused(state, good)
-        case Restore(inputs):
+        case Restore(inputs) | Adopt(inputs):
             return with_inputs(state, inputs)
         case SetDeadline(seconds):
             return replace(state, deadline_seconds=seconds, deadline_chosen=True)

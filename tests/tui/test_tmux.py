@@ -167,3 +167,45 @@ def test_a_missing_file_is_said_before_the_planner_opens(terminal):
     screen = terminal.wait_for("ended with 2")
     assert "/no/such/file.zstd: no such file; check the path" in screen
     assert "Deadline" not in screen
+
+
+@pytest.mark.parametrize("number", ["TERM", "HUP"])
+def test_a_signal_leaves_the_terminal_clean_and_keeps_the_session(terminal, tmp_path, number):
+    terminal.start("sales-report-small", size=(80, 24), env=COLOURS)
+    terminal.wait_for("finishes in")
+    terminal.keys("Right")
+    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
+    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    screen = terminal.wait_for(f"ended with {128 + {'TERM': 15, 'HUP': 1}[number]}")
+    assert "Traceback" not in screen
+    assert "Deadline" not in screen
+    assert terminal.tmux("display-message", "-p", "#{alternate_on}#{mouse_any_flag}") == "00\n"
+    kept = (tmp_path / "home" / "state" / "sparkplan" / "session.yaml").read_text()
+    assert "- sales-report-small" in kept
+
+
+def test_ctrl_c_leaves_and_the_session_is_resumed(terminal):
+    terminal.start("sales-report-small", size=(80, 24), env=COLOURS)
+    terminal.wait_for("finishes in")
+    terminal.keys("s", "2")
+    terminal.wait_for("[2 Compositions]")
+    terminal.keys("C-c")
+    terminal.wait_for("ended with 0")
+    terminal.tmux("kill-server")
+    again = Terminal()
+    again.server = terminal.server
+    again.start("--resume", size=(120, 40), env=COLOURS)
+    again.wait_for("sales-report", "[2 Compositions]", "spot")
+
+
+@pytest.mark.parametrize("number", ["TERM"])
+def test_a_signal_while_a_dialog_is_open(terminal, number):
+    terminal.start(size=(80, 24), env=COLOURS)
+    terminal.wait_for("finishes in")
+    terminal.keys("e")
+    terminal.wait_for("Export", "esc leave")
+    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
+    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    assert "Traceback" not in terminal.wait_for("ended with 143")

@@ -47,7 +47,10 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
             ("esc", "close a notice; while a log is read: cancel"),
             ("ctrl+p", "every action by name"),
-            ("ctrl+q", "quit"),
+            (":save", 'keep every input: ":save month-end"; ":load month-end" takes it back'),
+            (":resume", "go on with the session that was left last"),
+            (":tour", "two minutes through the planner, step by step"),
+            ("ctrl+q", "quit (also ctrl+c); the session is kept"),
         ),
     ),
 )

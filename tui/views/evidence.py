@@ -34,7 +34,7 @@ def _run_row(run: Run, profile: Profile) -> Row:
     named = run.source or run.application or profile.name
     return (
         named.rsplit("/", 1)[-1],
-        _cluster(run),
+        cluster_words(run),
         text.size(run.workload.input_bytes, profile.input_unit),
         text.seconds(run.seconds),
         str(len(run.stages)) if run.stages else text.UNKNOWN,
@@ -42,7 +42,8 @@ def _run_row(run: Run, profile: Profile) -> Row:
     )
 
 
-def _cluster(run: Run) -> str:
+def cluster_words(run: Run) -> str:
+    """The measured cluster: its composition, executors or nodes, whichever is known."""
     cluster = run.cluster
     if cluster.composition:
         return text.composition(dict(cluster.composition))
@@ -53,7 +54,7 @@ def _cluster(run: Run) -> str:
 
 def about(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The model, how it did on runs it had not seen, what the cost assumes, and the warnings."""
-    lines: list[Line] = [_model(answer)]
+    lines: list[Line] = [model_line(answer)]
     found = answer.report.recommendation
     lines.append(
         [
@@ -66,7 +67,8 @@ def about(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     return lines
 
 
-def _model(answer: Answer) -> Line:
+def model_line(answer: Answer) -> Line:
+    """The model, how many runs it learnt from, and how far off it was on those it had not seen."""
     fitted = answer.built.plan.fitted
     runs = len(fitted.profile.runs)
     line: list[tuple[str, Tone]] = [

@@ -1,0 +1,219 @@
+"""Scenarios: written as typed, read by the same parsers, refused with file, line and key."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from screen import settled, text_of
+
+import engine
+from tui import keeping
+from tui.cli import main
+from tui.scenario import KEYS, format_scenario, read_scenario
+from tui.state import INPUTS, Limits, PlanState, Terms
+
+SAMPLE = "nightly-features"
+
+STATES = st.builds(
+    PlanState,
+    sources=st.sampled_from([(SAMPLE,), (SAMPLE, "nightly-features-small")]),
+    ran_on=st.sampled_from([None, "m5.xlarge", "m5.xlarge@aws"]),
+    category=st.sampled_from([None, "sql", "mllib"]),
+    catalog=st.sampled_from(["aws", "gcp", "papers"]),
+    terms=st.builds(
+        Terms,
+        st.sampled_from([None, "eu-west-1"]),
+        st.sampled_from([None, 0.125, 0.3]),
+        st.sampled_from([None, "premium", 0.4]),
+    ),
+    instances=st.sampled_from([(), ("r5.*", "c6i.4xlarge"), ("*",)]),
+    model=st.sampled_from(["sparkplan", "ernest"]),
+    deadline_seconds=st.floats(0.01, 1e6),
+    deadline_chosen=st.just(True),
+    budget_usd=st.none() | st.floats(0.001, 1e5),
+    scale=st.floats(0.1, 100.0),
+    max_nodes=st.integers(1, 512),
+    confidence=st.sampled_from([0.5, 0.9, 0.95, 0.975, 0.99]),
+    spot=st.booleans(),
+    view=st.sampled_from(["curves", "stages", "evidence"]),
+)
+
+
+@given(STATES)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_is_written_reads_the_same(tmp_path, state):
+    path = tmp_path / "x.yaml"
+    path.write_text(format_scenario(state, folder=tmp_path))
+    found = read_scenario(path)
+    for name in (*INPUTS, "view"):
+        assert getattr(found, name) == pytest.approx(getattr(state, name), rel=1e-12)
+
+
+def test_a_file_reads_as_one_would_write_it(tmp_path):
+    state = PlanState(
+        sources=(SAMPLE,), deadline_seconds=2700.0, deadline_chosen=True, budget_usd=12.0
+    )
+    text = format_scenario(state, folder=tmp_path)
+    for line in (f"  - {SAMPLE}", "deadline: 45m", "budget: $12", "size: 1x", "confidence: 90%"):
+        assert line in text.splitlines()
+    changed = format_scenario(replace(state, spot=True), folder=tmp_path)
+    differing = set(changed.splitlines()) ^ set(text.splitlines())
+    assert differing == {"spot: off", "spot: on"}
+
+
+def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "job"
+    folder.mkdir()
+    (folder / "runs.csv").write_text("nodes,input_size,seconds\n2,10,30\n4,10,20\n")
+    state = PlanState(sources=("job/runs.csv",))
+    path = folder / "x.yaml"
+    path.write_text(format_scenario(state, folder=folder))
+    assert "- ./runs.csv" in path.read_text()
+    moved = folder.rename(tmp_path / "moved")
+    assert read_scenario(moved / "x.yaml").sources == (str(moved / "runs.csv"),)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("dedline: 45m", "unknown key 'dedline'; did you mean deadline?"),
+        ("deadline: soon", "deadline: "),
+        ("budget: lots", "budget: "),
+        ("nodes: 0", "type 1 to 512"),
+        ("confidence: 200", "confidence: "),
+        ("size: 2TB", "type a factor such as 2x"),
+        ("model: ernst", "did you mean ernest?"),
+        ("catalog: awz", "did you mean aws?"),
+        ("category: sqls", "did you mean sql?"),
+        ("spot: maybe", "choices: off, on"),
+        ("view: x", "unknown view"),
+        ("discount: lots", "discount: "),
+        ("deadline: [1, 2]", "must be a plain value"),
+        ("deadline:", "must be a plain value"),
+    ],
+)
+def test_a_wrong_value_is_said_with_file_line_and_key(tmp_path, line, says):
+    path = tmp_path / "x.yaml"
+    path.write_text(f"open: {SAMPLE}\n{line}\n")
+    with pytest.raises(engine.BadInput) as refused:
+        read_scenario(path)
+    assert str(refused.value).startswith(f"{path}:2: ")
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("deadline: 45m\n", "open is missing"),
+        ("open: no-such-sample\n", "no-such-sample"),
+        ("open: []\n", "a source or a list"),
+        ("open: '-'\n", "standard input"),
+        ("- a\n", "must be a mapping"),
+        ("open: [\n", "not valid YAML"),
+        ("", "empty"),
+    ],
+)
+def test_a_file_that_is_none(tmp_path, text, says):
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(engine.BadInput, match=r"x\.yaml") as refused:
+        read_scenario(path)
+    assert says in str(refused.value)
+
+
+def test_names_and_files_are_kept_apart(tmp_path):
+    state = PlanState(sources=(SAMPLE,))
+    assert keeping.saved() == ()
+    assert keeping.save("month end", state).parent == keeping.home("data") / "scenarios"
+    assert keeping.saved() == ("month end",)
+    assert keeping.load("month end").sources == (SAMPLE,)
+    assert keeping.save(str(tmp_path / "a.yaml"), state) == tmp_path / "a.yaml"
+    keeping.save(str(tmp_path / "a.yaml"), replace(state, spot=True))
+    assert keeping.load(str(tmp_path / "a.yaml")).spot
+    (tmp_path / "notes.yaml").write_text("shopping: milk\n")
+    with pytest.raises(engine.BadInput, match="is no scenario"):
+        keeping.save(str(tmp_path / "notes.yaml"), state)
+    assert (tmp_path / "notes.yaml").read_text() == "shopping: milk\n"
+    with pytest.raises(engine.BadInput, match="did you mean month end"):
+        keeping.load("month ende")
+    with pytest.raises(engine.BadInput, match="no name"):
+        keeping.save("..", state)
+    with pytest.raises(engine.BadInput, match="standard input"):
+        keeping.save("x", replace(state, sources=("-",)))
+
+
+def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch, capsys, tmp_path):
+    app = planner(sources=("nightly-als",))
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    app.keep_session()
+    assert "session was not kept" in capsys.readouterr().err
+
+
+def test_a_sample_that_was_only_looked_at_is_no_session(planner):
+    planner(sources=()).keep_session()
+    assert not keeping.session_path().exists()
+    planner(sources=("sales-report-small",)).keep_session()
+    assert keeping.last_session().sources == ("sales-report-small",)
+
+
+async def test_saved_and_loaded_in_the_planner(planner):
+    async with planner(sources=(SAMPLE,), spot=True).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("deadline 50m")
+        await app.run_line("save tight")
+        await pilot.pause()
+        assert "saved as" in text_of(app)
+        await app.run_line("deadline 2h")
+        await app.run_line("spot off")
+        await app.run_line("view stages")
+        await app.run_line("load tight")
+        await settled(pilot)
+        assert (app.state.deadline_seconds, app.state.spot) == (3000.0, True)
+        assert app.state.view == "curves"
+        await pilot.press("u")
+        assert (app.state.deadline_seconds, app.state.spot) == (7200.0, False)
+        await app.run_line("load nothing")
+        await pilot.pause()
+        assert "unknown scenario" in text_of(app)
+        await app.run_line("resume")
+        await pilot.pause()
+        assert "no session was kept yet" in " ".join(text_of(app).split())
+        await app.run_action("scenario_load")
+        await pilot.pause()
+        assert "load tight" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--scenario", "none"), "none is saved yet"),
+        (("--scenario", "x", "--deadline", "4m"), "nothing else can be given"),
+        (("--resume", SAMPLE), "nothing else can be given"),
+        (("--resume",), "no session was kept yet"),
+    ],
+)
+def test_what_the_command_refuses(capsys, arguments, says):
+    assert main(arguments) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_every_key_is_a_command_or_a_term():
+    from tui.commands import VERBS
+    from tui.scenario import TERMS
+
+    assert set(KEYS) - set(TERMS) <= {verb.name for verb in VERBS}
+
+
+def test_limits_and_mixes_are_part_of_a_scenario(tmp_path):
+    limits = Limits(owned=(("m5.xlarge", 10),), most=(("c*", 4),), max_vcpus=96.0, min_nodes=2)
+    state = PlanState(sources=(SAMPLE,), mix=3, limits=limits)
+    path = tmp_path / "x.yaml"
+    path.write_text(format_scenario(state, folder=tmp_path))
+    assert read_scenario(path) == state
+    assert "own m5.xlarge=10" in path.read_text()
+    path.write_text("open: [sort-small]\nlimits: own m5=many\n")
+    with pytest.raises(engine.BadInput, match=r"x\.yaml:2"):
+        read_scenario(path)

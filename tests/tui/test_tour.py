@@ -1,0 +1,235 @@
+"""The tour: on the bundled sample to its end, forth and back on fixed data, and recorded."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+from screen import settled, text_of
+
+import engine
+from tui import format as text
+from tui.app import PlannerApp
+from tui.headless import tour as command
+from tui.start import AppOptions
+from tui.tour.guide import TourOptions
+from tui.tour.record import CastRecorder, SvgRecorder, recorder_for, slideshow
+from tui.tour.steps import STEPS, pause_seconds
+from tui.views.caption import Caption
+from tui.widgets.text import plain
+
+
+class Spectator:
+    """A recorder that keeps what is on the screen in each pause."""
+
+    def __init__(self):
+        self.pages = []
+
+    def wrote(self, data):
+        pass
+
+    def paused(self, app, seconds):
+        best = app.answer.best
+        self.pages.append((app.guide.told, text_of(app), best, seconds))
+
+
+def words_of(shown):
+    return " ".join(shown.split())
+
+
+async def at(pilot, place):
+    """Once that step is shown (None: once the tour is over)."""
+    for _ in range(1500):
+        await pilot.pause(0.01)
+        guide = pilot.app.guide
+        if place is None and guide is None:
+            return
+        if guide is not None and guide.place == place and guide.idle:
+            return
+    raise AssertionError(f"step {place} did not come")
+
+
+@pytest.mark.parametrize(
+    ("size", "glyphs"), [((80, 24), "unicode"), ((120, 40), "unicode"), ((80, 24), "ascii")]
+)
+async def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
+    seen = Spectator()
+    options = AppOptions(tour=TourOptions(auto=True, recorder=seen), glyphs=glyphs)
+    app = PlannerApp(options)
+    async with app.run_test(size=size) as pilot:
+        for _ in range(3000):
+            await pilot.pause(0.01)
+            if app.return_value is not None or app._exit:
+                break
+    assert app.return_code == 0
+    assert [told.place for told, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
+    for told, shown, _, _ in seen.pages:
+        assert "{" not in told.text
+        rows = shown.splitlines()
+        assert len(rows) == size[1]
+        assert told.title in rows[-4]
+        # All of the caption is read, and none of it is drawn over something else.
+        read = words_of("\n".join(rows[-3:]))
+        assert read == words_of(plain(told.text, ascii_only=glyphs == "ascii"))
+        if glyphs == "ascii":
+            assert shown.isascii()
+    assert 60 <= sum(seconds for *_, seconds in seen.pages) <= 180
+
+
+async def test_captions_say_what_the_answer_says():
+    seen = Spectator()
+    app = PlannerApp(AppOptions(tour=TourOptions(auto=True, recorder=seen)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        for _ in range(3000):
+            await pilot.pause(0.01)
+            if app._exit:
+                break
+    by_title = {told.title: (told, shown, best) for told, shown, best, _ in seen.pages}
+    for title in ("The answer", "A tighter deadline", "Undo", "How sure", "Spot prices"):
+        told, shown, best = by_title[title]
+        for fact in (text.usd(best.cost_usd), text.seconds(best.seconds), best.instance):
+            assert fact in told.text
+            assert fact in "\n".join(shown.splitlines()[:-4])
+    told, shown, _ = by_title["More than there is"]
+    assert "No cluster of up to 64 nodes" in told.text
+    assert "No cluster of up to 64 nodes" in "\n".join(shown.splitlines()[:-4])
+    assert "2 runs" in by_title["More evidence"][0].text
+    assert "spark-submit" in by_title["Text to paste"][1]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_next_and_back_lead_to_the_same_screens(planner, size):
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=size) as pilot:
+        await at(pilot, 0)
+        forth = [app.guide.told]
+        states = [app.state]
+        for place in range(1, len(STEPS)):
+            await pilot.press("space")
+            await at(pilot, place)
+            forth.append(app.guide.told)
+            states.append(app.state)
+        for place in range(len(STEPS) - 2, -1, -1):
+            await pilot.press("b")
+            await at(pilot, place)
+            assert app.guide.told == forth[place]
+            assert app.state == states[place]
+        await pilot.press("b")
+        await at(pilot, 0)
+        assert app.guide.told.place == 1
+
+
+async def test_what_the_user_does_in_between_does_not_derail_it(planner):
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await at(pilot, 0)
+        await pilot.press("space")
+        await at(pilot, 1)
+        await pilot.press("space")
+        await at(pilot, 2)
+        third = app.state
+        await pilot.press("home", "s", "2")
+        await pilot.pause()
+        assert app.state != third
+        await pilot.press("b")
+        await at(pilot, 1)
+        await pilot.press("space")
+        await at(pilot, 2)
+        assert app.state == third
+
+
+async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
+    async with planner(deadline_seconds=5400.0).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        before = app.state
+        await app.run_line(":tour")
+        await at(pilot, 0)
+        assert app.state.sources == ("nightly-features",)
+        await pilot.press("space", "space")
+        await at(pilot, 2)
+        await pilot.press("colon")
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+        await pilot.press("q", "space", "b")
+        assert app.screen.query_one("#typed").value == "q b"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert app.guide is not None
+        await pilot.press("q")
+        await at(pilot, None)
+        await settled(pilot)
+        assert app.state == before
+        assert not app.screen.query(Caption)
+        assert "actions" in text_of(app)
+
+
+async def test_a_key_stops_what_plays_by_itself(planner):
+    app = planner(sources=("nightly-features",), tour=TourOptions(auto=True, pause_seconds=60.0))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at(pilot, 0)
+        await pilot.press("space")
+        await at(pilot, 1)
+        await pilot.pause(0.1)
+        assert app.guide.place == 1
+        await pilot.press("q")
+        await at(pilot, None)
+        assert app.is_running
+
+
+def test_a_cast_has_the_pauses_without_waiting(tmp_path):
+    now = [0.0]
+    recorder = CastRecorder(clock=lambda: now[0])
+    recorder.wrote("one")
+    recorder.paused(None, 8.0)
+    now[0] = 0.5
+    recorder.wrote("two\x1b[0m")
+    recorder.finish(tmp_path / "x.cast", (80, 24))
+    header, *events = map(json.loads, (tmp_path / "x.cast").read_text().splitlines())
+    assert (header["version"], header["width"], header["height"]) == (2, 80, 24)
+    assert events == [[0.0, "o", "one"], [8.5, "o", "two\x1b[0m"]]
+
+
+def test_the_pages_of_an_svg_follow_each_other():
+    page = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 10 20"><text>{}</text></svg>'
+    made = ElementTree.fromstring(slideshow([(page.format(n), 2.0) for n in range(4)]))
+    assert made.get("viewBox") == "0 0 10 20"
+    animations = [node.attrib for node in made.iter() if node.tag.endswith("animate")]
+    assert [a["values"] for a in animations] == [
+        "visible;hidden",
+        "hidden;visible;hidden",
+        "hidden;visible;hidden",
+        "hidden;visible",
+    ]
+    starts = [float(a["keyTimes"].split(";")[1]) for a in animations]
+    assert starts == [0.25, 0.25, 0.5, 0.75]
+    assert {a["dur"] for a in animations} == {"8.00s"}
+
+
+@pytest.mark.parametrize("ending", ["cast", "svg"])
+def test_the_command_records_without_a_terminal(tmp_path, ending, capsys):
+    from tui.cli import main
+
+    path = tmp_path / f"demo.{ending}"
+    assert main(["tour", "--record", str(path), "--size", "80x24"]) == 0
+    assert capsys.readouterr().out.strip().endswith(str(path))
+    content = path.read_text()
+    if ending == "svg":
+        pages = [n for n in ElementTree.fromstring(content) if n.tag.endswith("}g")]
+        assert len(pages) == len(STEPS)
+        return
+    header, *events = map(json.loads, content.splitlines())
+    assert (header["width"], header["height"]) == (80, 24)
+    assert [at for at, *_ in events] == sorted(at for at, *_ in events)
+    drawn = "".join(data for *_, data in events)
+    assert "A job that ran once" in drawn
+    assert sum(map(pause_seconds, (step.text for step in STEPS[:-1]))) * 0.8 < events[-1][0]
+
+
+def test_a_recording_is_refused_before_anything_is_played(tmp_path):
+    with pytest.raises(engine.BadInput, match=r"\.cast or \.svg"):
+        recorder_for(tmp_path / "demo.gif")
+    with pytest.raises(engine.BadInput, match="no folder"):
+        recorder_for(tmp_path / "none" / "demo.svg")
+    assert isinstance(recorder_for(tmp_path / "demo.svg"), SvgRecorder)
+    with pytest.raises(engine.BadInput, match="not a size"):
+        command.size_of("10x10")
+    assert command.size_of("100x30") == (100, 30)

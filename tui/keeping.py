@@ -1,0 +1,139 @@
+"""What is kept between sessions, and where: named scenarios and the last session.
+
+Files are written whole or not at all. The places follow the XDG base directories.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import engine
+from tui.scenario import format_scenario, read_scenario
+from tui.state import PlanState
+
+ENDINGS = (".yaml", ".yml")
+_NAME = re.compile(r"[\w][\w .@=-]{0,79}")
+
+
+def home(kind: str, environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of sparkplan for "config", "data" or "state" files."""
+    variables = os.environ if environ is None else environ
+    below = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
+    chosen = variables.get(f"XDG_{kind.upper()}_HOME", "")
+    # The specification says that a relative path is to be ignored.
+    base = Path(chosen) if chosen.startswith("/") else Path(variables.get("HOME", "~")) / below
+    return base.expanduser() / "sparkplan"
+
+
+def session_path() -> Path:
+    """Where the last session is."""
+    return home("state") / "session.yaml"
+
+
+def path_of(name: str) -> Path:
+    """The file of a scenario: a path as it is, a name among those that are kept.
+
+    Raises:
+        BadInput: for a name that no file should have.
+    """
+    if "/" in name or name.lower().endswith(ENDINGS):
+        return Path(name).expanduser()
+    if not _NAME.fullmatch(name):
+        raise engine.BadInput(
+            f"{name!r} is no name for a scenario",
+            remedy="use letters, digits, spaces and -, or give a path that ends in .yaml",
+        )
+    return home("data") / "scenarios" / f"{name}.yaml"
+
+
+def saved() -> tuple[str, ...]:
+    """The names of the scenarios that are kept."""
+    try:
+        return tuple(sorted(p.stem for p in (home("data") / "scenarios").glob("*.yaml")))
+    except OSError:
+        return ()
+
+
+def save(name: str, state: PlanState) -> Path:
+    """Write a scenario; one of that name is replaced, another file is not.
+
+    Raises:
+        BadInput: where it cannot be written, or a file that is no scenario is in the way.
+    """
+    path = path_of(name)
+    if "-" in state.sources:
+        raise engine.BadInput(
+            "what came from standard input cannot be opened again",
+            remedy="save it as a file and open that",
+        )
+    if path.exists():
+        _check_ours(path)
+    elif path.parent == home("data") / "scenarios":
+        _make(path.parent)
+    engine.write_text(path, format_scenario(state, folder=path.parent))
+    return path
+
+
+def _check_ours(path: Path) -> None:
+    from tui.scenario import KEYS
+
+    try:
+        engine.read_yaml(path).check_keys(KEYS)
+    except engine.BadInput:
+        raise engine.BadInput(
+            "is there already and is no scenario", where=str(path), remedy="choose another name"
+        ) from None
+
+
+def load(name: str) -> PlanState:
+    """The state of a scenario, by name or path.
+
+    Raises:
+        BadInput: where there is none, or it is wrong (file, line, key).
+    """
+    path = path_of(name)
+    known = saved()
+    if not path.exists() and path.parent == home("data") / "scenarios":
+        raise engine.UnknownName(
+            "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
+        )
+    return read_scenario(path)
+
+
+def save_session(state: PlanState) -> None:
+    """Keep the session; one whose evidence cannot be opened again is not kept.
+
+    Raises:
+        BadInput: where it cannot be written.
+    """
+    if "-" in state.sources:
+        return
+    path = session_path()
+    _make(path.parent)
+    engine.write_text(path, format_scenario(state, folder=path.parent))
+
+
+def last_session() -> PlanState:
+    """The session that was kept last.
+
+    Raises:
+        BadInput: where there is none, or its evidence is gone.
+    """
+    path = session_path()
+    if not path.exists():
+        raise engine.BadInput(
+            "no session was kept yet",
+            where=str(path),
+            remedy="one is kept whenever the planner is left",
+        )
+    return read_scenario(path)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise engine.BadInput(error.strerror or "cannot be made", where=str(folder)) from None

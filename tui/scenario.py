@@ -1,0 +1,216 @@
+"""A scenario: every input of the planner as YAML that people read, write and compare.
+
+The keys are the names of the typed commands and the values what one types after them, read by the
+same parsers: `deadline: 45m`, `budget: $12`, `nodes: 64`. What is not there stays as it starts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import engine
+from tui.commands import Names, outcome_of
+from tui.limit_words import line_of
+from tui.state import OpenSources, PlanState, ShowView, Terms, reduce
+from tui.views import bars
+from tui.widgets.numbers import money_text, time_text
+
+TERMS = ("region", "discount", "dbu-price")
+"""The keys that are named as the options of the command: prices hold on these terms."""
+
+KEYS = (
+    *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
+    *("deadline", "budget", "size", "nodes", "confidence", "spot", "mix", "limits", "view"),
+)
+"""Every key, in the order in which they are written and taken: a catalog before its types."""
+
+HEAD = (
+    "# A scenario of sparkplan: open it with sparkplan --scenario FILE, or :load in the planner.\n"
+)
+
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$+-")
+
+
+def format_scenario(state: PlanState, *, folder: Path) -> str:
+    """The text of a scenario file that lies in `folder`."""
+    sources = [_portable(source, folder) for source in state.sources]
+    lines = ["open:", *(f"  - {_scalar(source)}" for source in sources)]
+    lines += [f"{key}: {_scalar(value)}" for key, value in _values(state).items()]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def _values(state: PlanState) -> dict[str, str]:
+    """What one would type after each command; what is left to the evidence is left out."""
+    terms = state.terms
+    found: dict[str, str | None] = {
+        "ran-on": state.ran_on,
+        "category": state.category,
+        "catalog": state.catalog,
+        "region": terms.region,
+        "discount": _percent(terms.discount_fraction),
+        "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
+        "instances": ", ".join(state.instances) or None,
+        "model": state.model,
+        "deadline": _deadline(state),
+        "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
+        "size": f"{_short(state.scale)}x",
+        "nodes": str(state.max_nodes),
+        "confidence": _percent(state.confidence),
+        "spot": "on" if state.spot else "off",
+        "mix": str(state.mix),
+        "limits": line_of(state.limits) or None,
+        "view": state.view,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _deadline(state: PlanState) -> str | None:
+    seconds = state.deadline_seconds
+    if seconds is None:
+        return "off" if state.deadline_chosen else None
+    return _exact(time_text(seconds), seconds, engine.parse_seconds, f"{_digits(seconds)}s")
+
+
+def _money(usd: float) -> str:
+    return _exact(money_text(usd), usd, engine.parse_usd, f"${_digits(usd)}")
+
+
+def _exact(shown: str, value: float, parse: Callable[[str], float], every_digit: str) -> str:
+    """The text that people read, where it is read as the same value; else every digit."""
+    try:
+        return shown if parse(shown) == value else every_digit
+    except engine.BadInput:
+        return every_digit
+
+
+def _digits(value: float) -> str:
+    """All digits of a number without an exponent."""
+    return f"{Decimal(repr(value)):f}"
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{share * 100:.12g}%"
+
+
+def _short(value: float) -> str:
+    """As few digits as tell the number."""
+    return f"{value:g}" if float(f"{value:g}") == value else _digits(value)
+
+
+def _scalar(text: str) -> str:
+    """Text as YAML: bare where it is a plain word, else in double quotes."""
+    plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
+    if plain and text[0] not in "-%" and not text.endswith("-"):
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _portable(source: str, folder: Path) -> str:
+    """A local path as seen from the folder of the scenario, where it lies below; else absolute."""
+    path = Path(source)
+    if "://" in source or not path.exists():
+        return source
+    here = path.resolve()
+    try:
+        return f"./{here.relative_to(folder.resolve()).as_posix()}"
+    except ValueError:
+        return str(here)
+
+
+def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
+    """The state that a scenario file describes.
+
+    Args:
+        base: what holds for keys that are not there; the planner's defaults otherwise.
+
+    Raises:
+        BadInput: with file, line and key for what is unknown, missing or without meaning.
+    """
+    top = engine.read_yaml(path)
+    top.check_keys(KEYS)
+    names = _names()
+    state = base or PlanState(sources=())
+    for key in KEYS:
+        if key in top.entries:
+            where = top.where(top.lines[key])
+            state = _with(state, key, top.entries[key], where, path.parent, names)
+    if not state.sources:
+        raise engine.BadInput(
+            "open is missing: what the plan rests on",
+            where=str(path),
+            remedy="write open: and a log, a profile, a table or the name of a sample",
+        )
+    return state
+
+
+def _names() -> Names:
+    return Names(
+        models=tuple(model.name for model in engine.MODELS),
+        catalogs=tuple(entry.name for entry in engine.list_catalogs()),
+        categories=tuple(engine.CATEGORIES),
+    )
+
+
+def _with(
+    state: PlanState, key: str, value: Any, where: str, folder: Path, names: Names
+) -> PlanState:
+    """The state after one key."""
+    if key == "open":
+        return reduce(state, OpenSources(_sources(value, where, folder)))
+    if not isinstance(value, str) or not value.strip():
+        raise engine.BadInput(
+            f"{key} must be a plain value", where=where, remedy="as typed after the command"
+        )
+    try:
+        if key in TERMS:
+            return replace(state, terms=_terms(state.terms, key, value))
+        if key == "catalog" and value not in names.catalogs and not Path(value).exists():
+            raise engine.UnknownName("catalog", value, names.catalogs)
+        outcome = outcome_of(f"{key} {value}", names)
+    except engine.EngineError as error:
+        raise engine.BadInput(
+            f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices
+        ) from None
+    if isinstance(outcome, str):
+        shown = next(view for view, _ in bars.VIEWS if outcome == f"view({view!r})")
+        return reduce(state, ShowView(shown))
+    return reduce(state, outcome)
+
+
+def _terms(terms: Terms, key: str, value: str) -> Terms:
+    if key == "region":
+        return terms._replace(region=value)
+    if key == "discount":
+        return terms._replace(discount_fraction=engine.parse_fraction(value))
+    named = value[:1].isalpha() and not value.lower().startswith("usd")
+    return terms._replace(dbu=value if named else engine.parse_usd(value))
+
+
+def _sources(value: Any, where: str, folder: Path) -> tuple[str, ...]:
+    """One source or a list of them; those that lie beside the scenario are found there."""
+    listed: Sequence[Any] = value if isinstance(value, list) else [value]
+    if not listed or not all(isinstance(source, str) and source for source in listed):
+        raise engine.BadInput(
+            "open must be a source or a list of sources",
+            where=where,
+            remedy="write one on each line below open:, after a dash",
+        )
+    found = tuple(_located(source, folder) for source in listed)
+    if "-" in found:
+        raise engine.BadInput("standard input cannot be opened again", where=where)
+    try:
+        engine.check_sources(*found)
+    except engine.BadInput as error:
+        raise engine.BadInput(f"open: {error}", where=where) from None
+    return found
+
+
+def _located(source: str, folder: Path) -> str:
+    beside = folder / source
+    relative = "://" not in source and not Path(source).is_absolute()
+    return str(beside) if relative and beside.exists() else source

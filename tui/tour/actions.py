@@ -1,0 +1,65 @@
+"""The actions of the tour: next, back, leave; the guide itself loads when it begins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.binding import Binding
+from textual.driver import Driver
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+    from tui.tour.guide import Guide, TourOptions
+
+TOUR_BINDINGS = (
+    Binding("space,pagedown", "tour_next", "Next step", show=False, priority=True),
+    Binding("b,backspace,pageup", "tour_back", "Step before", show=False, priority=True),
+    Binding("q,escape", "tour_leave", "Leave the tour", show=False, priority=True),
+)
+"""They come before all other keys, but only while a tour is shown and no text is typed."""
+
+
+class TourActions:
+    """A part of `PlannerApp`."""
+
+    guide: Guide | None = None
+    played: TourOptions | None = None
+
+    def action_tour(self) -> None:
+        """Begin the tour on the bundled sample."""
+        from tui.tour.guide import Guide, TourOptions
+
+        app = cast("PlannerApp", self)
+        if self.guide is None:
+            self.guide = Guide(app, self.played or TourOptions())
+            self.guide.begin()
+
+    def action_tour_next(self) -> None:
+        """The next step; after the last one the tour ends."""
+        if self.guide is not None:
+            self.guide.turn(1)
+
+    def action_tour_back(self) -> None:
+        """The step before."""
+        if self.guide is not None:
+            self.guide.turn(-1)
+
+    def action_tour_leave(self) -> None:
+        """End the tour; the planner stays."""
+        if self.guide is not None:
+            self.guide.leave()
+
+    def recording_driver(self) -> type[Driver] | None:
+        """The driver of a tour that is recorded without a terminal."""
+        if self.played is None or self.played.recorder is None:
+            return None
+        from tui.tour.record import driver_for
+
+        return driver_for(self.played.recorder)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """The keys of the tour belong to whatever has the keyboard when there is none."""
+        app = cast("PlannerApp", self)
+        if action in ("tour_next", "tour_back", "tour_leave"):
+            return self.guide is not None and self.guide.has_keys(app.focused)
+        return super().check_action(action, parameters)  # type: ignore[misc,no-any-return]

@@ -1,0 +1,108 @@
+"""What captions may say: words taken from the state and the answer that are on the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from tui import format as text
+from tui.state import PlanState, nice_seconds
+from tui.views import evidence, words
+from tui.views.marks import Marks
+from tui.widgets.numbers import time_text
+
+if TYPE_CHECKING:
+    from engine import Choice
+    from tui.session import Answer
+
+Facts = Mapping[str, str]
+
+_HOPELESS = 1000.0
+"""A deadline this many times shorter than the measured run."""
+
+
+def facts(state: PlanState, answer: Answer, marks: Marks, before: Facts | None = None) -> Facts:
+    """Every word in braces that a step may use; those of the step before begin with `was_`."""
+    found = {
+        **_goal(state, answer),
+        **_answer(state, answer, marks),
+        **_evidence(answer),
+    }
+    was = {f"was_{name}": (before or found)[name] for name in found}
+    first = {f"first_{name}": (before or found).get(f"first_{name}", found[name]) for name in found}
+    return {**found, **was, **first, "change": _change(found, was)}
+
+
+def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
+    run = answer.built.profile.largest_run
+    deadline = state.deadline_seconds
+    measured = run.seconds if run else deadline or 60.0
+    return {
+        "deadline": "no deadline" if deadline is None else time_text(deadline),
+        "confidence": f"{state.confidence * 100:g} %",
+        "tighter": time_text(_tighter(deadline or measured, answer)),
+        "tripled": time_text(3.0 * (deadline or measured)),
+        "hopeless": time_text(max(1.0, round(measured / _HOPELESS))),
+    }
+
+
+def _tighter(deadline: float, answer: Answer) -> float:
+    """Between the deadline and what the fastest composition is nearly sure to keep."""
+    frontier = answer.report.recommendation.frontier
+    least = (frontier[0].high or frontier[0].seconds) if frontier else 0.0
+    middle = 0.5 * (least + deadline)
+    nice = nice_seconds(middle)
+    return nice if nice < deadline else float(round(min(middle, deadline)))
+
+
+def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
+    best, found = answer.best, answer.report.recommendation
+    bound = answer.explained.bottleneck if answer.explained else None
+    meeting = len(found.alternatives) + (found.recommended is not None)
+    lost = next((choice for choice in found.rejected if choice.reason), None)
+    return {
+        "answer": _sentence(state, answer, marks),
+        "reached": "yes" if found.recommended is not None else "",
+        "composition": words.composition(best) if best else "nothing",
+        "time": text.seconds(best.seconds if best else None),
+        "interval": _interval(best, state),
+        "cost": text.usd(best.cost_usd if best else None),
+        "met": f"{meeting:,} of {meeting + len(found.rejected):,} types meet the goal.",
+        "lost": f"{lost.instance}: {lost.reason}." if lost else "",
+        "evaluated": f"{found.evaluated:,}",
+        "bottleneck": f"It is bound by {bound}." if bound else "",
+    }
+
+
+def _interval(best: Choice | None, state: PlanState) -> str:
+    return words.in_words(best, state.confidence) if best else "not known"
+
+
+def _sentence(state: PlanState, answer: Answer, marks: Marks) -> str:
+    """The headline as plain text, without its mark."""
+    lines = words.headline(state, answer, marks)
+    return " ".join("".join(part for part, _ in line[1:]).strip() for line in lines)
+
+
+def _evidence(answer: Answer) -> dict[str, str]:
+    profile = answer.built.profile
+    run, count = profile.largest_run, len(profile.runs)
+    model = "".join(part for part, _ in evidence.model_line(answer))
+    return {
+        "job": profile.name,
+        "measured": text.seconds(run.seconds if run else None),
+        "cluster": evidence.cluster_words(run) if run else text.UNKNOWN,
+        "runs": f"{count} run{'' if count == 1 else 's'}",
+        "evidence": words.sentence(model),
+    }
+
+
+def _change(now: Facts, was: Facts) -> str:
+    """What the step changed of the answer."""
+    reached = "" if now["reached"] else "Now nothing meets the goal; the nearest: "
+    if all(now[name] == was[f"was_{name}"] for name in ("composition", "time", "cost")):
+        return f"{reached or 'Still '}{now['composition']}, {now['time']} for {now['cost']}."
+    return (
+        f"{reached}{now['composition']}, {now['time']} for {now['cost']}, instead of"
+        f" {was['was_composition']}, {was['was_time']} for {was['was_cost']}."
+    )

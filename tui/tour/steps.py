@@ -1,0 +1,108 @@
+"""The steps of the tour, from the first to the last.
+
+A step is a title, a text and what is done before the text is read: a typed command (":deadline
+45m") or a key ("u"). Words in braces are filled from the answer on the screen (see `facts`), in
+commands from the answer before them; so nothing that is said here can become untrue with another
+model or other prices.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+LEAST_PAUSE_SECONDS = 5.0
+SECONDS_PER_WORD = 0.24
+"""Reading aloud takes about 0.35 s a word; reading to oneself is faster."""
+
+
+class Step(NamedTuple):
+    """One step: what it is called, what is said, and what is done first."""
+
+    title: str
+    text: str
+    actions: tuple[str, ...] = ()
+
+
+STEPS: tuple[Step, ...] = (
+    Step(
+        "A job that ran once",
+        "{job} took {measured} on {cluster}: that is all its event log tells. How long will it"
+        " take on other clusters, what do they cost, and how sure is that? This screen answers.",
+        (":view curves", ":chart time"),
+    ),
+    Step(
+        "The answer",
+        "The goal is {deadline}, kept with {confidence}. {answer} {evaluated} compositions were"
+        " compared.",
+    ),
+    Step(
+        "A tighter deadline",
+        "{change} Every slider does this: the arrow keys step, enter takes a value.",
+        (":deadline {tighter}",),
+    ),
+    Step(
+        "More than there is",
+        "Asked for {deadline}: {answer} A goal out of reach gets the nearest miss, not silence.",
+        (":deadline {hopeless}",),
+    ),
+    Step(
+        "Undo",
+        "u takes any input back, ctrl+y does it again. The deadline is {deadline} once more:"
+        " {answer}",
+        ("u",),
+    ),
+    Step(
+        "How sure",
+        "The deadline kept with {confidence} instead of {was_confidence}. {change}",
+        (":confidence 99%",),
+    ),
+    Step(
+        "Three times the data",
+        "And three times the deadline. {answer}",
+        (":size 3x", ":deadline {tripled}", ":confidence {first_confidence}"),
+    ),
+    Step(
+        "Spot prices",
+        "The same data on spot workers. {change} What is only estimated is labelled.",
+        (":spot on",),
+    ),
+    Step(
+        "Why not another type?",
+        "{met} Below the best come the runners-up; at the end each type that lost says why. {lost}",
+        (":spot off", ":size 1x", ":deadline {first_deadline}", ":view compositions"),
+    ),
+    Step(
+        "Where the time goes",
+        "The run on {composition} in phases and stages, with waves and what bounds each."
+        " {bottleneck}",
+        (":view stages",),
+    ),
+    Step(
+        "What it rests on",
+        "{evidence} Every assumption and every warning stands here, each with its remedy.",
+        (":view evidence",),
+    ),
+    Step(
+        "More evidence",
+        "A second log of the same job, {runs} now. {change} The interval: before {was_interval};"
+        " now {interval}.",
+        (":view curves", ":add nightly-features-small"),
+    ),
+    Step(
+        "Text to paste",
+        "The recommendation for spark-submit, EMR, Dataproc, Databricks, Kubernetes, Terraform:"
+        " choose one, ctrl+s saves.",
+        ("e",),
+    ),
+    Step(
+        "Now yours",
+        "o opens your own event logs; : takes commands as the tour typed them; ? explains keys"
+        " and words. The planner stays as it is: one more step ends the tour.",
+        (":view curves",),
+    ),
+)
+
+
+def pause_seconds(text: str) -> float:
+    """How long a caption stays when the tour plays by itself."""
+    return max(LEAST_PAUSE_SECONDS, SECONDS_PER_WORD * len(text.split()))

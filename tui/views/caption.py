@@ -1,0 +1,72 @@
+"""The caption of the tour: a strip at the foot of the screen that is part of its layout, so that it
+hides nothing of what it speaks about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from textual.app import ComposeResult
+from textual.containers import Container
+
+from tui.views.bars import Bar, Item, keys
+from tui.views.prose import Prose
+from tui.widgets.glyphs import Glyphs
+
+KEYS = (("space", "next", "tour_next"), ("b", "back", "tour_back"), ("q", "leave", "tour_leave"))
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a caption says.
+
+    Args:
+        place: of the step, from 1; out of `steps`.
+        typed: what the step typed or pressed, shown so that it can be done again.
+    """
+
+    title: str
+    text: str
+    place: int
+    steps: int
+    typed: tuple[str, ...] = ()
+    last: bool = False
+
+
+class Caption(Container):
+    """Title, what was typed and the keys in one line; three lines of text below."""
+
+    DEFAULT_CSS = """
+    Caption {
+        dock: bottom; height: 4; width: 1fr; layout: vertical; background: $background;
+        & > Bar { background: $panel; }
+        & > Prose { height: 3; padding: 0 1; }
+    }
+    """
+
+    def __init__(self, told: Told, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._bar = Bar(glyphs, firm=True)
+        self._text = Prose(glyphs=glyphs)
+        self._glyphs = glyphs
+        self.tell(told)
+
+    def compose(self) -> ComposeResult:
+        """One line of title and keys, and the text."""
+        yield self._bar
+        yield self._text
+
+    def tell(self, told: Told) -> None:
+        """Say something else."""
+        left = [
+            Item(f" Tour {told.place}/{told.steps} ", "accent"),
+            Item(f" {told.title} ", "strong"),
+        ]
+        left += [
+            Item(f" {self._glyphs.focus} {typed} ", "good", whole=False) for typed in told.typed
+        ]
+        pairs = [
+            (key, "end" if told.last and what == "next" else what, action)
+            for key, what, action in KEYS
+        ]
+        self._bar.show(left, keys(pairs))
+        self._text.show([[(told.text, "base")]])
