@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, combinations
 
@@ -76,6 +76,16 @@ class Market:
             most = np.where(unpriced, np.minimum(most, owned), most)
         return cls(rates, head, billing, most, constraints, owned)
 
+    def taken(self, rows: IntArray) -> Market:
+        """The market of some types."""
+        return replace(
+            self,
+            rates=self.rates[rows],
+            most=self.most[rows],
+            constraints=None if self.constraints is None else self.constraints.taken(rows),
+            owned=None if self.owned is None else self.owned[rows],
+        )
+
     def hourly(self, rows: IntArray, counts: IntArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
@@ -108,12 +118,19 @@ class Found:
 
 
 def values_of(
-    law: MixLaw, market: Market, goal: Goal, rows: IntArray, counts: IntArray
+    law: MixLaw,
+    market: Market,
+    goal: Goal,
+    rows: IntArray,
+    counts: IntArray,
+    *,
+    below: float = math.inf,
 ) -> FloatArray:
-    """(n,) cost (time, with a budget alone) of compositions; inf where the goal is not met.
+    """(n,) cost (time, where the fastest wins) of compositions; inf where the goal is not met.
 
     Args:
         rows, counts: (n, q) types and their nodes; a count of 0 is no member.
+        below: values that are not below this may be inf as well; it saves looking at them.
     """
     forecast = law.forecast(rows, counts)
     hourly, known = market.hourly(rows, counts), np.isfinite(forecast.seconds)
@@ -126,19 +143,47 @@ def values_of(
         met &= market.constraints.allowed(rows, counts)
     if goal.budget_usd is not None:
         met &= costs <= goal.most_usd
+    values = forecast.seconds if goal.by_time else costs
     if goal.deadline_seconds is not None:
-        met &= in_time(forecast.seconds, forecast.log_scale, forecast.dof, goal)
-    return np.where(met, forecast.seconds if goal.by_time else costs, np.inf)
+        if below < math.inf:
+            met &= values < below
+        asked = np.flatnonzero(met)
+        seconds, scale = forecast.seconds[asked], forecast.log_scale[asked]
+        met[asked] = in_time(seconds, scale, forecast.dof[asked], goal)
+    return np.where(met, values, np.inf)
 
 
 def in_time(
     seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal
 ) -> NDArray[np.bool_]:
-    """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval."""
+    """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval.
+
+    The quantiles at the fewest and the most degrees of freedom bracket all others and settle most;
+    only what lies between asks for its own.
+    """
     deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
-    sure = np.log(seconds) + scale * student_quantile(goal.confidence, dof)
-    unknown = np.isnan(sure)
-    return np.asarray(np.where(unknown, seconds < deadline, sure <= np.log(deadline)))
+    unknown = np.isnan(scale) | np.isnan(dof)
+    met = np.asarray(seconds < deadline)
+    places = np.flatnonzero(~unknown)
+    if not len(places):
+        return met
+    log_seconds, scale, dof = np.log(seconds[places]), scale[places], dof[places]
+    ends = extreme_quantiles(goal.confidence, dof)
+    met[places] = log_seconds + scale * max(ends) <= np.log(deadline)
+    between_them = ~met[places] & (log_seconds + scale * min(ends) <= np.log(deadline))
+    left = np.flatnonzero(between_them)
+    if len(left):
+        sure = log_seconds[left] + scale[left] * student_quantile(goal.confidence, dof[left])
+        met[places[left]] = sure <= np.log(deadline)
+    return met
+
+
+def extreme_quantiles(confidence: float, dof: FloatArray) -> tuple[float, float]:
+    """Student quantiles at the fewest and the most degrees of freedom: between them, the quantile
+    is monotone."""
+    ends = np.asarray([np.nanmin(dof), np.nanmax(dof)])
+    few, many = student_quantile(confidence, ends).tolist()
+    return few, many
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,18 +201,23 @@ class Bounds:
     widening: FloatArray
 
     @classmethod
-    def of(cls, law: MixLaw, goal: Goal, edges: FloatArray) -> Bounds:
-        """The bounds over cells between the given edges."""
+    def of(cls, law: MixLaw, goal: Goal, edges: FloatArray, *, rough: bool = False) -> Bounds:
+        """The bounds over cells between the given edges.
+
+        Args:
+            rough: one widening per type, that of all its cells: sooner made, and lower.
+        """
         widening = least_widening(law, goal)
         low = edges[None, :-1] / law.capacity[:, None]
         high = edges[None, 1:] / law.capacity[:, None]
-        unknown = np.where(np.isnan(widening), 1.0, widening)
         holds = high >= 1.0
-        return cls(
-            edges,
-            np.where(holds, lowest(law.seconds, low, high), np.inf),
-            lowest(unknown, low, high),
-        )
+        seconds = np.where(holds, lowest(law.seconds, low, high), np.inf)
+        if rough:
+            least = np.asarray(np.fmin.reduce(widening, axis=1), dtype=float)
+            least = np.where(np.isnan(widening).any(axis=1), np.fmin(least, 1.0), least)
+            return cls(edges, seconds, np.tile(least, (len(edges) - 1, 1)).T)
+        unknown = np.where(np.isnan(widening), 1.0, widening)
+        return cls(edges, seconds, lowest(unknown, low, high))
 
 
 def least_widening(law: MixLaw, goal: Goal) -> FloatArray:
@@ -179,9 +229,10 @@ def least_widening(law: MixLaw, goal: Goal) -> FloatArray:
     """
     if goal.deadline_seconds is None:
         return np.ones(law.seconds.shape)
-    quantile = float(np.nanmin(student_quantile(goal.confidence, law.dof), initial=0.0))
+    if np.isnan(law.dof).all():
+        return np.full(law.seconds.shape, np.nan)
+    quantile = min(extreme_quantiles(goal.confidence, law.dof))
     if goal.confidence > 0.5:
-        quantile = float(np.nanmin(student_quantile(goal.confidence, law.dof)))
         return np.asarray(np.exp(law.log_scale * quantile))
     widest = float(np.nanmax(law.log_scale, initial=0.0))
     return np.full(law.seconds.shape, np.exp(quantile * widest))
@@ -240,13 +291,42 @@ class Search:
         edges = np.geomspace(
             capacity.min(), capacity.max() * self.goal.max_nodes * 1.001, CELLS + 1
         )
-        bounds = Bounds.of(self.law, self.goal, edges)
+        bounds = Bounds.of(self.law, self.goal, edges, rough=True)
         cells = np.flatnonzero(self._ideal(types, bounds) < self._worth)
         if not len(cells):
             return np.inf
-        edges = np.geomspace(edges[cells[0]], edges[cells[-1] + 1], CELLS + 1)
-        bounds = Bounds.of(self.law, self.goal, edges)
-        return self._cells(types, bounds)
+        promising = [self._promising(types, cell, bounds) for cell in cells.tolist()]
+        kept = np.unique(np.concatenate(promising))
+        if len(kept) < 2:
+            return np.inf
+        # Of the types that are left alone: numbered anew, and back again in what is found.
+        inner = Search(
+            self.law.taken(kept),
+            self.market.taken(kept),
+            self.goal,
+            self.most_types,
+            self.value,
+            limit_seconds=self.limit_seconds,
+            _started=self._started,
+        )
+        rest = inner._within(edges)
+        self.evaluated += inner.evaluated
+        if inner.rows is not None:
+            self.value, self.counts = inner.value, inner.counts
+            self.rows = tuple(int(kept[row]) for row in inner.rows)
+        return rest
+
+    def _within(self, edges: FloatArray) -> float:
+        """Searches mixes of all types of the law, with finer cells where that may be worth it;
+        returns a bound of what was not looked at."""
+        types = np.arange(len(self.law.capacity))
+        cells = np.flatnonzero(
+            self._ideal(types, Bounds.of(self.law, self.goal, edges)) < self._worth
+        )
+        if not len(cells):
+            return np.inf
+        finer = np.geomspace(edges[cells[0]], edges[cells[-1] + 1], CELLS + 1)
+        return self._cells(types, Bounds.of(self.law, self.goal, finer))
 
     @property
     def _worth(self) -> float:
@@ -419,7 +499,7 @@ class Search:
         self.evaluated += len(rows)
         if not len(rows):
             return
-        value = values_of(self.law, self.market, self.goal, rows, counts)
+        value = values_of(self.law, self.market, self.goal, rows, counts, below=self._worth)
         best = int(value.argmin())
         if value[best] < self._worth:
             self.value = float(value[best])

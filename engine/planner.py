@@ -327,6 +327,8 @@ def handover_of(
         node_memory_gib=memory,
         shuffle_partitions=workload.shuffle_partitions if workload else None,
         spot=spot,
+        report=found,
+        choice=choice,
     )
 
 

@@ -8,6 +8,8 @@ from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
 from engine.exports.kubernetes import Kubernetes
+from engine.exports.report_html import Html
+from engine.exports.report_markdown import Markdown
 from engine.exports.spark_defaults import SparkDefaults
 from engine.exports.spark_submit import SparkSubmit
 from engine.exports.terraform import Terraform
@@ -20,6 +22,8 @@ EXPORTS: tuple[Export, ...] = (
     Databricks(),
     Kubernetes(),
     Terraform(),
+    Markdown(),
+    Html(),
 )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+from engine.recommendation import Choice, Recommendation
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Handover:
     `statement` says in plain lines what was predicted and assumed; every export carries it as
     comments where its format has any. `composition` is empty, and provider and region are None,
     for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node. With `spot`
-    the workers are rented at spot prices; the master never is.
+    the workers are rented at spot prices; the master never is. `report` is the whole answer, and
+    `choice` what of it is exported, for the targets that are to be read.
     """
 
     application: str
@@ -33,6 +35,8 @@ class Handover:
     node_memory_gib: float | None = None
     shuffle_partitions: int | None = None
     spot: bool = False
+    report: Recommendation | None = None
+    choice: Choice | None = None
 
     @property
     def nodes(self) -> int:

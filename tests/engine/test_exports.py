@@ -16,6 +16,9 @@ from engine.memory import layout_of, usable_memory_gib
 PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
 """Targets that are not for AWS."""
 
+SCRIPTS = [target for target in EXPORTS if target.name not in ("markdown", "html")]
+"""Targets to paste; the others are to be read."""
+
 
 def handover(**changes: object) -> Handover:
     given: dict[str, object] = {
@@ -41,14 +44,14 @@ def after(said: list[str], option: str) -> str:
     return said[said.index(option) + 1]
 
 
-@pytest.mark.parametrize("target", EXPORTS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_every_export_says_what_was_predicted(target: Export) -> None:
     text = target.render(handover(provider=PROVIDERS.get(target.name, "aws")))
     assert "# 14 x r5.2xlarge" in text
     assert text.endswith("\n")
 
 
-@pytest.mark.parametrize("target", EXPORTS, ids=lambda target: target.name)
+@pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
     text = target.render(
         handover(

@@ -1,0 +1,113 @@
+"""What a report says, whatever it is written in: sections of lines and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from engine.exports.base import Handover, printable
+from engine.recommendation import Choice, Goal, Recommendation
+from engine.units import format_seconds, format_usd
+
+LISTED = 10
+"""Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, lines of text, and a table whose first row is its head (or none)."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    table: tuple[tuple[str, ...], ...] = ()
+
+
+def title_of(handover: Handover) -> str:
+    """The heading of the whole."""
+    return f"Capacity plan for {printable(handover.application)}"
+
+
+def sections(handover: Handover) -> Iterator[Section]:
+    """All sections; without `handover.report` what was predicted and assumed is all that is
+    known."""
+    yield Section("Recommendation", tuple(printable(line) for line in handover.statement))
+    found = handover.report
+    if found is None:
+        return
+    yield Section("Goal", tuple(goal_lines(found.goal)))
+    choice = handover.choice or found.recommended
+    if choice is not None:
+        yield from _of_choice(choice)
+    head = ("composition", "time", "interval", "cost", "deadline met")
+    others = found.alternatives[:LISTED]
+    if others:
+        yield Section("Runners-up", _more(found.alternatives), (head, *map(_row, others)))
+    if found.rejected:
+        rows = [(printable(r.instance), printable(r.reason)) for r in found.rejected[:LISTED]]
+        yield Section("Rejected", _more(found.rejected), (("type", "reason"), *rows))
+    hidden = [f"{reason}: {count}" for reason, count in found.hidden.items()]
+    proof = "every composition was compared" if found.optimal else "not all were looked at"
+    evidence = [f"model {found.model}; {found.evaluated:,} compositions evaluated, {proof}"]
+    if hidden:
+        evidence.append(f"types left out: {', '.join(hidden)}")
+    yield Section("Evidence", tuple(printable(line) for line in evidence))
+    notices = dict.fromkeys([*found.warnings, *(choice.warnings if choice else ())])
+    said = [f"{notice.text} [{notice.code}]; {notice.remedy}" for notice in notices]
+    if said:
+        yield Section("Warnings", tuple(printable(line) for line in said))
+
+
+def goal_lines(goal: Goal) -> Iterator[str]:
+    """The goal in lines."""
+    if goal.deadline_seconds is not None:
+        deadline = format_seconds(goal.deadline_seconds)
+        yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"
+    if goal.budget_usd is not None:
+        yield f"budget {format_usd(goal.budget_usd)}"
+    yield f"least {goal.minimises}, at most {goal.max_nodes} nodes"
+
+
+def _of_choice(choice: Choice) -> Iterator[Section]:
+    """Why it won, and of what its cost consists."""
+    if choice.why:
+        yield Section("Why", tuple(printable(line) for line in choice.why))
+    if choice.cost is not None:
+        parts = [(name, format_part(usd)) for name, usd in choice.cost.parts.items() if usd]
+        total = ("total", format_part(choice.cost.total_usd))
+        billed = f"{format_seconds(choice.cost.billed_seconds)} billed for each node"
+        yield Section("Cost", (billed,), (("part", "USD"), *parts, total))
+
+
+def format_part(usd: float) -> str:
+    """A part of a cost, which may be negative."""
+    return f"-{format_usd(-usd)}" if usd < 0 else format_usd(usd)
+
+
+def _more(items: Sequence[object]) -> tuple[str, ...]:
+    return (f"the first {LISTED} of {len(items):,}",) if len(items) > LISTED else ()
+
+
+def _row(choice: Choice) -> tuple[str, ...]:
+    interval = "none"
+    if choice.low is not None and choice.high is not None:
+        interval = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
+    return (
+        named(choice),
+        format_seconds(choice.seconds),
+        interval,
+        "not known" if choice.cost_usd is None else format_usd(choice.cost_usd),
+        "not known" if choice.p_deadline is None else f"{100.0 * choice.p_deadline:.0f} %",
+    )
+
+
+def named(choice: Choice) -> str:
+    """ "3 × m5.xlarge + 1 × r5.large"."""
+    return printable(" + ".join(f"{n} × {name}" for name, n in choice.composition.items()))
+
+
+def frontier_of(found: Recommendation | None) -> list[Choice]:
+    """Choices of the frontier that have a cost, cheapest first."""
+    if found is None:
+        return []
+    priced = [choice for choice in found.frontier if choice.cost_usd is not None]
+    return sorted(priced, key=lambda choice: choice.cost_usd or 0.0)

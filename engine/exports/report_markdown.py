@@ -1,0 +1,38 @@
+"""A report to read, commit or mail: Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from engine.exports.base import Export, Handover, spark_properties
+from engine.exports.report import Section, sections, title_of
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+
+
+class Markdown(Export):
+    name = "markdown"
+    summary = "the whole answer as a report to read"
+
+    def render(self, handover: Handover) -> str:
+        parts = [f"# {escaped(title_of(handover))}"]
+        parts += [_section(section) for section in sections(handover)]
+        settings = "\n".join(f"{k} {v}" for k, v in spark_properties(handover).items())
+        parts.append(f"## Settings\n\n```\n{settings}\n```")
+        return "\n\n".join(parts) + "\n"
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is; names come from logs."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def _section(section: Section) -> str:
+    parts = [f"## {section.title}"]
+    if section.lines:
+        parts.append("\n".join(f"- {escaped(line)}" for line in section.lines))
+    if section.table:
+        head, *rows = ["| " + " | ".join(map(escaped, row)) + " |" for row in section.table]
+        rule = "|" + " --- |" * len(section.table[0])
+        parts.append("\n".join([head, rule, *rows]))
+    return "\n\n".join(parts)
