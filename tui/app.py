@@ -54,10 +54,11 @@ from tui.state import (
     reduce,
     with_inputs,
 )
-from tui.views import inputs
+from tui.views import frontier, inputs
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
+from tui.views.pages import PAGES, key_of
 from tui.views.prose import Tone
 from tui.watch import EVERY_SECONDS
 from tui.widgets.glyphs import Choice as GlyphChoice
@@ -137,10 +138,10 @@ class PlannerApp(DialogActions, App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('curves')", "Curves", show=False),
-        Binding("2", "view('compositions')", "Compositions", show=False),
-        Binding("3", "view('stages')", "Stages", show=False),
-        Binding("4", "view('evidence')", "Evidence", show=False),
+        *(
+            Binding(key_of(page.name), f"view({page.name!r})", page.title, show=False)
+            for page in PAGES
+        ),
         Binding("t", "chart('time')", "Time chart", show=False),
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
@@ -422,11 +423,17 @@ class PlannerApp(DialogActions, App[None]):
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
+        elif event.table.id == frontier.LIST and self.answer is not None:
+            self.dispatch(frontier.selection(self.answer, event.index))
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
+        elif event.table.id == frontier.LIST and self.answer is not None:
+            follow = frontier.followed(self.answer, event.index)
+            self.dispatch(follow)
+            self.show_notice(frontier.said(follow), "good")
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

@@ -24,6 +24,7 @@ from tui.state import (
     SetRanOn,
 )
 from tui.views import words
+from tui.views.pages import PAGES, key_of
 from tui.widgets.numbers import money_text
 
 if TYPE_CHECKING:
@@ -42,10 +43,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("category", "Say what kind of job it is", "g"),
     ("export", "Export the recommendation as text to paste", "e"),
     ("copy", "Copy the recommendation in a sentence", "y"),
-    ("view('curves')", "Show the curves of time and cost", "1"),
-    ("view('compositions')", "Show all compositions and why others lost", "2"),
-    ("view('stages')", "Show where the time goes", "3"),
-    ("view('evidence')", "Show what the answer rests on", "4"),
+    *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("theme", "Choose the theme", ""),

@@ -12,7 +12,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
-View = Literal["curves", "compositions", "stages", "evidence"]
+View = str
+"""A name out of `tui.views.pages`."""
 ChartKind = Literal["time", "cost"]
 
 MAX_NODES = 512
@@ -74,6 +75,8 @@ class PlanState:
         limits: what may be rented, and what is owned.
         reading: how often the same sources were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
+        point: the cluster under the cursor of the frontier, as type and nodes; None for the
+            recommended, or the one nearest to it.
     """
 
     sources: tuple[str, ...]
@@ -95,6 +98,7 @@ class PlanState:
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
+    point: tuple[str, int] | None = None
     reading: int = 0
 
 
@@ -232,6 +236,21 @@ class Select(NamedTuple):
     instance: str | None
 
 
+class SelectPoint(NamedTuple):
+    """The cursor of the frontier went to a cluster."""
+
+    instance: str
+    nodes: int
+
+
+class FollowPoint(NamedTuple):
+    """The sliders go where a cluster of the frontier is the answer: the time that it promises is
+    the deadline, and nothing else bounds the choice."""
+
+    seconds: float
+    nodes: int
+
+
 Action = (
     OpenSources
     | Reread
@@ -255,6 +274,8 @@ Action = (
     | ShowView
     | ShowChart
     | Select
+    | SelectPoint
+    | FollowPoint
 )
 
 
@@ -289,6 +310,17 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, chart=chart)
         case Select(instance):
             return replace(state, selected=instance)
+        case SelectPoint(instance, nodes):
+            return replace(state, point=(instance, nodes))
+        case FollowPoint(seconds, nodes):
+            return replace(
+                state,
+                deadline_seconds=seconds,
+                deadline_chosen=True,
+                budget_usd=None,
+                max_nodes=max(state.max_nodes, nodes),
+                selected=None,
+            )
         case _:
             return _with_input(state, action)
 
@@ -386,7 +418,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
     )
 
 
-_LOOKS = frozenset({"view", "chart", "selected"})
+_LOOKS = frozenset({"view", "chart", "selected", "point"})
 """What is looked at is not an input: undo does not turn pages."""
 
 INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)

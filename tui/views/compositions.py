@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.views import words
 from tui.views.marks import Marks
-from tui.widgets.table import Cell, CellStyle, Column, Row
+from tui.views.prose import Prose
+from tui.widgets.table import Cell, CellStyle, Column, Row, Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import Choice, Recommendation, Rejected
+    from tui.panels import Panels
     from tui.session import Answer
 
 SHORT_LIST = 24
@@ -24,13 +28,36 @@ _LOST = 3
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=22),
+    Column(title="composition", shrink=True, least=30),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=11, align="right", priority=2),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="note", shrink=True, least=9, priority=3),
 )
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The table, and a sentence on the row under the cursor."""
+    return [
+        panels.panel(panels.new(Table, COLUMNS, id="full"), "Compositions"),
+        panels.new(Prose, id="chosen"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """All rows, and what there is to say about the selected one."""
+    show_rows(panels, "full", answer, FULL_LIST)
+    chosen = words.selected(panels.state, answer, panels.marks)
+    panels.prose("chosen").show(chosen or words.headline(panels.state, answer, panels.marks))
+
+
+def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
+    """Rows of a table of compositions; the cursor follows its type when the order changes."""
+    listed, types = rows(answer, panels.marks, most=most)
+    selected = panels.state.selected
+    place = types.index(selected) if selected in types else 0
+    panels.show_list(name, listed, keys=tuple(types), cursor=place)
 
 
 def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:
