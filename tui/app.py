@@ -36,7 +36,9 @@ from tui.state import (
     ChartKind,
     DeadlineRelaxed,
     EvidenceRead,
+    FilterList,
     Limits,
+    Order,
     PlanRefused,
     PlanState,
     Reread,
@@ -46,6 +48,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
+    SortList,
     Terms,
     View,
     evidence_key,
@@ -146,7 +149,7 @@ class PlannerApp(DialogActions, App[None]):
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
         Binding("w", "ran_on", "Where it ran", show=False),
-        Binding("slash", "instances", "Instance types", show=False),
+        Binding("slash", "filter", "Filter", show=False),
         Binding("dollar_sign", "catalog", "Prices", show=False),
         Binding("l", "limits", "Limits", show=False),
         Binding("x", "mix", "Types per cluster", show=False),
@@ -406,6 +409,8 @@ class PlannerApp(DialogActions, App[None]):
         """Cancel what is being read, else close the notice."""
         if self.busy and evidence_key(self.state) != self._evidence:
             self._stop_reading()
+        elif self.state.listed and self.state.view == "compositions":
+            self.dispatch(FilterList(""))
         else:
             self._panels.notice([])
 
@@ -458,6 +463,13 @@ class PlannerApp(DialogActions, App[None]):
     def action_spot(self) -> None:
         """Switch between spot and on-demand prices."""
         self.dispatch(SetSpot(not self.state.spot))
+
+    def action_sort(self, order: Order) -> None:
+        """The compositions by a column, from the top."""
+        if self.state.view != "compositions":
+            self.action_view("compositions")
+        self.dispatch(SortList(order))
+        self.dispatch(Select(self._panels.type_at("full", 0)))
 
     def action_mix(self) -> None:
         """One, two, three types per cluster, and one again."""

@@ -19,7 +19,7 @@ from tui.views.pages import NAMES, page
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
-from tui.widgets.table import Row, Table
+from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -166,9 +166,16 @@ class Panels:
         elif isinstance(focused, Table):
             enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
             here = [*enter, *_TABLE_KEYS]
+            if focused.id == "full":
+                here = [*_TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Prose):
             here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
-        self._bar("keys").show(bars.keys([*here, *_APP_KEYS]), bars.keys(_LAST_KEYS))
+        filters = self._app.state.view == "compositions"
+        others = [
+            (key, "filter" if key == "/" and filters else what, action)
+            for key, what, action in _APP_KEYS
+        ]
+        self._bar("keys").show(bars.keys([*here, *others]), bars.keys(_LAST_KEYS))
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""
@@ -191,8 +198,9 @@ class Panels:
 
     def type_at(self, table: str, place: int) -> str | None:
         """The instance type of a row of compositions; None for the recommended one."""
-        types = self._keys.get(table)
-        return types[place] if isinstance(types, tuple) and place < len(types) else None
+        keys = self._keys.get(table)
+        types = keys[0] if isinstance(keys, tuple) else ()
+        return types[place] if place < len(types) else None
 
     def focus_view(self, view: View) -> None:
         """Put the keyboard where a view is used."""
@@ -212,13 +220,22 @@ class Panels:
             for name in ("time", "cost"):
                 self.chart(name).show(curves.NOTHING)
 
-    def show_list(self, name: str, rows: Sequence[Row], *, keys: Hashable, cursor: int) -> None:
+    def show_list(
+        self,
+        name: str,
+        rows: Sequence[Row],
+        *,
+        keys: Hashable,
+        cursor: int,
+        columns: Sequence[Column] | None = None,
+        message: str | None = None,
+    ) -> None:
         """Show rows that `keys` stand for; the cursor moves only where these are others."""
         if keys == self._keys.get(name):
             self.refill(name, rows)
             return
         self._keys[name] = keys
-        self.table(name).show(rows, cursor=cursor)
+        self.table(name).show(rows, cursor=cursor, columns=columns, message=message)
 
     def refill(self, name: str, rows: Sequence[Row]) -> None:
         """Show rows where they differ: drawing is what takes the time."""
@@ -255,6 +272,12 @@ class Panels:
     @property
     def _goal(self) -> GoalPanel:
         return self._app.screen_stack[0].query_one("#goal", GoalPanel)
+
+    def entitle(self, name: str, title: str) -> None:
+        """Another title over a widget."""
+        panel = self.widget(f"{name}-panel")
+        if panel.border_title != title:
+            panel.border_title = title
 
     def panel(self, widget: Widget, title: str) -> Container:
         """A widget in a border that is not its own: its changed cells are sent without it."""

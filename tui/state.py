@@ -15,6 +15,8 @@ from typing import Literal, NamedTuple
 View = str
 """A name out of `tui.views.pages`."""
 ChartKind = Literal["time", "cost"]
+Order = Literal["best", "time", "cost", "odds"]
+"""Of the compositions: by the goal, or by a column."""
 
 MAX_NODES = 512
 """The plan is built up to here; the slider ends here too."""
@@ -77,6 +79,8 @@ class PlanState:
         selected: instance type under the cursor of the compositions, None for the recommended.
         point: the cluster under the cursor of the frontier, as type and nodes; None for the
             recommended, or the one nearest to it.
+        listed: words or globs that the rows of the compositions hold.
+        order: of these rows.
     """
 
     sources: tuple[str, ...]
@@ -99,6 +103,8 @@ class PlanState:
     chart: ChartKind = "time"
     selected: str | None = None
     point: tuple[str, int] | None = None
+    listed: str = ""
+    order: Order = "best"
     reading: int = 0
 
 
@@ -236,6 +242,18 @@ class Select(NamedTuple):
     instance: str | None
 
 
+class FilterList(NamedTuple):
+    """Only compositions with these words or globs are listed; all of them with none."""
+
+    words: str
+
+
+class SortList(NamedTuple):
+    """The compositions by a column; by the goal when it was that column already."""
+
+    order: Order
+
+
 class SelectPoint(NamedTuple):
     """The cursor of the frontier went to a cluster."""
 
@@ -274,6 +292,8 @@ Action = (
     | ShowView
     | ShowChart
     | Select
+    | FilterList
+    | SortList
     | SelectPoint
     | FollowPoint
 )
@@ -310,6 +330,11 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, chart=chart)
         case Select(instance):
             return replace(state, selected=instance)
+        case FilterList(words):
+            return replace(state, listed=words, selected=None)
+        case SortList(order):
+            order = "best" if order == state.order else order
+            return replace(state, order=order, selected=None)
         case SelectPoint(instance, nodes):
             return replace(state, point=(instance, nodes))
         case FollowPoint(seconds, nodes):
@@ -418,7 +443,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
     )
 
 
-_LOOKS = frozenset({"view", "chart", "selected", "point"})
+_LOOKS = frozenset({"view", "chart", "selected", "point", "listed", "order"})
 """What is looked at is not an input: undo does not turn pages."""
 
 INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)

@@ -21,6 +21,8 @@ SCREENS = {
     "types": ("slash",),
     "export": ("e",),
     "limits": ("l",),
+    "sorted": ("2", "c"),
+    "filter": ("2", "slash"),
 }
 
 
