@@ -32,6 +32,7 @@ from engine.optimiser import select, settle
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
+from engine.sweeps import TIE
 from engine.units import format_seconds, format_usd
 
 
@@ -163,6 +164,20 @@ class Plan:
         return self.fitted.predict(
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
+
+    def promised(self, choice: Choice, *, confidence: float) -> float:
+        """The shortest deadline in seconds, rounded up (to whole ones from ten on), that a choice
+        of one type meets with that probability.
+
+        Raises:
+            UnknownName: for a mix.
+        """
+        row, column = divmod(
+            self.surface.index(str(choice.instance), int(choice.nodes or 1)), self.surface.max_nodes
+        )
+        seconds = float(np.exp(self.surface.log_bounds(confidence)[row, column]))
+        unit = 1.0 if seconds >= 10.0 else 0.01
+        return float(unit * np.ceil(seconds * (1.0 + TIE) / unit))
 
     def alike(self, choice: Choice) -> dict[str, int]:
         """The cluster of one type with about the capacity of a choice: of a mix, nodes of the type

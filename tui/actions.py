@@ -61,6 +61,11 @@ class DialogActions:
         """Choose candidate types."""
         self._dialog("instances")
 
+    def action_filter(self) -> None:
+        """Filter the list that is looked at; where there is none, the candidate types."""
+        listed = cast("PlannerApp", self).state.view == "compositions"
+        self._dialog("listed" if listed else "instances")
+
     def action_limits(self) -> None:
         """Say what is owned and what may be rented."""
         self._dialog("limits")

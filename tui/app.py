@@ -36,6 +36,8 @@ from tui.state import (
     ChartKind,
     DeadlineRelaxed,
     EvidenceRead,
+    FilterList,
+    Order,
     PlanRefused,
     PlanState,
     Reread,
@@ -45,6 +47,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
+    SortList,
     View,
     evidence_key,
     goal_key,
@@ -53,10 +56,11 @@ from tui.state import (
     with_inputs,
 )
 from tui.tour.actions import TOUR_BINDINGS, TourActions
-from tui.views import inputs
+from tui.views import frontier, inputs
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
+from tui.views.pages import PAGES, key_of
 from tui.views.prose import Tone
 from tui.watch import EVERY_SECONDS
 from tui.widgets.glyphs import choose_glyphs
@@ -98,16 +102,15 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("1", "view('curves')", "Curves", show=False),
-        Binding("2", "view('compositions')", "Compositions", show=False),
-        Binding("3", "view('stages')", "Stages", show=False),
-        Binding("4", "view('evidence')", "Evidence", show=False),
-        Binding("5", "view('workflow')", "Workflow", show=False),
+        *(
+            Binding(key_of(page.name), f"view({page.name!r})", page.title, show=False)
+            for page in PAGES
+        ),
         Binding("t", "chart('time')", "Time chart", show=False),
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
         Binding("w", "ran_on", "Where it ran", show=False),
-        Binding("slash", "instances", "Instance types", show=False),
+        Binding("slash", "filter", "Filter", show=False),
         Binding("dollar_sign", "catalog", "Prices", show=False),
         Binding("l", "limits", "Limits", show=False),
         Binding("x", "mix", "Types per cluster", show=False),
@@ -374,6 +377,8 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         """Cancel what is being read, else close the notice."""
         if self.busy and evidence_key(self.state) != self._evidence:
             self._stop_reading()
+        elif self.state.listed and self.state.view == "compositions":
+            self.dispatch(FilterList(""))
         else:
             self._panels.notice([])
 
@@ -399,11 +404,17 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
+        elif event.table.id == frontier.LIST and self.answer is not None:
+            self.dispatch(frontier.selection(self.answer, event.index))
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
+        elif event.table.id == frontier.LIST and self.answer is not None:
+            follow = frontier.followed(self.answer, event.index)
+            self.dispatch(follow)
+            self.show_notice(frontier.said(follow), "good")
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""
@@ -428,6 +439,13 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     def action_spot(self) -> None:
         """Switch between spot and on-demand prices."""
         self.dispatch(SetSpot(not self.state.spot))
+
+    def action_sort(self, order: Order) -> None:
+        """The compositions by a column, from the top."""
+        if self.state.view != "compositions":
+            self.action_view("compositions")
+        self.dispatch(SortList(order))
+        self.dispatch(Select(self._panels.type_at("full", 0)))
 
     def action_mix(self) -> None:
         """One, two, three types per cluster, and one again."""

@@ -34,7 +34,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
 )
-from tui.views import bars
+from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
 
@@ -212,10 +212,9 @@ def _spot(typed: str, names: Names) -> Outcome:
 
 
 def _view(typed: str, names: Names) -> Outcome:
-    known = tuple(view for view, _ in bars.VIEWS)
-    found = [view for view in known if view.startswith(typed)]
+    found = [view for view in pages.NAMES if view.startswith(typed)]
     if len(found) != 1:
-        raise engine.UnknownName("view", typed, known)
+        raise engine.UnknownName("view", typed, pages.NAMES)
     return f"view({found[0]!r})"
 
 
@@ -279,7 +278,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),
          lambda names: names.sources),
     Verb("view", "NAME", "look at another question", _view,
-         lambda names: tuple(view for view, _ in bars.VIEWS)),
+         lambda names: pages.NAMES),
     Verb("chart", "time|cost", "which chart a small terminal shows", _chart, lambda names: _CHARTS),
     Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
     Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),

@@ -13,8 +13,9 @@ import engine
 from tui import format as text
 from tui import keeping, limit_words
 from tui.commands import Names, offered
-from tui.screens.picker import Option, Picker, containing
+from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.state import (
+    FilterList,
     OpenSources,
     SetCatalog,
     SetCategory,
@@ -23,7 +24,8 @@ from tui.state import (
     SetModel,
     SetRanOn,
 )
-from tui.views import words
+from tui.views import compositions, words
+from tui.views.pages import PAGES, key_of
 from tui.widgets.numbers import money_text
 
 if TYPE_CHECKING:
@@ -34,6 +36,10 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("open", "Open logs, profiles, tables or samples", "o"),
     ("ran_on", "Say where the job ran", "w"),
     ("instances", "Choose the instance types that are considered", "/"),
+    ("filter", "Filter the list of compositions", "/"),
+    ("sort('time')", "Sort the compositions by time", "t"),
+    ("sort('cost')", "Sort the compositions by cost", "c"),
+    ("sort('odds')", "Sort the compositions by the probability of being in time", "i"),
     ("catalog", "Choose the price catalog", "$"),
     ("limits", "Say what is owned, and how much of what may be rented", "l"),
     ("mix", "Allow one, two or three types per cluster", "x"),
@@ -42,11 +48,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("category", "Say what kind of job it is", "g"),
     ("export", "Export the recommendation as text to paste", "e"),
     ("copy", "Copy the recommendation in a sentence", "y"),
-    ("view('curves')", "Show the curves of time and cost", "1"),
-    ("view('compositions')", "Show all compositions and why others lost", "2"),
-    ("view('stages')", "Show where the time goes", "3"),
-    ("view('evidence')", "Show what the answer rests on", "4"),
-    ("view('workflow')", "Show the jobs by state, and what bounds each", "5"),
+    *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("theme", "Choose the theme", ""),
@@ -264,6 +266,38 @@ def limits(app: PlannerApp) -> None:
             typed=limit_words.line_of(app.state.limits),
             placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
             returns_typed=True,
+        ),
+        apply,
+    )
+
+
+def listed(app: PlannerApp) -> None:
+    """What the list of compositions is to hold; what is left of it is shown while typing."""
+    if app.answer is None:
+        app.show_notice("there is nothing to filter yet", "warn")
+        return
+    state, answer, marks = app.state, app.answer, app.marks
+
+    def matches(typed: str) -> list[Option]:
+        found, _ = compositions.chosen_rows(
+            replace(state, listed=typed), answer, marks, most=MOST_MATCHES
+        )
+        shown = [[cell if isinstance(cell, str) else cell[0] for cell in row] for row in found]
+        return [Option(row[1], row[1], f"{row[2]}  {row[4]}  {row[6]}") for row in shown]
+
+    def apply(typed: str | None) -> None:
+        if typed is not None:
+            app.dispatch(FilterList(typed.strip()))
+
+    app.push_screen(
+        Picker(
+            "Filter the compositions",
+            matches,
+            glyphs=app.glyphs,
+            typed=state.listed,
+            placeholder="r5.* measured; words or globs; nothing for all",
+            returns_typed=True,
+            empty="no composition holds that",
         ),
         apply,
     )

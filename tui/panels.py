@@ -2,54 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from textual.containers import Container
 from textual.widget import Widget
 
 from tui import limit_words
-from tui.state import View
+from tui.state import PlanState, View
 from tui.views import bars, compositions, curves, inputs, words
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
+from tui.views.pages import NAMES, page
 from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
-from tui.widgets.table import Row, Table
+from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
+    from engine import WorkflowReport
     from tui.app import PlannerApp
     from tui.session import Answer, Built
-    from tui.widgets.gantt import Gantt
+    from tui.views.marks import Marks
+    from tui.widgets.glyphs import Glyphs
 
 NARROW_BELOW, SHORT_BELOW = 100, 30
 """Columns and rows from which there is room for a column of inputs, and for two charts."""
-
-TITLES = {
-    "goal": "Goal",
-    "inputs": "Inputs",
-    "why": "Why",
-    "time": "Time by nodes",
-    "cost": "Cost by nodes",
-    "short": "Compositions",
-    "full": "Compositions",
-    "phases": "Phases",
-    "stage-list": "Stages",
-    "evidence-about": "Model and assumptions",
-    "runs": "Measured runs",
-    "gantt": "Jobs by state",
-    "states": "States",
-}
-
-FIRST_FOCUS: dict[View, str] = {
-    "curves": "deadline",
-    "compositions": "full",
-    "stages": "stage-list",
-    "evidence": "evidence-about",
-    "workflow": "gantt",
-}
 
 _SLIDER_KEYS = [
     ("← →", "step", ""),
@@ -57,6 +37,9 @@ _SLIDER_KEYS = [
     ("⏎", "type", ""),
     ("tab", "next", ""),
 ]
+_ENTER = {"inputs": "change", "frontier-list": "as deadline"}
+"""What enter does in a table, where it does anything."""
+
 _TABLE_KEYS = [("↑ ↓", "choose", ""), ("tab", "next", "")]
 _APP_KEYS = [
     ("/", "types", "instances"),
@@ -67,6 +50,11 @@ _APP_KEYS = [
 _LAST_KEYS = [("^p", "actions", "palette"), ("^q", "quit", "quit")]
 
 
+def _module(view: View) -> Any:
+    """The module of a view, imported when it is first looked at."""
+    return import_module(f"tui.views.{view}")
+
+
 Made = TypeVar("Made", bound=Widget)
 
 
@@ -75,7 +63,7 @@ class Panels:
 
     def __init__(self, app: PlannerApp) -> None:
         self._app = app
-        self._types: dict[str, list[str | None]] = {"short": [], "full": []}
+        self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
 
@@ -84,38 +72,25 @@ class Panels:
     def compose(self) -> Iterator[Widget]:
         """The whole screen."""
         glyphs = self._app.glyphs
-        table, prose = partial(self._new, Table), partial(self._new, Prose)
+        table, prose = partial(self.new, Table), partial(self.new, Prose)
         yield self._keep(Bar(glyphs, id="header"))
         yield self._keep(Bar(glyphs, id="tabs"))
         yield prose(id="notice")
         yield Container(
             Container(
-                self._panel(GoalPanel(self._app.state, glyphs, id="goal")),
-                self._panel(table(inputs.COLUMNS, id="inputs")),
-                self._panel(prose(words.WAITING, focusable=True, id="why")),
+                self.panel(GoalPanel(self._app.state, glyphs, id="goal"), "Goal"),
+                self.panel(table(inputs.COLUMNS, id="inputs"), "Inputs"),
+                self.panel(prose(words.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            Container(
-                Container(
-                    self._panel(self._new(Chart, curves.WAITING, id="time")),
-                    self._panel(self._new(Chart, curves.WAITING, id="cost")),
-                    prose(words.WAITING, id="sentence"),
-                    self._panel(table(compositions.COLUMNS, id="short")),
-                    id="curves",
-                ),
-                Container(id="compositions"),
-                Container(id="stages"),
-                Container(id="evidence"),
-                Container(id="workflow"),
-                id="body",
-            ),
+            Container(*map(self._page, NAMES), id="body"),
             id="main",
         )
         yield self._keep(Bar(glyphs, firm=True, id="keys"))
 
     def mount(self) -> None:
         """The keyboard on the first slider."""
-        self._widget("deadline").focus()
+        self.widget("deadline").focus()
 
     def mark(self) -> None:
         """The classes of the screen that the style sheet goes by; before there are widgets to
@@ -124,55 +99,30 @@ class Panels:
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
         screen.add_class("-narrow" if narrow else "-wide", "-short" if short else "-tall")
         screen.set_class(app.glyphs.ascii_only, "-ascii")
-        screen.add_class(f"view-{app.state.view}")
 
-    def _fill(self, view: View) -> None:
-        """Make the widgets of a view when it is first looked at."""
-        container = self._widget(view)
-        if container.children:
+    def _page(self, view: View) -> Container:
+        """The container of a view; the widgets of one that nobody looks at yet are not made."""
+        shown = view == self._app.state.view
+        inside = _module(view).fill(self) if shown else ()
+        return self._keep(Container(*inside, id=view, classes="page -shown" if shown else "page"))
+
+    def _turn_to(self, view: View) -> None:
+        """Show the page of a view, and no other."""
+        container = self.widget(view)
+        if container.has_class("-shown"):
             return
-        table, prose = partial(self._new, Table), partial(self._new, Prose)
-        widgets: list[Widget] = []
-        if view == "compositions":
-            full = table(compositions.COLUMNS, id="full")
-            widgets = [self._panel(full), prose(id="chosen")]
-        elif view == "stages":
-            from tui.views import stages
-
-            widgets = [
-                prose(id="stages-about"),
-                self._panel(table(stages.PHASE_COLUMNS, id="phases")),
-                self._panel(table(stages.STAGE_COLUMNS, id="stage-list")),
-            ]
-        elif view == "evidence":
-            from tui.views import evidence
-
-            widgets = [
-                self._panel(prose(focusable=True, id="evidence-about")),
-                self._panel(table(evidence.RUN_COLUMNS, id="runs")),
-            ]
-        elif view == "workflow":
-            from tui.views import workflow
-            from tui.widgets.gantt import Gantt
-
-            widgets = [
-                prose(id="workflow-about"),
-                self._panel(self._new(Gantt, id="gantt")),
-                self._panel(table(workflow.STATE_COLUMNS, id="states")),
-            ]
-        container.mount(*widgets)
+        if not container.children:
+            container.mount(*_module(view).fill(self))
+        for name in NAMES:
+            self.widget(name).set_class(name == view, "-shown")
 
     # Showing
 
     def show(self) -> None:
         """Everything that can be seen, from the state and the answer of the app."""
         app = self._app
-        self._fill(app.state.view)
-        screen = app.screen_stack[0]
-        wanted = {f"view-{view}": view == app.state.view for view, _ in bars.VIEWS}
-        wanted["chart-cost"] = app.state.chart == "cost"
-        if any(screen.has_class(name) != on for name, on in wanted.items()):
-            screen.update_classes(wanted)
+        self._turn_to(app.state.view)
+        app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)
@@ -187,10 +137,10 @@ class Panels:
             ],
             [bars.Item("/ ", "muted", "instances")],
         )
-        self._refill("inputs", inputs.rows(app.state, app.built, app.answer, app.marks))
+        self.refill("inputs", inputs.rows(app.state, app.built, app.answer, app.marks))
         if app.answer is not None:
-            self._prose("why").show(words.why(app.state, app.answer, app.marks))
-            getattr(self, f"_show_{app.state.view}")(app.answer)
+            self.prose("why").show(words.why(app.state, app.answer, app.marks))
+            _module(app.state.view).show(self, app.answer)
         elif not app.busy:
             self._show_nothing()
 
@@ -215,15 +165,22 @@ class Panels:
             if focused.id in ("deadline", "budget"):
                 here.insert(3, ("del", "off", ""))
         elif isinstance(focused, Table):
-            enter = [("⏎", "change", "")] if focused.id == "inputs" else []
+            enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
             here = [*enter, *_TABLE_KEYS]
+            if focused.id == "full":
+                here = [*_TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Prose) or (focused is not None and focused.id == "gantt"):
             here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
-        self._bar("keys").show(bars.keys([*here, *_APP_KEYS]), bars.keys(_LAST_KEYS))
+        filters = self._app.state.view == "compositions"
+        others = [
+            (key, "filter" if key == "/" and filters else what, action)
+            for key, what, action in _APP_KEYS
+        ]
+        self._bar("keys").show(bars.keys([*here, *others]), bars.keys(_LAST_KEYS))
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""
-        prose = self._prose("notice")
+        prose = self.prose("notice")
         prose.set_class(bool(line), "-shown")
         width = max(20, self._app.size.width - 2)
         prose.show([line] if line else [])
@@ -242,12 +199,13 @@ class Panels:
 
     def type_at(self, table: str, place: int) -> str | None:
         """The instance type of a row of compositions; None for the recommended one."""
-        types = self._types[table]
+        keys = self._keys.get(table)
+        types = keys[0] if isinstance(keys, tuple) else ()
         return types[place] if place < len(types) else None
 
     def focus_view(self, view: View) -> None:
         """Put the keyboard where a view is used."""
-        target = self._widget(FIRST_FOCUS[view])
+        target = self.widget(page(view).focus)
         if not isinstance(self._app.focused, Slider) or view != "curves":
             if target.is_mounted:
                 target.focus()
@@ -257,95 +215,84 @@ class Panels:
     def _show_nothing(self) -> None:
         """There is no plan at all: say so where one would be."""
         none = [[("No plan yet: press o to open an event log or a sample.", "muted")]]
-        self._prose("why").show(none)  # type: ignore[arg-type]
-        self._prose("sentence").show(none)  # type: ignore[arg-type]
-        for name in ("time", "cost"):
-            self._chart(name).show(curves.NOTHING)
+        self.prose("why").show(none)  # type: ignore[arg-type]
+        if self._app.state.view == "curves":
+            self.prose("sentence").show(none)  # type: ignore[arg-type]
+            for name in ("time", "cost"):
+                self.chart(name).show(curves.NOTHING)
 
-    def _show_curves(self, answer: Answer) -> None:
-        app = self._app
-        short = app.screen.has_class("-short")
-        if not short or app.state.chart == "time":
-            self._chart("time").show(curves.time_chart(app.state, answer))
-        if not short or app.state.chart == "cost":
-            self._chart("cost").show(curves.cost_chart(app.state, answer))
-        self._prose("sentence").show(words.brief(app.state, answer, app.marks))
-        table = self._table("short")
-        seen = max(3, table.size.height - 1)
-        self._show_rows("short", answer, compositions.SHORT_LIST if table.has_focus else seen)
-
-    def _show_compositions(self, answer: Answer) -> None:
-        app = self._app
-        self._show_rows("full", answer, compositions.FULL_LIST)
-        chosen = words.selected(app.state, answer, app.marks)
-        self._prose("chosen").show(chosen or words.headline(app.state, answer, app.marks))
-
-    def _show_rows(self, name: str, answer: Answer, most: int) -> None:
-        """Rows of compositions; the cursor follows its type when the order changes."""
-        rows, types = compositions.rows(answer, self._app.marks, most=most)
-        if types == self._types[name]:
-            self._refill(name, rows)
+    def show_list(
+        self,
+        name: str,
+        rows: Sequence[Row],
+        *,
+        keys: Hashable,
+        cursor: int,
+        columns: Sequence[Column] | None = None,
+        message: str | None = None,
+    ) -> None:
+        """Show rows that `keys` stand for; the cursor moves only where these are others."""
+        if keys == self._keys.get(name):
+            self.refill(name, rows)
             return
-        self._types[name] = types
-        selected = self._app.state.selected
-        self._table(name).show(rows, cursor=types.index(selected) if selected in types else 0)
+        self._keys[name] = keys
+        self.table(name).show(rows, cursor=cursor, columns=columns, message=message)
 
-    def _refill(self, name: str, rows: Sequence[Row]) -> None:
+    def refill(self, name: str, rows: Sequence[Row]) -> None:
         """Show rows where they differ: drawing is what takes the time."""
-        table = self._table(name)
+        table = self.table(name)
         if tuple(rows) != table.rows:
             table.show(rows)
 
-    def _show_stages(self, answer: Answer) -> None:
-        from tui.views import stages
-
-        explained = answer.explained
-        self._prose("stages-about").show(stages.about(answer))
-        phases = stages.phase_rows(explained, bar=self._bar_character) if explained else []
-        listed = stages.stage_rows(explained) if explained else []
-        self._table("phases").show(phases, message="this model tells no phases")
-        self._widget("phases-panel").styles.height = max(1, len(phases)) + 3
-        self._table("stage-list").show(listed, message="this model predicts no single stages")
-
-    def _show_evidence(self, answer: Answer) -> None:
-        from tui.views import evidence
-
-        app = self._app
-        self._prose("evidence-about").show(evidence.about(app.state, answer, app.marks))
-        self._table("runs").show(
-            evidence.run_rows(answer.built.profile), message="no runs, only a job profile"
-        )
-
-    def _show_workflow(self, answer: Answer) -> None:
-        from tui.views import workflow
-
-        found = self._app.course(answer)
-        self._prose("workflow-about").show(workflow.about(answer, found))
-        data = workflow.gantt(found)
-        cast("Gantt", self._widget("gantt")).show(data)
-        self._widget("gantt-panel").styles.height = min(
-            len(data.rows) + 5, max(8, self._app.size.height // 2)
-        )
-        self._refill("states", workflow.state_rows(found))
-
     # Finding
 
-    def _new(self, kind: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
+    def new(self, kind: Callable[..., Made], *arguments: Any, **options: Any) -> Made:
         """A widget with the glyphs of the app, remembered."""
         return self._keep(kind(*arguments, glyphs=self._app.glyphs, **options))
 
     @property
-    def _bar_character(self) -> str:
-        return self._app.glyphs.filled
+    def state(self) -> PlanState:
+        """The state of the app."""
+        return self._app.state
+
+    @property
+    def glyphs(self) -> Glyphs:
+        """The characters that widgets draw with."""
+        return self._app.glyphs
+
+    @property
+    def marks(self) -> Marks:
+        """The signs that stand for a meaning."""
+        return self._app.marks
+
+    @property
+    def height(self) -> int:
+        """Rows of the terminal."""
+        return self._app.size.height
+
+    def course(self, answer: Answer) -> WorkflowReport | None:
+        """The states of the answer's best composition; what is wrong is said in a notice."""
+        return self._app.course(answer)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there is room for one chart only."""
+        return self._app.screen_stack[0].has_class("-short")
 
     @property
     def _goal(self) -> GoalPanel:
         return self._app.screen_stack[0].query_one("#goal", GoalPanel)
 
-    def _panel(self, widget: Widget) -> Container:
+    def entitle(self, name: str, title: str) -> None:
+        """Another title over a widget."""
+        panel = self.widget(f"{name}-panel")
+        if panel.border_title != title:
+            panel.border_title = title
+
+    def panel(self, widget: Widget, title: str) -> Container:
         """A widget in a border that is not its own: its changed cells are sent without it."""
         panel = Container(widget, id=f"{widget.id}-panel", classes="panel")
-        panel.border_title = TITLES[str(widget.id)]
+        panel.border_title = title
         return self._keep(panel)
 
     def _keep(self, widget: Made) -> Made:
@@ -353,17 +300,17 @@ class Panels:
         self._made[str(widget.id)] = widget
         return widget
 
-    def _widget(self, name: str) -> Widget:
+    def widget(self, name: str) -> Widget:
         return self._made.get(name) or self._app.screen_stack[0].query_one(f"#{name}")
 
     def _bar(self, name: str) -> Bar:
-        return cast(Bar, self._widget(name))
+        return cast(Bar, self.widget(name))
 
-    def _prose(self, name: str) -> Prose:
-        return cast(Prose, self._widget(name))
+    def prose(self, name: str) -> Prose:
+        return cast(Prose, self.widget(name))
 
-    def _table(self, name: str) -> Table:
-        return cast(Table, self._widget(name))
+    def table(self, name: str) -> Table:
+        return cast(Table, self.widget(name))
 
-    def _chart(self, name: str) -> Chart:
-        return cast(Chart, self._widget(name))
+    def chart(self, name: str) -> Chart:
+        return cast(Chart, self.widget(name))

@@ -17,7 +17,7 @@ import engine
 from tui.commands import Names, outcome_of
 from tui.limit_words import line_of
 from tui.state import OpenSources, PlanState, ShowView, Terms, reduce
-from tui.views import bars
+from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 
 TERMS = ("region", "discount", "dbu-price")
@@ -177,7 +177,7 @@ def _with(
             f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices
         ) from None
     if isinstance(outcome, str):
-        shown = next(view for view, _ in bars.VIEWS if outcome == f"view({view!r})")
+        shown = next(view for view in NAMES if outcome == f"view({view!r})")
         return reduce(state, ShowView(shown))
     return reduce(state, outcome)
 

@@ -12,8 +12,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
-View = Literal["curves", "compositions", "stages", "evidence", "workflow"]
+View = str
+"""A name out of `tui.views.pages`."""
 ChartKind = Literal["time", "cost"]
+Order = Literal["best", "time", "cost", "odds"]
+"""Of the compositions: by the goal, or by a column."""
 
 MAX_NODES = 512
 """The plan is built up to here; the slider ends here too."""
@@ -74,6 +77,10 @@ class PlanState:
         limits: what may be rented, and what is owned.
         reading: how often the same sources were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
+        point: the cluster under the cursor of the frontier, as type and nodes; None for the
+            recommended, or the one nearest to it.
+        listed: words or globs that the rows of the compositions hold.
+        order: of these rows.
     """
 
     sources: tuple[str, ...]
@@ -95,6 +102,9 @@ class PlanState:
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None
+    point: tuple[str, int] | None = None
+    listed: str = ""
+    order: Order = "best"
     reading: int = 0
 
 
@@ -238,6 +248,33 @@ class Select(NamedTuple):
     instance: str | None
 
 
+class FilterList(NamedTuple):
+    """Only compositions with these words or globs are listed; all of them with none."""
+
+    words: str
+
+
+class SortList(NamedTuple):
+    """The compositions by a column; by the goal when it was that column already."""
+
+    order: Order
+
+
+class SelectPoint(NamedTuple):
+    """The cursor of the frontier went to a cluster."""
+
+    instance: str
+    nodes: int
+
+
+class FollowPoint(NamedTuple):
+    """The sliders go where a cluster of the frontier is the answer: the time that it promises is
+    the deadline, and nothing else bounds the choice."""
+
+    seconds: float
+    nodes: int
+
+
 Action = (
     OpenSources
     | Reread
@@ -262,6 +299,10 @@ Action = (
     | ShowView
     | ShowChart
     | Select
+    | FilterList
+    | SortList
+    | SelectPoint
+    | FollowPoint
 )
 
 
@@ -296,6 +337,22 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, chart=chart)
         case Select(instance):
             return replace(state, selected=instance)
+        case FilterList(words):
+            return replace(state, listed=words, selected=None)
+        case SortList(order):
+            order = "best" if order == state.order else order
+            return replace(state, order=order, selected=None)
+        case SelectPoint(instance, nodes):
+            return replace(state, point=(instance, nodes))
+        case FollowPoint(seconds, nodes):
+            return replace(
+                state,
+                deadline_seconds=seconds,
+                deadline_chosen=True,
+                budget_usd=None,
+                max_nodes=max(state.max_nodes, nodes),
+                selected=None,
+            )
         case _:
             return _with_input(state, action)
 
@@ -393,7 +450,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
     )
 
 
-_LOOKS = frozenset({"view", "chart", "selected", "reading"})
+_LOOKS = frozenset({"view", "chart", "selected", "point", "listed", "order", "reading"})
 """What is looked at, and how often it was read, is no input: undo does not turn pages."""
 
 INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)

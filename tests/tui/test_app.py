@@ -245,10 +245,10 @@ async def test_views_by_number_and_the_curve_of_a_selected_type(planner):
         await pilot.press("1")
         await pilot.pause()
         assert len(app.query_one("#time", Chart).data.series) == 2
-        await pilot.press("3")
+        await pilot.press("4")
         await pilot.pause()
         assert "iterate" in text_of(app)
-        await pilot.press("4")
+        await pilot.press("5")
         await pilot.pause()
         assert "7.5 %" in text_of(app)
 
@@ -272,7 +272,7 @@ async def test_texts_of_the_log_are_shown_and_never_acted_on(planner):
         assert "[bold]x[/bold]␛[31m" in shown
         assert "\x1b" not in shown
         assert "\u202e" not in shown
-        await pilot.press("3")
+        await pilot.press("4")
         await pilot.pause()
         assert "fit [b]at[/b]" in text_of(app)
         await pilot.press("e")
@@ -295,7 +295,7 @@ async def test_spot_is_a_goal_and_said(planner):
 async def test_ascii_only_means_ascii_only(planner):
     async with planner(glyphs="ascii").run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        for keys in (("1",), ("2",), ("3",), ("4",), ("question_mark",)):
+        for keys in (("1",), ("2",), ("3",), ("4",), ("5",), ("question_mark",)):
             await pilot.press(*keys)
             await pilot.pause()
             assert text_of(app).isascii(), keys
@@ -311,7 +311,7 @@ async def test_every_screen_draws_without_colours(planner, monkeypatch):
     monkeypatch.setenv("NO_COLOR", "1")
     async with planner().run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)
-        for key in ("right", "2", "3", "4", "1", "c", "o", "escape", "w", "escape", "slash",
+        for key in ("right", "2", "3", "4", "5", "1", "c", "o", "escape", "w", "escape", "slash",
                     "escape", "m", "escape", "g", "escape", "e", "escape", "question_mark",
                     "escape", "ctrl+p", "escape"):  # fmt: skip
             await pilot.press(key)
@@ -323,7 +323,19 @@ async def test_every_screen_draws_without_colours(planner, monkeypatch):
 async def test_any_size_draws(planner, size):
     async with planner().run_test(size=size) as pilot:
         app = await settled(pilot)
-        for key in ("2", "3", "4", "1", "right", "o", "escape", "e", "escape", "question_mark"):
+        for key in (
+            "2",
+            "3",
+            "4",
+            "5",
+            "1",
+            "right",
+            "o",
+            "escape",
+            "e",
+            "escape",
+            "question_mark",
+        ):
             await pilot.press(key)
             await pilot.pause()
         assert app.answer is not None

@@ -8,12 +8,21 @@ from fakes import FakeSession, profile
 from screen import settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
-VIEWS = {"curves": ("1",), "compositions": ("2", "down"), "stages": ("3",), "evidence": ("4",)}
+VIEWS = {
+    "curves": ("1",),
+    "compositions": ("2", "down"),
+    "frontier": ("3", "up", "up"),
+    "stages": ("4",),
+    "evidence": ("5",),
+}
 SCREENS = {
     "help": ("question_mark",),
     "palette": ("ctrl+p",),
     "types": ("slash",),
     "export": ("e",),
+    "limits": ("l",),
+    "sorted": ("2", "c"),
+    "filter": ("2", "slash"),
 }
 
 
@@ -32,6 +41,12 @@ def after(*keys):
 @pytest.mark.parametrize("size", SIZES)
 def test_views(snap_compare, planner, size, view):
     assert snap_compare(planner(), terminal_size=SIZES[size], run_before=after(*VIEWS[view]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_mix(snap_compare, planner, size):
+    app = planner(mix=2, deadline_seconds=1200.0)
+    assert snap_compare(app, terminal_size=SIZES[size], run_before=after())
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -85,9 +85,11 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.keys("2")
     terminal.wait_for("[2 Compositions]")
     terminal.keys("3")
-    terminal.wait_for("[3 Stages]", "takes")
+    terminal.wait_for("[3 Frontier]", "longer saves")
     terminal.keys("4")
-    terminal.wait_for("[4 Evidence]", "Model sparkplan")
+    terminal.wait_for("[4 Stages]", "takes")
+    terminal.keys("5")
+    terminal.wait_for("[5 Evidence]", "Model sparkplan")
     terminal.keys("1", "e")
     terminal.wait_for("Export", "spark-submit", "esc leave")
     terminal.keys("Escape")
@@ -141,14 +143,14 @@ def test_terminals_of_sixteen_colours(terminal, term, size):
 def test_without_colours(terminal):
     terminal.start(size=(80, 24), env={**COLOURS, "NO_COLOR": "1"})
     terminal.wait_for("finishes in")
-    terminal.keys("Right", "2", "3", "4", "e")
+    terminal.keys("Right", "2", "3", "4", "5", "e")
     terminal.wait_for("Export", "esc leave")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_without_utf8_everything_is_ascii(terminal, size):
     terminal.start(size=size, env={"TERM": "xterm-256color", "LANG": "C", "LC_ALL": "C"})
-    for key, text in (("1", "finishes in"), ("2", "[2 Comp"), ("3", "[3 St"), ("4", "[4 Ev")):
+    for key, text in (("1", "finishes in"), ("2", "[2 Comp"), ("3", "[3 Fr"), ("4", "[4 St")):
         terminal.wait_for("Deadline", "meets the goal" if key == "1" else "^q quit")
         terminal.keys(key)
         assert terminal.wait_for(text).isascii()

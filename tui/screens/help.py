@@ -11,8 +11,11 @@ from textual.screen import ModalScreen
 
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
+from tui.views.pages import PAGES, key_of
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
+
+_NUMBERS = " ".join(key_of(page.name) for page in PAGES)
 
 KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -29,12 +32,14 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
-            ("1 2 3 4 5", "curves, compositions, stages, evidence, workflow (jobs by state)"),
+            (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
+            ("⏎", "in the frontier: the deadline becomes the time that this cluster promises"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),
-            ("/", "which instance types are considered"),
+            ("/", "which instance types are considered; in the compositions: filter the list"),
+            ("t c i", "in the compositions: sort by time, cost, probability; again: by the goal"),
             ("l", "limits: nodes that you own, quotas, at least and at most so many nodes"),
             ("x", "how many types a cluster may have: one, two or three"),
             ("$", "price catalog"),
@@ -64,6 +69,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("composition", "so many nodes of a type (workers; the master is billed beside them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
     ("limits", "own TYPE=N, limit GLOB=N, max-vcpus N, min-nodes N, exclude GLOB, arch NAME"),
+    ("frontier", "clusters of one type that no other beats in both time and cost"),
     (
         "recommended",
         "the cheapest composition that meets the goal; with a budget alone the fastest",

@@ -10,23 +10,15 @@ from rich.cells import cell_len
 from textual import events
 from textual.message import Message
 
-from tui.state import PlanState, View
+from tui.state import PlanState
 from tui.views import inputs
+from tui.views.pages import PAGES
 from tui.widgets.frame import Frame, FrameWidget, component_classes
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
     from tui.session import Built
-
-VIEWS: tuple[tuple[View, str], ...] = (
-    ("curves", "Curves"),
-    ("compositions", "Compositions"),
-    ("stages", "Stages"),
-    ("evidence", "Evidence"),
-    ("workflow", "Workflow"),
-)
-"""In the order of their number keys."""
 
 _TONES = ("base", "strong", "muted", "good", "bad", "warn", "accent")
 
@@ -158,12 +150,12 @@ def tabs(state: PlanState, built: Built | None = None) -> tuple[list[Item], list
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
     states is offered where the evidence has stages."""
     left = []
-    for number, (view, name) in enumerate(VIEWS, start=1):
-        shown = view == state.view
-        if view == "workflow" and not shown and not (built and built.has_states):
+    for number, page in enumerate(PAGES, start=1):
+        shown = page.name == state.view
+        if page.name == "workflow" and not shown and not (built and built.has_states):
             continue
-        words = f"[{number} {name}]" if shown else f" {number} {name} "
-        left.append(Item(words, "accent" if shown else "muted", f"view('{view}')"))
+        words = f"[{number} {page.title}]" if shown else f" {number} {page.title} "
+        left.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
     return left, [Item("? help ", "muted", "help")]
 
 

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
 
 from tui import format as text
+from tui.state import Order, PlanState
 from tui.views import words
 from tui.views.marks import Marks
-from tui.widgets.table import Cell, CellStyle, Column, Row
+from tui.views.prose import Prose
+from tui.widgets.table import Cell, CellStyle, Column, Row, Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import Choice, Recommendation, Rejected
+    from tui.panels import Panels
     from tui.session import Answer
 
 SHORT_LIST = 24
@@ -24,13 +33,133 @@ _LOST = 3
 
 COLUMNS = (
     Column(title="", width=1),
-    Column(title="composition", shrink=True, least=22),
+    Column(title="composition", shrink=True, least=30),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=11, align="right", priority=2),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="note", shrink=True, least=9, priority=3),
 )
+
+
+KEYS = (
+    ("t", "time", "sort('time')"),
+    ("c", "cost", "sort('cost')"),
+    ("i", "in time", "sort('odds')"),
+)
+"""What sorts the list: key, word, action of the app."""
+
+_SORTED = {"time": "time", "cost": "cost", "odds": "in time"}
+"""Order -> the column that it goes by."""
+
+
+class Compositions(Table):
+    """The list in the view of its own: keys sort it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(key, f"app.{action}", f"Sort by {what}", show=False) for key, what, action in KEYS
+    ]
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The table, and a sentence on the row under the cursor."""
+    return [
+        panels.panel(panels.new(Compositions, COLUMNS, id="full"), "Compositions"),
+        panels.new(Prose, id="chosen"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """All rows, and what there is to say about the selected one."""
+    state = panels.state
+    title = f"Compositions with {state.listed}" if state.listed else "Compositions"
+    panels.entitle("full", title)
+    show_rows(panels, "full", answer, FULL_LIST)
+    chosen = words.selected(panels.state, answer, panels.marks)
+    panels.prose("chosen").show(chosen or words.headline(panels.state, answer, panels.marks))
+
+
+def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
+    """Rows of a table of compositions; the cursor follows its type when the order changes."""
+    state, selected = panels.state, panels.state.selected
+    if name == "full":
+        listed, types = chosen_rows(state, answer, panels.marks, most=most)
+    else:
+        listed, types = rows(answer, panels.marks, most=most)
+    order = state.order if name == "full" else "best"
+    # What has just been sorted is looked at from its top.
+    follows = selected in types and (selected is not None or order == "best")
+    place = types.index(selected) if follows else 0
+    panels.show_list(
+        name,
+        listed,
+        keys=(tuple(types), order),
+        cursor=place,
+        columns=columns(order, panels.glyphs.below),
+        message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+    )
+
+
+def columns(order: Order, sign: str) -> tuple[Column, ...]:
+    """The columns, a sign at the one that the rows go by."""
+    by = _SORTED.get(order)
+    return tuple(
+        column._replace(title=f"{column.title} {sign}", width=max(column.width or 0, 9))
+        if column.title == by
+        else column
+        for column in COLUMNS
+    )
+
+
+def chosen_rows(
+    state: PlanState, answer: Answer, marks: Marks, *, most: int
+) -> tuple[list[Row], list[str | None]]:
+    """As `rows`: those that the filter leaves, in the order of the state; all that meet the goal
+    come before those that do not."""
+    if not state.listed and state.order == "best":
+        return rows(answer, marks, most=most)
+    found = answer.report.recommendation
+    choices: list[Choice] = [
+        *([found.recommended] if found.recommended else []),
+        *found.alternatives,
+    ]
+    misses: list[Rejected] = list(found.rejected)
+    if state.listed:
+        choices = [x for x in choices if holds(state.listed, tuple(x.composition), x.note)]
+        misses = [x for x in misses if holds(state.listed, (x.instance,), x.reason)]
+    if state.order != "best":
+        choices.sort(key=lambda choice: _value(choice, state.order))
+    if state.order in ("time", "cost"):
+        misses.sort(key=lambda miss: _value(miss, state.order))
+    listed: list[Row] = []
+    for choice in choices:
+        won = choice is found.recommended
+        listed.append(
+            _row(choice, marks.best if won else "", "strong" if won else "plain", "muted")
+        )
+    types = [None if choice is found.recommended else choice.instance for choice in choices]
+    listed += [_rejected_row(miss, marks) for miss in misses]
+    return listed[:most], [*types, *(miss.instance for miss in misses)][:most]
+
+
+def holds(wanted: str, names: tuple[str, ...], said: str) -> bool:
+    """Whether a row has every one of the wanted words: one with *, ? or [ is a glob of types."""
+    text_of_row = f"{' '.join(names)} {said}".lower()
+    return all(
+        any(fnmatchcase(name, word) for name in names)
+        if set(word) & set("*?[")
+        else word in text_of_row
+        for word in wanted.lower().split()
+    )
+
+
+def _value(row: Choice | Rejected, order: Order) -> float:
+    """What a row is sorted by, the best first; rows without that come last."""
+    if order == "odds":
+        p = getattr(row, "p_deadline", None)
+        return math.inf if p is None else -p
+    value = row.seconds if order == "time" else row.cost_usd
+    return math.inf if value is None or math.isnan(value) else value
 
 
 def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[str | None]]:

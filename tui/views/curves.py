@@ -6,15 +6,45 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from tui.state import PlanState
+from tui.views import compositions, words
+from tui.views.prose import Prose
+from tui.widgets.chart import Chart
 from tui.widgets.chart_data import Axis, ChartData, Point, Series, Threshold
 from tui.widgets.numbers import money_text, time_text
+from tui.widgets.table import Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import Choice, Curve
+    from tui.panels import Panels
     from tui.session import Answer
 
 WAITING = ChartData(message="reading ...")
 NOTHING = ChartData(message="no plan yet")
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The charts, the sentence of a small terminal, and the first rows of the compositions."""
+    return [
+        panels.panel(panels.new(Chart, WAITING, id="time"), "Time by nodes"),
+        panels.panel(panels.new(Chart, WAITING, id="cost"), "Cost by nodes"),
+        panels.new(Prose, words.WAITING, id="sentence"),
+        panels.panel(panels.new(Table, compositions.COLUMNS, id="short"), "Compositions"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """Of two charts that do not both fit, only the one that is seen is drawn."""
+    state, short = panels.state, panels.is_short
+    if not short or state.chart == "time":
+        panels.chart("time").show(time_chart(state, answer))
+    if not short or state.chart == "cost":
+        panels.chart("cost").show(cost_chart(state, answer))
+    panels.prose("sentence").show(words.brief(state, answer, panels.marks))
+    table = panels.table("short")
+    most = compositions.SHORT_LIST if table.has_focus else max(3, table.size.height - 1)
+    compositions.show_rows(panels, "short", answer, most)
 
 
 def time_chart(state: PlanState, answer: Answer) -> ChartData:
@@ -38,7 +68,7 @@ def time_chart(state: PlanState, answer: Answer) -> ChartData:
         series=tuple(series),
         x=Axis(kind="count", log=True, title="nodes"),
         y=Axis(kind="time", log=True),
-        thresholds=_line(state.deadline_seconds, "deadline", time_text),
+        thresholds=thresholds(state.deadline_seconds, "deadline", time_text),
         feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
         feasible_label="meets the goal",
         points=_point(best, best.seconds) if best else (),
@@ -59,7 +89,7 @@ def cost_chart(state: PlanState, answer: Answer) -> ChartData:
         series=tuple(series),
         x=Axis(kind="count", log=True, title="nodes"),
         y=Axis(kind="money", log=True),
-        thresholds=_line(state.budget_usd, "budget", money_text),
+        thresholds=thresholds(state.budget_usd, "budget", money_text),
         feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
         points=_point(best, float(best.cost_usd or 0.0)) if best and priced else (),
     )
@@ -75,10 +105,13 @@ def _compared(curve: Curve, ys: Sequence[float]) -> Series:
     return Series(xs=curve.nodes.tolist(), ys=ys, label=curve.instance, slot=2, dashed=True)
 
 
-def _line(value: float | None, name: str, text: Callable[[float], str]) -> tuple[Threshold, ...]:
+def thresholds(
+    value: float | None, name: str, text: Callable[[float], str], *, vertical: bool = False
+) -> tuple[Threshold, ...]:
+    """The line of a part of the goal; none where it is off."""
     if value is None:
         return ()
-    return (Threshold(value=value, label=f"{name} {text(value)}"),)
+    return (Threshold(value=value, label=f"{name} {text(value)}", vertical=vertical),)
 
 
 def intervals(xs: Sequence[float], holds: Sequence[bool]) -> tuple[tuple[float, float], ...]:

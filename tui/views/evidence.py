@@ -8,11 +8,14 @@ from tui import format as text
 from tui.state import PlanState
 from tui.views import words
 from tui.views.marks import Marks
-from tui.views.prose import Line, Tone
-from tui.widgets.table import Column, Row
+from tui.views.prose import Line, Prose, Tone
+from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import Profile, Run
+    from tui.panels import Panels
     from tui.session import Answer
 
 RUN_COLUMNS = (
@@ -23,6 +26,22 @@ RUN_COLUMNS = (
     Column(title="stages", width=6, align="right", priority=2),
     Column(title="", width=10, priority=3),
 )
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The model with what is assumed, and the runs."""
+    return [
+        panels.panel(
+            panels.new(Prose, focusable=True, id="evidence-about"), "Model and assumptions"
+        ),
+        panels.panel(panels.new(Table, RUN_COLUMNS, id="runs"), "Measured runs"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """What the answer rests on."""
+    panels.prose("evidence-about").show(about(panels.state, answer, panels.marks))
+    panels.table("runs").show(run_rows(answer.built.profile), message="no runs, only a job profile")
 
 
 def run_rows(profile: Profile) -> list[Row]:

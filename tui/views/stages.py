@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from tui import format as text
 from tui.views import words
-from tui.views.prose import Line
-from tui.widgets.table import Column, Row
+from tui.views.prose import Line, Prose
+from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import Prediction
+    from tui.panels import Panels
     from tui.session import Answer
 
 PHASE_COLUMNS = (
@@ -31,6 +34,26 @@ STAGE_COLUMNS = (
 )
 
 BAR_CELLS = 24
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """A line, the phases, the stages."""
+    return [
+        panels.new(Prose, id="stages-about"),
+        panels.panel(panels.new(Table, PHASE_COLUMNS, id="phases"), "Phases"),
+        panels.panel(panels.new(Table, STAGE_COLUMNS, id="stage-list"), "Stages"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """The explanation of the best composition, as far as the model gives one."""
+    explained = answer.explained
+    panels.prose("stages-about").show(about(answer))
+    phases = phase_rows(explained, bar=panels.glyphs.filled) if explained else []
+    listed = stage_rows(explained) if explained else []
+    panels.table("phases").show(phases, message="this model tells no phases")
+    panels.widget("phases-panel").styles.height = max(1, len(phases)) + 3
+    panels.table("stage-list").show(listed, message="this model predicts no single stages")
 
 
 def about(answer: Answer) -> list[Line]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.state import PlanState
 from tui.views.marks import Marks
+from tui.views.pages import key_of
 from tui.views.prose import Line, Span
 from tui.widgets.numbers import money_text, time_text
 
@@ -200,6 +201,6 @@ def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     lines = headline(state, answer, marks)
     found = first_of_each(notices(answer))
     if found:
-        more = f" (+{len(found) - 1} more: 4)" if len(found) > 1 else ""
+        more = f" (+{len(found) - 1} more: {key_of('evidence')})" if len(found) > 1 else ""
         lines.append([(f"{marks.warning} ", "warn"), (f"{sentence(found[0].text)}{more}", "muted")])
     return lines

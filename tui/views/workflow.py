@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tui import format as text
 from tui.views import words
-from tui.views.prose import Line
-from tui.widgets.gantt import GanttData, GanttRow, Span
-from tui.widgets.table import Column, Row
+from tui.views.prose import Line, Prose
+from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
+from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
+    from textual.widget import Widget
+
     from engine import StageInState, WorkflowReport
+    from tui.panels import Panels
     from tui.session import Answer
 
 STATE_COLUMNS = (
@@ -40,6 +43,25 @@ HARDLY = 0.25
 
 MOST_MARKS = 40
 """More states than this are not ruled: there would be nothing but rules."""
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """A line, the Gantt, the states."""
+    return [
+        panels.new(Prose, id="workflow-about"),
+        panels.panel(panels.new(Gantt, id="gantt"), "Jobs by state"),
+        panels.panel(panels.new(Table, STATE_COLUMNS, id="states"), "States"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """The states of the best composition."""
+    found = panels.course(answer)
+    panels.prose("workflow-about").show(about(answer, found))
+    data = gantt(found)
+    cast("Gantt", panels.widget("gantt")).show(data)
+    panels.widget("gantt-panel").styles.height = min(len(data.rows) + 5, max(8, panels.height // 2))
+    panels.refill("states", state_rows(found))
 
 
 def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:

@@ -170,10 +170,17 @@ class Table(FrameWidget, can_focus=True):
         return self._rows
 
     def show(
-        self, rows: Sequence[Row], *, message: str | None = None, cursor: int | None = None
+        self,
+        rows: Sequence[Row],
+        *,
+        message: str | None = None,
+        cursor: int | None = None,
+        columns: Sequence[Column] | None = None,
     ) -> None:
-        """Show other rows; the cursor stays on its index unless told otherwise."""
+        """Show other rows, perhaps under other columns; the cursor stays on its index unless told
+        otherwise."""
         self._rows = tuple(rows)
+        self._columns = self._columns if columns is None else tuple(columns)
         self._message = self._message if message is None else message
         wanted = self._cursor if cursor is None else cursor
         self._cursor = min(max(0, wanted), max(0, len(self._rows) - 1))

@@ -1,0 +1,141 @@
+"""The list of compositions: filtered by words or globs, sorted by a column."""
+
+from __future__ import annotations
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of, typed
+
+from tui.app import AppOptions
+from tui.state import FilterList, SortList, reduce
+from tui.views.compositions import chosen_rows, holds, rows
+from tui.views.marks import Marks
+from tui.widgets.table import Table
+
+MARKS = Marks("*", "x", "!")
+MOST = 500
+
+
+def answered(**options):
+    session = FakeSession()
+    state = AppOptions(sources=("nightly-als",), **options).state()
+    built = session.build(state, lambda words: None)
+    return state, session.answer(state, built)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names", "said", "held"),
+    [
+        ("", ("m5.xlarge",), "", True),
+        ("m5.*", ("m5.xlarge",), "", True),
+        ("m5", ("m5.xlarge",), "", True),
+        ("r5.*", ("m5.xlarge", "r5.xlarge"), "mix", True),
+        ("r5.*", ("m5.xlarge",), "next to r5.xlarge", False),
+        ("m5.* Measured", ("m5.xlarge",), "measured type", True),
+        ("m5.* transferred", ("m5.xlarge",), "measured type", False),
+    ],
+)
+def test_words_and_globs(wanted, names, said, held):
+    assert holds(wanted, names, said) is held
+
+
+def test_unfiltered_and_by_the_goal_it_is_the_list_as_it_was():
+    state, answer = answered(deadline_seconds=1200.0, max_nodes=16)
+    assert chosen_rows(state, answer, MARKS, most=MOST) == rows(answer, MARKS, most=MOST)
+
+
+@pytest.mark.parametrize("order", ["time", "cost", "odds"])
+def test_sorting_keeps_all_rows_and_puts_those_that_meet_the_goal_first(order):
+    state, answer = answered(deadline_seconds=1200.0, max_nodes=16)
+    found = answer.report.recommendation
+    _, plain = rows(answer, MARKS, most=MOST)
+    listed, types = chosen_rows(reduce(state, SortList(order)), answer, MARKS, most=MOST)
+    assert sorted(types, key=str) == sorted(plain, key=str)
+    met = [found.recommended, *found.alternatives]
+    missed = {row.instance for row in found.rejected}
+    assert set(types[len(met) :]) == missed
+    by_type = {None: found.recommended} | {choice.instance: choice for choice in met[1:]}
+    value = {
+        "time": lambda choice: choice.seconds,
+        "cost": lambda choice: choice.cost_usd,
+        "odds": lambda choice: -choice.p_deadline,
+    }[order]
+    values = [value(by_type[name]) for name in types[: len(met)]]
+    assert values == sorted(values)
+    assert listed[types.index(None)][0] == ("*", "good")
+
+
+def test_sorting_by_the_same_column_again_goes_back():
+    state, _ = answered()
+    once = reduce(state, SortList("cost"))
+    assert reduce(once, SortList("cost")).order == "best"
+    assert reduce(once, SortList("time")).order == "time"
+
+
+def test_a_filter_keeps_what_holds_it():
+    state, answer = answered(deadline_seconds=1200.0, max_nodes=16)
+    _, types = chosen_rows(reduce(state, FilterList("m5.*")), answer, MARKS, most=MOST)
+    assert types
+    best = answer.best.instance
+    assert all((name or best).startswith("m5.") for name in types)
+
+
+async def test_keys_sort_and_slash_filters_and_escape_shows_all(planner):
+    async with planner(max_nodes=16).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        await settled(pilot)
+        table = app.query_one("#full", Table)
+        everything = len(table.rows)
+        await pilot.press("t")
+        await settled(pilot)
+        assert app.state.view == "compositions"
+        assert "time ↓" in text_of(app)
+        assert table.cursor == 0
+        fastest = min(app.answer.report.recommendation.alternatives, key=lambda c: c.seconds)
+        assert app.state.selected == fastest.instance
+        await pilot.press("i")
+        await settled(pilot)
+        assert "in time ↓" in text_of(app)
+        await pilot.press("slash")
+        await typed(pilot, "c6i")
+        await pilot.pause()
+        assert "Filter the compositions" in text_of(app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert 0 < len(table.rows) < everything
+        assert "Compositions with c6i" in text_of(app)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(table.rows) == everything
+        assert "Compositions with" not in text_of(app)
+
+
+async def test_moving_in_a_sorted_list_keeps_its_place(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2", "t", "home")
+        await settled(pilot)
+        table = app.query_one("#full", Table)
+        for place in (1, 2, 3):
+            await pilot.press("down")
+            await settled(pilot)
+            assert table.cursor == place
+        assert app.state.selected is not None or app.answer.best.instance is not None
+
+
+async def test_a_filter_that_nothing_holds_says_so(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        app.dispatch(FilterList("[bold]nope"))
+        await settled(pilot)
+        assert "no composition holds [bold]nope" in text_of(app)
+
+
+async def test_elsewhere_slash_names_the_candidate_types(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("slash")
+        await pilot.pause()
+        assert "Instance types" in text_of(app)

@@ -1,0 +1,118 @@
+"""The frontier: what it shows, and that the sliders follow a point of it."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of
+
+from tui.app import AppOptions
+from tui.state import Limits, reduce
+from tui.views import frontier
+from tui.widgets.chart import Chart
+from tui.widgets.table import Table
+
+
+def answered(**options):
+    session = FakeSession()
+    state = AppOptions(sources=("nightly-als",), **options).state()
+    built = session.build(state, lambda words: None)
+    return session, state, session.answer(state, built)
+
+
+def test_every_point_is_the_answer_to_what_it_promises():
+    """Each promise is the shortest deadline that its cluster meets."""
+    session, state, answer = answered(deadline_seconds=1500.0)
+    points = answer.report.recommendation.frontier
+    assert len(points) > 3
+    for place, choice in enumerate(points):
+        asked = frontier.followed(answer, place)
+        then = reduce(state, asked)
+        assert then.budget_usd is None
+        found = session.answer(then, answer.built).report.recommendation.recommended
+        assert found is not None
+        assert found.cost_usd <= choice.cost_usd * (1 + 1e-9)
+        shorter = reduce(state, asked._replace(seconds=asked.seconds * 0.98 - 1.0))
+        surface = answer.built.plan.surface
+        row = surface.rows[choice.instance]
+        bound = surface.log_bounds(0.9)[row, choice.nodes - 1]
+        assert math.exp(bound) <= asked.seconds
+        assert shorter.deadline_seconds < math.exp(bound)
+
+
+def test_rows_go_from_fast_to_cheap_and_say_what_waiting_saves():
+    _, state, answer = answered(deadline_seconds=1500.0)
+    points = answer.report.recommendation.frontier[:]
+    for faster, slower in pairwise(points):
+        assert faster.seconds < slower.seconds
+        assert faster.cost_usd > slower.cost_usd
+    data = frontier.chart(state, answer, points, 0)
+    assert [line.vertical for line in data.thresholds] == [True]
+    assert data.points[-1].x == points[0].seconds
+    met = [frontier.meets(answer, choice) for choice in points]
+    assert met == [choice.p_deadline >= 0.9 for choice in points]
+    assert True in met
+    assert False in met
+
+
+def test_a_free_cluster_leaves_no_logarithm():
+    _, state, answer = answered(deadline_seconds=7200.0, limits=Limits(owned=(("m5.4xlarge", 40),)))
+    points = answer.report.recommendation.frontier[:]
+    assert points[-1].cost_usd == 0.0
+    assert frontier.chart(state, answer, points, 0).y.log is False
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_moving_selects_a_point_and_enter_moves_the_sliders(planner, size):
+    async with planner(budget_usd=20.0).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        table = app.query_one("#frontier-list", Table)
+        assert table.has_focus
+        start = table.cursor
+        await pilot.press("down")
+        await settled(pilot)
+        points = app.answer.report.recommendation.frontier
+        wanted = points[start + 1]
+        assert app.state.point == (wanted.instance, wanted.nodes)
+        shown = app.query_one("#frontier-chart", Chart).data.points[-1]
+        assert (shown.x, shown.y) == (wanted.seconds, wanted.cost_usd)
+        promised = frontier.followed(app.answer, start + 1)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.deadline_seconds == promised.seconds
+        assert app.state.budget_usd is None
+        assert app.query_one("#deadline").value == promised.seconds
+        assert app.answer.best.p_deadline >= 0.9
+        assert "no budget" in text_of(app)
+        await pilot.press("u")
+        await settled(pilot)
+        assert app.state.budget_usd == 20.0
+
+
+async def test_the_cursor_follows_the_recommendation_until_it_is_moved(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        table = app.query_one("#frontier-list", Table)
+        for deadline in ("20m", "60m"):
+            await app.run_line(f"deadline {deadline}")
+            await settled(pilot)
+            points = app.answer.report.recommendation.frontier
+            best = app.answer.best
+            assert abs(points[table.cursor].seconds - best.seconds) == min(
+                abs(point.seconds - best.seconds) for point in points
+            )
+
+
+async def test_a_goal_that_nothing_meets_still_has_a_frontier(planner):
+    async with planner(deadline_seconds=1.0).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3", "end", "enter")
+        await settled(pilot)
+        assert app.answer.report.recommendation.recommended is not None

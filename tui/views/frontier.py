@@ -1,0 +1,197 @@
+"""What more time or money buys: the clusters that no other beats in both, as a chart and a list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tui import format as text
+from tui.state import FollowPoint, PlanState, SelectPoint
+from tui.views import words
+from tui.views.curves import WAITING, intervals, thresholds
+from tui.views.marks import Marks
+from tui.views.prose import Line, Prose, Span
+from tui.widgets.chart import Chart
+from tui.widgets.chart_data import Axis, ChartData, Point, Series
+from tui.widgets.numbers import money_text, time_text
+from tui.widgets.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from engine import Choice
+    from tui.panels import Panels
+    from tui.session import Answer
+
+LIST = "frontier-list"
+
+_NEAR = 4.0
+"""A deadline up to so many times the slowest point is drawn."""
+
+COLUMNS = (
+    Column(title="", width=1),
+    Column(title="composition", shrink=True, least=18),
+    Column(title="time", width=7, align="right"),
+    Column(title="interval", width=11, align="right", priority=3),
+    Column(title="cost", width=7, align="right"),
+    Column(title="in time", width=7, align="right", priority=1),
+    Column(title="against above", shrink=True, least=20, priority=2),
+)
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The chart, a sentence on the point under the cursor, and the list."""
+    return [
+        panels.panel(panels.new(Chart, WAITING, id="frontier-chart"), "Cost by time"),
+        panels.new(Prose, id="point"),
+        panels.panel(
+            panels.new(Table, COLUMNS, id=LIST), "Frontier: none is both faster and cheaper"
+        ),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """The frontier, and where the cursor stands on it."""
+    state, marks = panels.state, panels.marks
+    points = answer.report.recommendation.frontier[:]
+    place = cursor(state, answer, points)
+    panels.chart("frontier-chart").show(chart(state, answer, points, place))
+    panels.prose("point").show(about(answer, points, place))
+    names = tuple(tuple(choice.composition.items()) for choice in points)
+    # The cursor goes with the recommendation until somebody moves it.
+    follows = place if state.point is None else None
+    panels.show_list(LIST, rows(answer, points, marks), keys=(names, follows), cursor=place)
+
+
+def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
+    """The place of the chosen point, else of the best composition, else of the nearest to it."""
+    named = [(choice.instance, choice.nodes) for choice in points]
+    if state.point in named:
+        return named.index(state.point)
+    best = answer.best
+    if best is None or not points:
+        return 0
+    seconds = best.seconds
+    return min(range(len(points)), key=lambda place: abs(points[place].seconds - seconds))
+
+
+def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int) -> ChartData:
+    """Cost against time, the goal's two lines, the recommended point and the one at the cursor."""
+    if not points:
+        return ChartData(message="no type can be predicted and priced")
+    seconds = [choice.seconds for choice in points]
+    costs = [choice.cost_usd or 0.0 for choice in points]
+    at_cursor = points[place]
+    marked = [Point(x=at_cursor.seconds, y=costs[place], label=words.composition(at_cursor))]
+    best = answer.report.recommendation.recommended
+    if best is not None and best.composition != at_cursor.composition:
+        marked.insert(0, Point(x=best.seconds, y=best.cost_usd or 0.0, label="recommended"))
+    # A cluster that one owns costs nothing: there is no logarithm of that.
+    log = min(costs) > 0.0
+    deadline = thresholds(state.deadline_seconds, "deadline", time_text, vertical=True)
+    return ChartData(
+        series=(Series(xs=seconds, ys=costs),),
+        x=Axis(
+            kind="time", log=True, title="time", high=_reach(seconds[-1], state.deadline_seconds)
+        ),
+        y=Axis(kind="money", log=log),
+        thresholds=(*deadline, *thresholds(state.budget_usd, "budget", money_text)),
+        feasible=intervals(seconds, [meets(answer, choice) for choice in points]),
+        feasible_label="meets the goal",
+        points=tuple(marked),
+    )
+
+
+def _reach(slowest: float, deadline: float | None) -> float | None:
+    """The end of the axis of time: the deadline too where it is not far."""
+    if deadline is None or not slowest < deadline <= slowest * _NEAR:
+        return None
+    return deadline * 1.05
+
+
+def meets(answer: Answer, choice: Choice) -> bool:
+    """Whether a cluster satisfies the goal that was asked."""
+    goal = answer.report.goal
+    if goal.budget_usd is not None and (choice.cost_usd is None or choice.cost_usd > goal.most_usd):
+        return False
+    if goal.deadline_seconds is None:
+        return True
+    if choice.p_deadline is None:
+        return choice.seconds < goal.deadline_seconds
+    return choice.p_deadline >= goal.confidence
+
+
+def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
+    """The points from the fastest to the cheapest, each with what it saves over the one before."""
+    best = answer.report.recommendation.recommended
+    steps = ["", *(step(faster, slower) for faster, slower in pairwise(points))]
+    return [
+        (
+            (marks.best, "good")
+            if best is not None and choice.composition == best.composition
+            else ("", "plain")
+            if meets(answer, choice)
+            else (marks.missed, "bad"),
+            words.composition(choice),
+            text.seconds(choice.seconds),
+            text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
+            text.usd(choice.cost_usd),
+            text.percent(choice.p_deadline),
+            (saved, "muted"),
+        )
+        for choice, saved in zip(points, steps, strict=True)
+    ]
+
+
+def step(faster: Choice, slower: Choice) -> str:
+    """What waiting longer saves: "10s longer saves $0.12"."""
+    return f"{_longer(faster, slower)} longer saves {_dearer(faster, slower)}"
+
+
+def _longer(faster: Choice, slower: Choice) -> str:
+    """A difference of times; two digits tell how much it matters."""
+    return text.seconds(float(f"{slower.seconds - faster.seconds:.2g}"))
+
+
+def _dearer(faster: Choice, slower: Choice) -> str:
+    """A difference of costs, likewise."""
+    usd = (faster.cost_usd or 0.0) - (slower.cost_usd or 0.0)
+    return "under $0.001" if usd < 0.001 else text.usd(float(f"{usd:.2g}"))
+
+
+def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
+    """The point under the cursor: what it promises, and what the next faster one would cost."""
+    if not points:
+        return []
+    choice, confidence = points[place], answer.report.goal.confidence
+    line: list[Span] = [(words.composition(choice), "strong"), (" takes ", "base")]
+    line.append((f"{text.seconds(choice.seconds)} ({words.in_words(choice, confidence)})", "base"))
+    line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
+    if place:
+        faster = points[place - 1]
+        more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"
+        line.append((more, "base"))
+    promised = time_text(followed(answer, place).seconds)
+    return [
+        [*line, (f". Enter: deadline {promised}, kept at {text.percent(confidence)}.", "muted")]
+    ]
+
+
+def selection(answer: Answer, place: int) -> SelectPoint:
+    """What the cursor on a row asks for."""
+    choice = answer.report.recommendation.frontier[place]
+    return SelectPoint(str(choice.instance), int(choice.nodes or 1))
+
+
+def followed(answer: Answer, place: int) -> FollowPoint:
+    """What enter on a row asks for: the shortest deadline that the cluster meets."""
+    report = answer.report
+    choice = report.recommendation.frontier[place]
+    promised = answer.built.plan.promised(choice, confidence=report.goal.confidence)
+    return FollowPoint(promised, int(choice.nodes or 1))
+
+
+def said(follow: FollowPoint) -> str:
+    """A notice for what enter did."""
+    return f"deadline {time_text(follow.seconds)}, no budget: the cheapest that keeps it is shown"
