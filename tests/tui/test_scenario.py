@@ -41,7 +41,10 @@ STATES = st.builds(
 
 
 @given(STATES)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 def test_what_is_written_reads_the_same(tmp_path, state):
     path = tmp_path / "x.yaml"
     path.write_text(format_scenario(state, folder=tmp_path))

@@ -68,7 +68,7 @@ async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
         shown = text_of(app)
-        assert "[5 Workflow]" in shown
+        assert "[6 Workflow]" in shown
         assert "a workflow of 4 jobs" in shown
         assert "durations [b]x[/b]" in shown
         assert "model boe" in shown
@@ -77,12 +77,12 @@ async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow
         assert "[1 Curves]" in text_of(app)
 
 
-async def test_a_log_shows_its_jobs_on_key_5(planner):
+async def test_a_log_shows_its_jobs_on_key_6(planner):
     app = planner(WorkflowSession(), sources=("sort-small",))
     async with app.run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        assert " 5 Workflow " in text_of(app)
-        await pilot.press("5")
+        assert " 6 Workflow " in text_of(app)
+        await pilot.press("6")
         await settled(pilot)
         shown = text_of(app)
         assert "job 0" in shown
@@ -95,8 +95,8 @@ async def test_runs_without_stages_say_what_is_missing(planner):
     app = planner(FakeSession())
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
-        assert "5 Workflow" not in text_of(app)
-        await pilot.press("5")
+        assert "6 Workflow" not in text_of(app)
+        await pilot.press("6")
         await settled(pilot)
         assert "needs a workflow or an event log" in text_of(app)
 
