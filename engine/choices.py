@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog, InstanceType, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
+from engine.interruptions import interruption_notice
 from engine.mixes import source_of
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
@@ -176,7 +177,27 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        return replace(choice, warnings=self.notices_at(flat))
+        members = [(flat // self.surface.max_nodes, choice.nodes or 1)]
+        return replace(
+            choice, warnings=(*self.notices_at(flat), *self.interruptions(choice, members))
+        )
+
+    def interruptions(
+        self, choice: Choice, members: Sequence[tuple[int, int]]
+    ) -> tuple[Notice, ...]:
+        """What interruptions of its spot nodes cost; `members` are rows of the surface and their
+        nodes, of which those that are owned are never interrupted."""
+        cost = choice.cost
+        if not self.billing.spot or cost is None or cost.billed_seconds <= 0.0:
+            return ()
+        offers = self.surface.candidates.offers
+        notice = interruption_notice(
+            [(offers[row], self._paid(row, nodes)) for row, nodes in members],
+            seconds=choice.seconds,
+            usd_per_second=cost.total_usd / cost.billed_seconds,
+            run=self.surface.fitted.profile.largest_run,
+        )
+        return () if notice is None else (notice,)
 
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""

@@ -150,7 +150,7 @@ class Mix:
         shape = _shape([layout for layout, _ in layouts])
         deadline = self.goal.deadline_seconds
         cost = self._cost(seconds)
-        return Choice(
+        choice = Choice(
             composition={offers[row].instance.name: nodes for row, nodes in self.members},
             instance=None,
             nodes=sum(nodes for _, nodes in self.members),
@@ -166,8 +166,8 @@ class Mix:
             executors=executors,
             vcore_seconds=executors * shape.executor_cores * seconds,
             note="mix",
-            warnings=self._warnings(),
         )
+        return replace(choice, warnings=self._warnings(choice))
 
     def _cost(self, seconds: float) -> Cost:
         """Every part of the cost; the master is billed once."""
@@ -182,12 +182,12 @@ class Mix:
             )
         return added(parts)
 
-    def _warnings(self) -> tuple[Notice, ...]:
+    def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model and the prices say of each member, at its capacity."""
         answers = Answers(self.surface, self.goal, self.market.billing, self.today)
         points = behind(self.found, MixLaw.of(self.surface), self.surface)
         notices = [notice for point in points for notice in answers.notices_at(point)]
-        return distinct([MIXED, *notices])
+        return distinct([MIXED, *notices, *answers.interruptions(choice, self.members)])
 
 
 def added(costs: Sequence[Cost]) -> Cost:

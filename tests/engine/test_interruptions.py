@@ -1,0 +1,89 @@
+"""Lost work on spot nodes: the ranges, the law against simulated interruptions, what is said."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_mixed import CATALOG, TODAY, fitted, offer
+
+import engine
+from engine.interruptions import HOURS_PER_MONTH, held_up, hourly_rate, monthly_share
+from engine.optimiser import recommend
+
+
+def spot(name: str, vcpus: int, usd: float, interruption: str | None) -> engine.Offer:
+    price = engine.Price(usd * 0.4, TODAY, "test")
+    return replace(offer(name, vcpus, usd), spot=price, interruption=interruption)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("<5%", (0.0, 0.05)),
+        ("5-10%", (0.05, 0.10)),
+        (">20%", (0.20, None)),
+        (None, None),
+        ("often", None),
+        ("10-5%", None),
+    ],
+)
+def test_ranges(text: str | None, share: tuple[float, float | None] | None) -> None:
+    assert monthly_share(text) == (pytest.approx(share) if share and share[1] else share)
+
+
+def test_a_month_at_the_hourly_rate_interrupts_that_share() -> None:
+    for share in (0.05, 0.2):
+        assert 1.0 - math.exp(-hourly_rate(share) * HOURS_PER_MONTH) == pytest.approx(share)
+
+
+def test_the_law_is_the_mean_and_the_spread_of_simulated_runs() -> None:
+    nodes, hours, phi, task = 20, 30.0, 0.4, 40.0
+    seconds = hours * 3600.0
+    held = held_up(
+        [(spot("a", 4, 0.2, "5-10%"), nodes)],
+        seconds=seconds,
+        task_seconds=task,
+        shuffle_share=phi,
+    )
+    rng = np.random.default_rng(7)
+    rate = held.expected / (nodes * hours)
+    delays = []
+    for _ in range(40_000):
+        at = rng.uniform(0.0, seconds, rng.poisson(rate * nodes * hours))
+        # Done so far is lost in part, what is left runs on fewer nodes.
+        lost = rng.uniform(0.0, task, len(at)) + phi * at + (seconds - at)
+        delays.append(float(lost.sum()) / nodes)
+    assert np.mean(delays) == pytest.approx(held.mean_seconds, rel=0.05)
+    # The law's spread is an upper one: the two parts with T make up for each other.
+    assert 0.7 * held.deviation_seconds <= np.std(delays) <= 1.03 * held.deviation_seconds
+
+
+def notices(interruption: str | None, **goal) -> list[engine.Notice]:
+    offers = [spot("small", 4, 0.20, interruption), spot("big", 32, 1.50, interruption)]
+    catalog = replace(CATALOG, offers={o.instance.name: o for o in offers})
+    chosen = recommend(
+        fitted(), catalog=catalog, deadline_seconds=300.0, confidence=0.5, max_nodes=40,
+        today=TODAY, **goal,
+    ).recommended  # fmt: skip
+    return [notice for notice in chosen.warnings if notice.code == "spot-interruptions"]
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_spot_says_what_interruptions_cost(mix: int) -> None:
+    (notice,) = notices("5-10%", spot=True, mix=mix)
+    assert "5-10% a month" in notice.text
+    assert "±" in notice.text
+    assert notices("5-10%", spot=False, mix=mix) == []
+
+
+def test_an_unknown_range_is_said_and_an_open_one_is_no_number() -> None:
+    assert "is not known" in notices(None, spot=True)[0].text
+    assert "at least" in notices(">20%", spot=True)[0].text
+
+
+def test_nodes_one_owns_are_not_interrupted() -> None:
+    limits = engine.Limits(owned=(("small", 40), ("big", 40)))
+    assert notices("5-10%", spot=True, limits=limits) == []
