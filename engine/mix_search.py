@@ -86,7 +86,7 @@ class Market:
             owned=None if self.owned is None else self.owned[rows],
         )
 
-    def hourly(self, rows: IntArray, counts: IntArray) -> FloatArray:
+    def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
         priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
