@@ -146,9 +146,11 @@ def interruption_notice(
     ranges = ", ".join(f"{o.instance.name} {o.interruption}" for o, _ in members)
     expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"
     delay, spread = held.mean_seconds, held.deviation_seconds
+    lone = sum(nodes for _, nodes in members) == 1
+    after = "and ends it if the node is not replaced" if lone else "if the node is not replaced"
     text = (
         f"{expected} interruptions expected in a run ({ranges} a month); one holds it up by "
-        f"{format_seconds(held.each_seconds)} if the node is not replaced: on average "
+        f"{format_seconds(held.each_seconds)} {after}: on average "
         f"{format_seconds(delay)} ± {format_seconds(spread)} and "
         f"{format_usd(delay * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
         f"not in the time and cost shown"

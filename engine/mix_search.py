@@ -86,7 +86,7 @@ class Market:
             owned=None if self.owned is None else self.owned[rows],
         )
 
-    def hourly(self, rows: IntArray, counts: IntArray) -> FloatArray:
+    def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
         """(n,) USD per billed hour of compositions, given as in `values_of`."""
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
         priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
@@ -357,11 +357,16 @@ class Search:
         """Enumerates every cell that may hold a better composition, the most promising first;
         returns a bound of those that the time did not suffice for."""
         sets, cells, values, unseen = [], [], [], np.inf
-        for cell in range(len(bounds.edges) - 1):
+        ideal, half = self._ideal(types, bounds), self.limit_seconds / 2.0
+        for cell in np.flatnonzero(ideal < self._worth).tolist():
+            # Half of the time at most goes into bounds: they are of use if some is left to look.
+            if time.monotonic() - self._started > half:
+                unseen = min(unseen, float(ideal[cell]))
+                continue
             kept = self._promising(types, cell, bounds)
             for size in range(2, min(self.most_types, len(kept)) + 1):
                 if math.comb(len(kept), size) > MOST_SETS:
-                    unseen = min(unseen, float(self._ideal(types, bounds)[cell]))
+                    unseen = min(unseen, float(ideal[cell]))
                     continue
                 members = kept[_subsets(len(kept), size)]
                 bound = self._corner_bound(members, cell, bounds)

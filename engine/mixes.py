@@ -138,11 +138,12 @@ class MixLaw:
         """(k,) g_t: cores of the measured machine that a node is worth."""
         return self.slots * self.speed
 
-    def forecast(self, rows: IntArray, counts: IntArray) -> Forecast:
+    def forecast(self, rows: IntArray, counts: IntArray | FloatArray) -> Forecast:
         """The times of n compositions.
 
         Args:
-            rows, counts: (n, q) types and their nodes; a count of 0 is no member.
+            rows, counts: (n, q) types and their nodes; a count of 0 is no member. The law is
+                defined for real counts as well.
         """
         member = counts > 0
         share = counts * self.capacity[rows]

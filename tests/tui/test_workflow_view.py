@@ -87,7 +87,7 @@ async def test_a_log_shows_its_jobs_on_key_6(planner):
         shown = text_of(app)
         assert "job 0" in shown
         assert "state by state" in shown
-        await pilot.press("down", "tab", "down", "3", "5")
+        await pilot.press("down", "tab", "down", "3", "6")
         await settled(pilot)
 
 

@@ -1,0 +1,187 @@
+"""The best composition: exact search against a mixed-integer program, brute force and relaxation.
+
+    python benchmarks/mixes.py [--types N] [--instances N] [--limit SECONDS]
+
+Types, prices and executors are those of the AWS catalog; the times are a serial part and work that
+divides over the capacity. Three tables:
+
+- against `scipy.optimize.milp` on all types x 512 nodes. The product of price and time is not
+  linear, so the instances are those in which it is exactly: every run is billed up to the deadline
+  (a minimum of that length), so that the cheapest composition is the least hourly price of enough
+  capacity, with at most q types in it. Equal objectives, and the ratio of the times.
+- against brute force on random subsets, billed by the second, with OptEx's relaxation beside it.
+- what the best mix saves over the best single type, over the deadlines, billed by the second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from itertools import combinations, product
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+from engine.candidates import select_candidates
+from engine.catalog import Billing
+from engine.catalog_file import load_catalog
+from engine.cost import node_rate
+from engine.forecast import FloatArray
+from engine.mix_search import Market, Search, values_of
+from engine.mixes import MixLaw
+from engine.profile import Profile
+from engine.recommendation import Goal
+from engine.relaxation import relax
+
+NODES = 512
+SERIAL_SECONDS, WORK_SECONDS = 120.0, 400_000.0
+BY_SECOND = Billing(surcharge_fraction=0.25)
+
+
+def instance() -> tuple[MixLaw, Market]:
+    """All types of the catalog with executors, those of the most common shape."""
+    catalog = load_catalog("aws")
+    found = select_candidates(catalog, profile=Profile("made up", ()), instances=["*"])
+    cores = np.asarray([layout.executor_cores for layout in found.layouts])
+    rows = np.flatnonzero(cores == np.bincount(cores).argmax())
+    layouts = [found.layouts[row] for row in rows]
+    slots = np.asarray([x.executors_per_node * x.executor_cores for x in layouts], dtype=float)
+    scores = [found.offers[row].instance.cpu_score_per_vcpu for row in rows]
+    typical = catalog.median_cpu_score_per_vcpu or 1.0
+    speed = np.asarray([(score or typical) / typical for score in scores])
+    nodes = np.arange(1, NODES + 1)
+    seconds = SERIAL_SECONDS + WORK_SECONDS / (nodes * (slots * speed)[:, None])
+    law = MixLaw(
+        seconds, np.zeros(seconds.shape), np.full(seconds.shape, np.inf), slots, speed,
+        cores[rows], np.asarray([]), np.asarray([]),
+    )  # fmt: skip
+    listed = np.asarray([found.offers[row].on_demand.usd_per_hour for row in rows])
+    return law, Market(
+        node_rate(listed, listed, BY_SECOND), 0.0, BY_SECOND, np.full(len(rows), NODES)
+    )
+
+
+def best_single(law: MixLaw, market: Market, goal: Goal) -> float:
+    """The best value among clusters of one type."""
+    k, m = law.seconds.shape
+    rows, counts = np.repeat(np.arange(k), m)[:, None], np.tile(np.arange(1, m + 1), k)[:, None]
+    return float(values_of(law, market, goal, rows, counts).min())
+
+
+def by_program(law: MixLaw, rates: FloatArray, capacity: float, q: int, limit: float) -> float:
+    """The least hourly price of at least `capacity`, of at most q types, by HiGHS."""
+    k = len(rates)
+    one, zero = np.ones(k), np.zeros(k)
+    uses = np.hstack([np.eye(k), -NODES * np.eye(k)])
+    constraints = [
+        LinearConstraint(np.concatenate([law.capacity, zero])[None, :], capacity, np.inf),
+        LinearConstraint(np.concatenate([one, zero])[None, :], -np.inf, NODES),
+        LinearConstraint(np.concatenate([zero, one])[None, :], -np.inf, q),
+        LinearConstraint(uses, -np.inf, 0.0),
+    ]
+    upper = np.concatenate([np.full(k, NODES), one])
+    found = milp(
+        np.concatenate([rates, zero]), constraints=constraints, integrality=np.ones(2 * k),
+        bounds=Bounds(0.0, upper), options={"time_limit": limit, "mip_rel_gap": 0.0},
+    )  # fmt: skip
+    return float(found.fun) if found.status == 0 else float("nan")
+
+
+def against_program(law: MixLaw, market: Market, limit: float) -> None:
+    """The first table."""
+    print("exact search against milp, all types x 512 nodes, billed up to the deadline")
+    print(f"  {'deadline':>9}{'types':>6}{'search ms':>11}{'milp ms':>9}{'ratio':>8}  objective")
+    for deadline, q in product((900.0, 1800.0, 3600.0), (1, 2, 3)):
+        goal = Goal(deadline, None, 0.5, NODES)
+        flat = replace(market, billing=Billing(0.0, minimum_seconds=deadline))
+        start = time.perf_counter()
+        value = best_single(law, flat, goal)
+        optimal = True
+        if q > 1:
+            found = Search(law, flat, goal, q, value=value, limit_seconds=limit).run()
+            value, optimal = found.value, found.optimal
+        mine = time.perf_counter() - start
+        capacity = WORK_SECONDS / (deadline - SERIAL_SECONDS) * (1.0 - 1e-9)
+        start = time.perf_counter()
+        other = by_program(law, market.rates, capacity, q, limit) * deadline / 3600.0
+        theirs = time.perf_counter() - start
+        equal = "equal" if abs(value / other - 1.0) < 1e-6 else f"{value:.6f} against {other:.6f}"
+        if np.isnan(other):
+            equal = "milp: time limit"
+        proven = "" if optimal else " (search: time limit)"
+        print(
+            f"  {deadline:9.0f}{q:6d}{mine * 1e3:11.1f}{theirs * 1e3:9.1f}{theirs / mine:8.2f}  "
+            f"{equal}{proven}"
+        )
+
+
+def against_brute_force(law: MixLaw, market: Market, types: int, instances: int) -> None:
+    """The second table."""
+    rng, m = np.random.default_rng(1), 12
+    equal = late = dearer = asked = 0
+    searched = enumerated = 0.0
+    for _ in range(instances):
+        rows = rng.choice(len(law.slots), types, replace=False)
+        part, prices = law.taken(rows), market.taken(rows)
+        part = replace(part, seconds=part.seconds[:, :m])
+        part = replace(part, log_scale=part.log_scale[:, :m], dof=part.dof[:, :m])
+        prices = replace(prices, most=np.full(types, m))
+        goal = Goal(float(np.quantile(part.seconds, rng.uniform(0.1, 0.8))), None, 0.5, m)
+        single = best_single(part, prices, goal)
+        start = time.perf_counter()
+        found = Search(part, prices, goal, 3, value=single, limit_seconds=60.0).run()
+        searched += time.perf_counter() - start
+        start = time.perf_counter()
+        best = single
+        for chosen in combinations(range(types), 3):
+            counts = np.asarray([n for n in product(range(m + 1), repeat=3) if 0 < sum(n) <= m])
+            every = values_of(part, prices, goal, np.tile(chosen, (len(counts), 1)), counts)
+            best = min(best, float(every.min()))
+        enumerated += time.perf_counter() - start
+        if not np.isfinite(best):
+            continue
+        asked += 1
+        equal += abs(found.value / best - 1.0) < 1e-9
+        relaxed = relax(part, prices, goal).value
+        late += relaxed == np.inf
+        dearer += best * (1 + 1e-6) < relaxed < np.inf
+    print(f"brute force, {types} types x {m} nodes, mixes of three: {equal} of {asked} equal")
+    print(f"  brute force takes {enumerated / searched:.0f} times as long")
+    print(f"  OptEx's relaxation, rounded: misses the deadline in {late}, dearer in {dearer}")
+
+
+def savings(law: MixLaw, market: Market, limit: float) -> None:
+    """The third table."""
+    print("saving of the best mix over the best single type, billed by the second")
+    print(f"  {'deadline':>9}{'one type':>10}{'mix 2':>9}{'ms':>8}{'mix 3':>9}{'ms':>8}")
+    for deadline in (300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0):
+        goal = Goal(deadline, None, 0.5, NODES)
+        single = best_single(law, market, goal)
+        cells = []
+        for q in (2, 3):
+            start = time.perf_counter()
+            found = Search(law, market, goal, q, value=single, limit_seconds=limit).run()
+            taken = (time.perf_counter() - start) * 1e3
+            saved = 100.0 * (1.0 - found.value / single)
+            cells.append(f"{saved:7.2f} %{'' if found.optimal else '+'}{taken:8.0f}")
+        print(f"  {deadline:9.0f}{single:10.4f}{''.join(cells)}")
+    print("  +: not proven within the time limit")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--types", type=int, default=5)
+    parser.add_argument("--instances", type=int, default=20)
+    parser.add_argument("--limit", type=float, default=2.0)
+    options = parser.parse_args()
+    law, market = instance()
+    print(f"{len(law.slots)} types of the AWS catalog with executors of one shape")
+    against_program(law, market, options.limit)
+    against_brute_force(law, market, options.types, options.instances)
+    savings(law, market, options.limit)
+
+
+if __name__ == "__main__":
+    main()
