@@ -28,6 +28,9 @@ SHORT_LIST = 24
 FULL_LIST = 500
 """Rows in the view of its own."""
 
+SHORT_MIX = 22
+"""Cells of a composition below the charts."""
+
 _LOST = 3
 """One row in so many says why a type lost, where there is room for only some."""
 
@@ -95,8 +98,18 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
         listed,
         keys=(tuple(types), order),
         cursor=place,
-        columns=columns(order, panels.glyphs.below),
+        columns=columns(order, panels.glyphs.below) if name == "full" else short_columns(state),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",
+    )
+
+
+def short_columns(state: PlanState) -> tuple[Column, ...]:
+    """The columns below the charts. Where a mix may come after one type, none of them moves then:
+    the mix is told in full in the sentence."""
+    width = SHORT_MIX if state.mix > 1 else None
+    return tuple(
+        column._replace(width=width, least=SHORT_MIX) if column.title == "composition" else column
+        for column in COLUMNS
     )
 
 
