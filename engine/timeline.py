@@ -11,6 +11,8 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay_report import bottleneck
 from engine.profile import Run, StageRun
@@ -62,22 +64,24 @@ class Timeline:
     @property
     def idle_share(self) -> float | None:
         """Mean share of slots without a task over the whole run."""
-        return self.idle_between(0.0, self.seconds)
+        return self.idle_shares([0.0, self.seconds])[0]
 
-    def idle_between(self, start_seconds: float, end_seconds: float) -> float | None:
-        """Mean share of slots without a task in a stretch of the run; None where the share of a
-        stage in it is not known."""
-        length = end_seconds - start_seconds
-        if length <= 0.0:
-            return None
-        busy = 0.0
-        for stage in self.stages:
-            both = min(end_seconds, stage.end_seconds) - max(start_seconds, stage.start_seconds)
-            if both > 0.0:
-                if stage.busy_share is None:
-                    return None
-                busy += both * stage.busy_share
-        return 1.0 - min(1.0, busy / length)
+    def idle_shares(self, moments: Sequence[float]) -> tuple[float | None, ...]:
+        """Mean share of slots without a task between each of m ascending moments and the next.
+
+        Returns:
+            (m - 1,) shares; None where the share of a stage that ran there is not known.
+        """
+        at, length = np.asarray(moments, dtype=float), np.diff(moments)
+        starts = np.asarray([stage.start_seconds for stage in self.stages])
+        ran = np.asarray([stage.seconds for stage in self.stages])
+        shares = np.asarray([stage.busy_share for stage in self.stages], dtype=float)
+        known = np.isfinite(shares)
+        reached = np.clip(at[:, None] - starts, 0.0, ran)
+        busy = np.diff(reached @ np.where(known, shares, 0.0)) / length
+        told = np.diff(reached @ np.where(known, 0.0, 1.0)) <= 0.0
+        idle = 1.0 - np.minimum(1.0, busy)
+        return tuple(float(i) if k else None for i, k in zip(idle, told, strict=True))
 
 
 def measured_timeline(run: Run) -> Timeline | None:

@@ -22,8 +22,9 @@ from textual.driver import Driver
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.comparing import Comparing
 from tui.history import History, difference
-from tui.messages import PlanFailed, PlanReady, Progress
+from tui.messages import Compared, PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
@@ -163,6 +164,7 @@ class PlannerApp(DialogActions, App[None]):
         self.busy = "reading"
         self._session = session or EngineSession()
         self._latest = Latest("planner")
+        self.comparing = Comparing(self._session, self.post_message)
         self._good: PlanState | None = None
         self._history = History()
         self._evidence: Hashable = None
@@ -273,6 +275,11 @@ class PlannerApp(DialogActions, App[None]):
             self._grown = ""
         self._panels.show()
 
+    def on_compared(self, message: Compared) -> None:
+        """Another model has answered."""
+        if self.comparing.take(message) and self.state.view == "evidence":
+            self._panels.show()
+
     async def _look_for_growth(self) -> None:
         """Read the log of a running application again when it has grown."""
         watch = self._reading.watch
@@ -352,6 +359,8 @@ class PlannerApp(DialogActions, App[None]):
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
+        elif event.table.id == "models":
+            self._panels.show()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""

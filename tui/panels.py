@@ -34,7 +34,9 @@ TITLES = {
     "short": "Compositions",
     "full": "Compositions",
     "phases": "Phases",
-    "stage-list": "Stages",
+    "stage-list": "Stages as predicted",
+    "stage-gantt": "Measured and predicted",
+    "models": "Every model on this question",
     "evidence-about": "Model and assumptions",
     "runs": "Measured runs",
 }
@@ -43,7 +45,7 @@ FIRST_FOCUS: dict[View, str] = {
     "curves": "deadline",
     "compositions": "full",
     "stages": "stage-list",
-    "evidence": "evidence-about",
+    "evidence": "models",
 }
 
 _SLIDER_KEYS = [
@@ -132,9 +134,11 @@ class Panels:
             widgets = [self._panel(full), prose(id="chosen")]
         elif view == "stages":
             from tui.views import stages
+            from tui.views.stage_gantt import StageGantt
 
             widgets = [
                 prose(id="stages-about"),
+                self._panel(self._new(StageGantt, id="stage-gantt")),
                 self._panel(table(stages.PHASE_COLUMNS, id="phases")),
                 self._panel(table(stages.STAGE_COLUMNS, id="stage-list")),
             ]
@@ -142,6 +146,7 @@ class Panels:
             from tui.views import evidence
 
             widgets = [
+                self._panel(table(evidence.MODEL_COLUMNS, id="models")),
                 self._panel(prose(focusable=True, id="evidence-about")),
                 self._panel(table(evidence.RUN_COLUMNS, id="runs")),
             ]
@@ -200,7 +205,7 @@ class Panels:
         elif isinstance(focused, Table):
             enter = [("⏎", "change", "")] if focused.id == "inputs" else []
             here = [*enter, *_TABLE_KEYS]
-        elif isinstance(focused, Prose):
+        elif isinstance(focused, Prose) or (focused is not None and focused.id == "stage-gantt"):
             here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
         self._bar("keys").show(bars.keys([*here, *_APP_KEYS]), bars.keys(_LAST_KEYS))
 
@@ -281,22 +286,39 @@ class Panels:
 
     def _show_stages(self, answer: Answer) -> None:
         from tui.views import stages
+        from tui.views.stage_gantt import StageGantt, runs_of
 
-        explained = answer.explained
-        self._prose("stages-about").show(stages.about(answer))
-        phases = stages.phase_rows(explained, bar=self._bar_character) if explained else []
-        listed = stages.stage_rows(explained) if explained else []
+        explained, glyphs = answer.explained, self._app.glyphs
+        measured, predicted = runs_of(answer.built.profile, explained)
+        self._prose("stages-about").show(stages.about(answer, measured, predicted))
+        gantt = cast(StageGantt, self._widget("stage-gantt"))
+        gantt.show_runs(measured, predicted, deadline_seconds=self._app.state.deadline_seconds)
+        self._widget("stages").set_class(predicted is not None, "-told")
+        self._widget("stages").set_class((measured or predicted) is not None, "-drawn")
+        phases = stages.phase_rows(explained, bar=glyphs.filled) if explained else []
         self._table("phases").show(phases, message="this model tells no phases")
         self._widget("phases-panel").styles.height = max(1, len(phases)) + 3
+        listed = stages.stage_rows(predicted, measured, mark=glyphs.filled) if predicted else []
         self._table("stage-list").show(listed, message="this model predicts no single stages")
 
     def _show_evidence(self, answer: Answer) -> None:
         from tui.views import evidence
 
-        app = self._app
-        self._prose("evidence-about").show(evidence.about(app.state, answer, app.marks))
+        app, used = self._app, answer.built.plan.fitted.model
+        compared = app.comparing.rows(answer)
+        models = self._table("models")
+        rows = evidence.model_rows(app.state, compared, used=used, mark=app.marks.best)
+        models.show(rows, message="nothing to predict", cursor=None if models.rows else 0)
+        self._widget("models-panel").styles.height = len(rows) + self._frame_rows + 1
+        self._prose("evidence-about").show(evidence.about(app.state, answer, app.marks, compared))
+        looked = compared[models.cursor][1] if models.cursor < len(compared) else None
+        name = compared[models.cursor][0] if compared else used
+        self._widget(
+            "runs-panel"
+        ).border_title = f"Measured runs, each as {name} predicts it from the others"
         self._table("runs").show(
-            evidence.run_rows(answer.built.profile), message="no runs, only a job profile"
+            evidence.run_rows(answer.built.profile, looked.outcome.left_out if looked else ()),
+            message="no runs, only a job profile",
         )
 
     # Finding
@@ -306,8 +328,9 @@ class Panels:
         return self._keep(kind(*arguments, glyphs=self._app.glyphs, **options))
 
     @property
-    def _bar_character(self) -> str:
-        return self._app.glyphs.filled
+    def _frame_rows(self) -> int:
+        """Rows of a panel's border: where columns are few it has only a line above."""
+        return 1 if self._app.size.width < NARROW_BELOW else 2
 
     @property
     def _goal(self) -> GoalPanel:

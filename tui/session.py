@@ -20,13 +20,18 @@ if TYPE_CHECKING:
         Billing,
         Catalog,
         Choice,
+        Cluster,
         Curve,
+        FitOutcome,
         FittedModel,
         Goal,
+        ModelAnswer,
         Plan,
         PlanReport,
         Prediction,
         Profile,
+        Run,
+        Workload,
     )
 
 Say = Callable[[str], None]
@@ -80,6 +85,16 @@ class Session(Protocol):
             EngineError: for a goal that cannot be asked.
         """
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that can be compared, by name."""
+
+    def ask(
+        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
+    ) -> ModelAnswer:
+        """What a model says of one question, or why it does not answer; slow the first time, and
+        only ever called by one thread."""
+
 
 @dataclass
 class EngineSession:
@@ -90,6 +105,8 @@ class EngineSession:
     _fitted: FittedModel | None = None
     _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
+    _outcomes: dict[str, FitOutcome] = field(default_factory=dict)
+    _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
@@ -125,6 +142,25 @@ class EngineSession:
             compared = _curve(built.plan, state.selected, goal, billing)
         explained = None if best is None else self._explain(built.plan, best)
         return Answer(built, report, compared, explained)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(model.name for model in engine.MODELS)
+
+    def ask(
+        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
+    ) -> ModelAnswer:
+        """Fits a model once per evidence. The plan's own fitted model is never asked here: what it
+        keeps may not be touched by two threads."""
+        runs, category = self._outcomes_of
+        if profile.runs is not runs or profile.category != category:
+            self._outcomes.clear()
+            self._outcomes_of = (profile.runs, profile.category)
+        if model not in self._outcomes:
+            by_name = {entry.name: entry for entry in engine.MODELS}
+            self._outcomes[model] = engine.fit_outcome(by_name[model], profile)
+        return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
         """The explanation of a choice; the last one is kept, as most goals keep the choice."""

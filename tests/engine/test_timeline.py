@@ -29,17 +29,16 @@ def test_driver_time_is_what_no_stage_covers() -> None:
 
 def test_idle_cores_of_stages_side_by_side_add_up() -> None:
     found = timeline(10.0, span(0, 4, busy=0.5), span(2, 4, busy=0.25), span(4, 6, busy=0.9))
-    assert found.idle_between(0.0, 2.0) == pytest.approx(0.5)
-    assert found.idle_between(2.0, 4.0) == pytest.approx(0.25)
-    assert found.idle_between(6.0, 10.0) == 1.0
+    assert found.idle_shares([0.0, 2.0, 4.0, 5.0, 6.0, 10.0]) == pytest.approx(
+        (0.5, 0.25, 0.1, 0.1, 1.0)
+    )
     assert found.idle_share == pytest.approx(1.0 - (2.0 + 0.5 + 1.8) / 10.0)
 
 
 def test_idle_cores_are_not_guessed() -> None:
     found = timeline(4.0, span(0, 2, busy=None), span(2, 4, busy=0.5))
     assert found.idle_share is None
-    assert found.idle_between(2.0, 4.0) == pytest.approx(0.5)
-    assert found.idle_between(3.0, 3.0) is None
+    assert found.idle_shares([0.0, 1.0, 2.0, 4.0]) == (None, None, pytest.approx(0.5))
 
 
 def test_the_critical_path_waits_for_the_last_of_two_branches() -> None:

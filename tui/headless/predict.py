@@ -9,7 +9,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import options, target
-from tui.headless import output
+from tui.headless import all_models, output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -24,11 +24,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="say whether it will be met, and how surely",
     )
+    parser.add_argument(
+        "--all-models",
+        action="store_true",
+        help="every model side by side, with its error on left-out runs or why it does not fit",
+    )
     options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     profile = options.read_profile(args)
+    if args.all_models:
+        return all_models.run(args, profile)
     fitted = engine.fit(profile, model=args.model)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)

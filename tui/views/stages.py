@@ -1,4 +1,4 @@
-"""Where the time of the best composition goes: its phases, and the stages of the replay."""
+"""Where the time of the best composition goes: phases and stages, beside the measured run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tui.views.prose import Line
 from tui.widgets.table import Column, Row
 
 if TYPE_CHECKING:
-    from engine import Prediction
+    from engine import Prediction, StageSpan, Timeline
     from tui.session import Answer
 
 PHASE_COLUMNS = (
@@ -21,35 +21,56 @@ PHASE_COLUMNS = (
 )
 
 STAGE_COLUMNS = (
+    Column(title="", width=1),
     Column(title="stage", width=5, align="right"),
     Column(title="what", shrink=True, least=16),
     Column(title="tasks", width=7, align="right"),
     Column(title="waves", width=6, align="right", priority=2),
-    Column(title="starts", width=9, align="right", priority=1),
-    Column(title="takes", width=9, align="right"),
-    Column(title="bound by", width=9, priority=1),
+    Column(title="starts", width=8, align="right", priority=4),
+    Column(title="takes", width=8, align="right"),
+    Column(title="measured", width=8, align="right", priority=3),
+    Column(title="bound by", width=8, priority=1),
 )
 
 BAR_CELLS = 24
 
 
-def about(answer: Answer) -> list[Line]:
-    """What is explained here, in a line."""
+def about(
+    answer: Answer, measured: Timeline | None = None, predicted: Timeline | None = None
+) -> list[Line]:
+    """What is explained here, in a line each for the predicted and the measured run."""
     best = answer.best
     if best is None:
         return [[("Nothing can be predicted.", "muted")]]
-    return [
+    lines: list[Line] = [
         [
             (words.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}", "base"),
-            (_bound(answer), "base"),
+            (f"{_bound(answer)}{_shares(predicted)}.", "base"),
         ]
     ]
+    run = answer.built.profile.largest_run
+    if run is not None:
+        where = text.composition(dict(run.cluster.composition)) or (
+            text.executors(run.cluster) if run.cluster.executors else ""
+        )
+        on = f" ({where})" if where else ""
+        said = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
+        lines.append([(said, "muted")])
+    return lines
 
 
 def _bound(answer: Answer) -> str:
     explained = answer.explained
-    return f", bound by {explained.bottleneck}." if explained and explained.bottleneck else "."
+    return f", bound by {explained.bottleneck}" if explained and explained.bottleneck else ""
+
+
+def _shares(run: Timeline | None) -> str:
+    """ "; driver 2m 3s, cores 12 % idle"."""
+    if run is None:
+        return ""
+    idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"
+    return f"; driver {text.seconds(run.driver_seconds)}{idle}"
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
@@ -65,17 +86,22 @@ def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
     ]
 
 
-def stage_rows(explained: Prediction) -> list[Row]:
-    """The stages of the predicted run, in the order of their ids."""
-    return [
-        (
-            str(stage.stage_id),
-            stage.name,
-            f"{stage.tasks:,}",
-            f"{stage.waves:.1f}",
-            text.seconds(stage.start_seconds),
-            text.seconds(stage.end_seconds - stage.start_seconds),
-            stage.bottleneck or "",
-        )
-        for stage in explained.stages
-    ]
+def stage_rows(predicted: Timeline, measured: Timeline | None, *, mark: str) -> list[Row]:
+    """The stages of the predicted run in order of their start, `mark` before critical ones."""
+    seen = {stage.stage_id: stage for stage in measured.stages} if measured else {}
+    return [_stage_row(stage, seen.get(stage.stage_id), mark) for stage in predicted.stages]
+
+
+def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:
+    same = seen is not None and seen.name == stage.name
+    return (
+        (mark if stage.critical else "", "muted"),
+        str(stage.stage_id),
+        (stage.name, "strong" if stage.critical else "plain"),
+        f"{stage.tasks:,}",
+        text.UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
+        text.seconds(stage.start_seconds),
+        text.seconds(stage.seconds),
+        (text.seconds(seen.seconds) if same and seen else text.UNKNOWN, "muted"),
+        (stage.bottleneck or "", "warn" if stage.bottleneck == "skew" else "plain"),
+    )

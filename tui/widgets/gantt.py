@@ -1,0 +1,262 @@
+"""A Gantt chart in the terminal: rows of bars over time, coloured and lettered by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rich.cells import cell_len
+from textual import events
+from textual.binding import Binding, BindingType
+
+from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.numbers import tick_texts
+from tui.widgets.scales import LinearScale, tick_candidates
+from tui.widgets.text import fit, plain
+
+KINDS = 5
+"""Colours of bars: slots 1 to `KINDS`."""
+
+_LABEL_SHARE = 3
+_LABEL_LEAST = 6
+_TICK_GAP = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a bar.
+
+    Args:
+        kind: colour slot, 1 ... `KINDS`.
+        letter: what a cell of it shows where nothing else has room; one character.
+        caption: a word at its beginning, shown where more than it has room.
+        strong: drawn bold, with a heavier fill.
+    """
+
+    start: float
+    end: float
+    kind: int
+    letter: str
+    caption: str = ""
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GanttRow:
+    """One bar with its label; spans do not overlap."""
+
+    label: str
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class GanttData:
+    """What is shown.
+
+    Args:
+        end: the right end of the time axis, in seconds.
+        marks: moments that are ruled through all rows (a state ends), in seconds.
+        legend: (letter, kind, word) of each kind that occurs.
+        message: shown while there are no rows.
+    """
+
+    rows: tuple[GanttRow, ...] = ()
+    end: float = 0.0
+    marks: tuple[float, ...] = ()
+    legend: tuple[tuple[str, int, str], ...] = ()
+    message: str = ""
+
+
+class Gantt(FrameWidget, can_focus=True):
+    """Rows of bars over a common time axis; labels are untrusted and never markup."""
+
+    PREFIX = "gantt"
+    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
+        PREFIX,
+        (
+            *("base", "label", "axis", "tick", "rule", "message", "more", "legend"),
+            *(f"kind-{slot}" for slot in range(1, KINDS + 1)),
+            *(f"kind-{slot}-strong" for slot in range(1, KINDS + 1)),
+        ),
+    )
+    DEFAULT_CSS = """
+    Gantt {
+        height: 1fr;
+        width: 1fr;
+        min-height: 4;
+        & > .gantt--base { color: $foreground; }
+        & > .gantt--label { color: $foreground; }
+        & > .gantt--axis, & > .gantt--tick { color: $foreground-muted; }
+        & > .gantt--rule { color: $text-disabled; }
+        & > .gantt--message, & > .gantt--legend { color: $foreground-muted; }
+        & > .gantt--more { color: $foreground-muted; text-style: bold; }
+        & > .gantt--kind-1 { color: $text-accent; }
+        & > .gantt--kind-2 { color: $text-warning; }
+        & > .gantt--kind-3 { color: $text-success; }
+        & > .gantt--kind-4 { color: $foreground-muted; }
+        & > .gantt--kind-5 { color: $text-secondary; }
+        & > .gantt--kind-1-strong { color: $text-accent; text-style: bold; }
+        & > .gantt--kind-2-strong { color: $text-warning; text-style: bold; }
+        & > .gantt--kind-3-strong { color: $text-success; text-style: bold; }
+        & > .gantt--kind-4-strong { color: $foreground-muted; text-style: bold; }
+        & > .gantt--kind-5-strong { color: $text-secondary; text-style: bold; }
+        &:ansi {
+            & > .gantt--rule { text-style: dim; }
+            & > .gantt--kind-1, & > .gantt--kind-1-strong { color: ansi_cyan; }
+            & > .gantt--kind-2, & > .gantt--kind-2-strong { color: ansi_yellow; }
+            & > .gantt--kind-3, & > .gantt--kind-3-strong { color: ansi_green; }
+            & > .gantt--kind-4, & > .gantt--kind-4-strong { color: $foreground; }
+            & > .gantt--kind-5, & > .gantt--kind-5-strong { color: ansi_blue; }
+        }
+    }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
+        Binding("down,j", "scroll_rows(1)", "Down", show=False),
+        Binding("pageup", "scroll_pages(-1)", "Page up", show=False),
+        Binding("pagedown", "scroll_pages(1)", "Page down", show=False),
+    ]
+
+    def __init__(
+        self,
+        data: GanttData | None = None,
+        *,
+        glyphs: Glyphs | None = None,
+        id: str | None = None,
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(id=id, classes=classes)
+        self._data = data or GanttData()
+        self._glyphs = glyphs or choose_glyphs()
+        self._top = 0
+
+    @property
+    def data(self) -> GanttData:
+        """What is shown."""
+        return self._data
+
+    def show(self, data: GanttData) -> None:
+        """Show other rows."""
+        if data != self._data:
+            self._data = data
+            self.redraw()
+
+    # Drawing
+
+    def draw(self, frame: Frame) -> None:
+        """Labels at the left, bars beside them, the legend and the time axis at the bottom."""
+        data = self._data
+        if not data.rows or data.end <= 0.0:
+            frame.put(0, 0, fit(self._safe(data.message), frame.width), "message")
+            return
+        width = self._label_width(frame.width)
+        left = width + 2
+        across = frame.width - left
+        body = max(1, frame.height - (3 if data.legend and frame.height > 4 else 2))
+        self._top = min(max(0, self._top), max(0, len(data.rows) - body))
+        shown = data.rows[self._top : self._top + body]
+        for mark in data.marks:
+            x = left + self._column(mark, across)
+            for y in range(len(shown)):
+                if left <= x < frame.width:
+                    frame.put(x, y, self._glyphs.vertical, "rule")
+        for y, row in enumerate(shown):
+            label = fit(self._safe(row.label), width, ellipsis=self._glyphs.ellipsis)
+            frame.put(0, y, label, "label")
+            frame.put(width + 1, y, self._glyphs.axis_y, "axis")
+            self._draw_bar(frame, y, left, across, row.spans)
+        self._draw_axis(frame, len(shown), left, across)
+        self._draw_more(frame, len(shown))
+        if data.legend and frame.height > 4:
+            self._draw_legend(frame, len(shown) + 2)
+
+    def _label_width(self, width: int) -> int:
+        longest = max(cell_len(self._safe(row.label)) for row in self._data.rows)
+        return min(longest, max(_LABEL_LEAST, width // _LABEL_SHARE))
+
+    def _column(self, moment: float, across: int) -> int:
+        return round(moment / self._data.end * across)
+
+    def _draw_bar(
+        self, frame: Frame, y: int, left: int, across: int, spans: Sequence[Span]
+    ) -> None:
+        """Spans as runs of cells that begin with their caption or letter; one that is shorter
+        than a cell still gets one, where no other stands."""
+        taken = -1
+        for span in spans:
+            first = min(self._column(span.start, across), across - 1)
+            last = max(self._column(span.end, across), first + 1)
+            first = max(first, taken)
+            if first >= min(last, across):
+                continue
+            room = min(last, across) - first
+            style = f"kind-{min(max(1, span.kind), KINDS)}" + ("-strong" if span.strong else "")
+            caption = self._safe(span.caption)
+            head = caption if caption and cell_len(caption) < room else self._safe(span.letter)
+            fill = self._glyphs.filled if span.strong else self._glyphs.track
+            frame.put(left + first, y, (head + fill * room)[:room], style)
+            taken = first + room
+
+    def _draw_axis(self, frame: Frame, y: int, left: int, across: int) -> None:
+        """The line below the bars, with as many ticks as have room."""
+        glyphs = self._glyphs
+        frame.put(left - 1, y, glyphs.corner + glyphs.axis_x * across, "axis")
+        for values in tick_candidates(LinearScale(0.0, self._data.end), "time"):
+            texts = tick_texts(values, "time")
+            places = [left + self._column(value, across) for value in values]
+            ends = [place + cell_len(text) for place, text in zip(places, texts, strict=True)]
+            fits = all(
+                after - before >= _TICK_GAP
+                for before, after in zip(ends[:-1], places[1:], strict=True)
+            )
+            if fits and ends and ends[-1] <= frame.width:
+                for place, text in zip(places, texts, strict=True):
+                    frame.put(place, y, glyphs.tick_x, "axis")
+                    frame.put(place, y + 1, text, "tick")
+                return
+
+    def _draw_more(self, frame: Frame, shown: int) -> None:
+        """How many rows are above and below, at the left of the axis."""
+        above, below = self._top, len(self._data.rows) - self._top - shown
+        parts = [f"{self._glyphs.above}{above}"] if above else []
+        parts += [f"{self._glyphs.below}{below}"] if below else []
+        if parts:
+            frame.put(0, shown, " ".join(parts), "more")
+
+    def _draw_legend(self, frame: Frame, y: int) -> None:
+        x = 0
+        for letter, kind, word in self._data.legend:
+            text = self._safe(word)
+            if x + 2 + cell_len(text) > frame.width:
+                return
+            if letter:
+                frame.put(x, y, letter, f"kind-{kind}-strong")
+                x += 2
+            frame.put(x, y, text, "legend")
+            x += cell_len(text) + 3
+
+    def _safe(self, text: str) -> str:
+        return plain(text, ascii_only=self._glyphs.ascii_only)
+
+    # Moving
+
+    def action_scroll_rows(self, rows: int) -> None:
+        """Up or down."""
+        self._top = max(0, self._top + rows)
+        self.redraw()
+
+    def action_scroll_pages(self, pages: int) -> None:
+        """Up or down by what is visible."""
+        self.action_scroll_rows(pages * max(1, self.size.height - 3))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.action_scroll_rows(-1)
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel scrolls."""
+        event.stop()
+        self.action_scroll_rows(1)
