@@ -21,6 +21,10 @@ CLOCK_SECONDS = 2e-3
 """Logs count in milliseconds: what ends so little after a stage began, ended before it."""
 
 
+FULL_SHARE = 0.9
+"""Stages whose tasks hold this share of the slots leave too few for another one to begin on."""
+
+
 @dataclass(frozen=True, slots=True)
 class StageSpan:
     """One stage of a run; times are seconds since its start.
@@ -102,7 +106,8 @@ def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
     """Places of the stages that decide when the last one ends, the first of them first.
 
     Walked from the end: a stage began when what it waited for was done, and that is the stage that
-    ended last before it began. What lies between two of them is the driver's time.
+    ended last before it began. Where others held the cores at that moment (`FULL_SHARE`) it waited
+    for the one that held most of them. What lies between two of them is the driver's time.
     """
     if not stages:
         return ()
@@ -114,9 +119,23 @@ def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
         rank = bisect_right(ends, start + CLOCK_SECONDS) - 1
         while rank >= 0 and stages[order[rank]].start_seconds >= start:
             rank -= 1
-        if rank < 0:
+        ended = stages[order[rank]].end_seconds if rank >= 0 else 0.0
+        holder = _holder(stages, start) if start - ended > CLOCK_SECONDS else None
+        if holder is None and rank < 0:
             return tuple(reversed(path))
-        path.append(order[rank])
+        path.append(order[rank] if holder is None else holder)
+
+
+def _holder(stages: Sequence[StageSpan], moment: float) -> int | None:
+    """The stage that holds most cores at a moment at which they are full; None if they are not."""
+    running = [
+        (stage.busy_share or 0.0, place)
+        for place, stage in enumerate(stages)
+        if stage.start_seconds < moment < stage.end_seconds - CLOCK_SECONDS
+    ]
+    if sum(share for share, _ in running) < FULL_SHARE:
+        return None
+    return max(running)[1]
 
 
 def gaps(stages: Sequence[StageSpan], seconds: float) -> tuple[tuple[float, float], ...]:

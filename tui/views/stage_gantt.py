@@ -3,6 +3,8 @@ driver's time, idle cores and the critical path. Letters and fills say what colo
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import engine
@@ -122,7 +124,7 @@ def legend_of(
 
 def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) -> list[GanttRow]:
     """One run: the critical path, other stages in as many lanes as have room, idle cores."""
-    path = [stage for stage in run.stages if stage.critical]
+    path = _clipped([stage for stage in run.stages if stage.critical])
     spans = [span for stage in path for span in _stage_spans(stage, end=end, cells=cells)]
     spans += [
         Span(first, last, DRIVER, "d")
@@ -138,6 +140,16 @@ def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) ->
         rows.append(GanttRow(f"  +{hidden} more" if hidden else "  beside", tuple(beside)))
     idle = _idle_spans(run, end=end, cells=cells)
     return [*rows, GanttRow("  idle", idle)] if idle else rows
+
+
+def _clipped(path: list[StageSpan]) -> list[StageSpan]:
+    """Each stage up to where the next begins: one may begin while the last tasks of the one whose
+    cores it waited for still run."""
+    ends = [stage.start_seconds for stage in path[1:]] + [math.inf]
+    return [
+        replace(stage, end_seconds=min(stage.end_seconds, max(stage.start_seconds, end)))
+        for stage, end in zip(path, ends, strict=True)
+    ]
 
 
 def lanes(stages: list[StageSpan], seconds: float) -> list[list[StageSpan]]:
