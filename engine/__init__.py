@@ -113,6 +113,7 @@ _HOMES = {
         "ModelAnswer",
         "ask",
         "compare_models",
+        "errors_on_common_runs",
         "fit_outcome",
     ),
     "engine.timeline": (

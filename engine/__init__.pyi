@@ -39,6 +39,7 @@ from engine.evidence import LeftOut as LeftOut
 from engine.evidence import ModelAnswer as ModelAnswer
 from engine.evidence import ask as ask
 from engine.evidence import compare_models as compare_models
+from engine.evidence import errors_on_common_runs as errors_on_common_runs
 from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments import Experiment as Experiment
 from engine.experiments import ExperimentPlan as ExperimentPlan

@@ -4,7 +4,7 @@ one does not answer. The figures are OptEx's (VI-D and VI-F of its paper)."""
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +54,6 @@ class FitOutcome:
     """A model on a profile: fitted, or in one line why not."""
 
     model: str
-    summary: str
     fitted: FittedModel | None
     why_not: str = ""
 
@@ -114,8 +113,8 @@ def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
     try:
         fitted = model.fit(profile, models=by_name)
     except Exception as error:
-        return FitOutcome(model.name, model.summary, None, in_one_line(error))
-    return FitOutcome(model.name, model.summary, fitted)
+        return FitOutcome(model.name, None, in_one_line(error))
+    return FitOutcome(model.name, fitted)
 
 
 def ask(
@@ -146,6 +145,29 @@ def compare_models(
     for model in MODELS:
         outcome = fit_outcome(model, profile)
         yield ask(outcome, cluster=cluster, workload=workload, confidence=confidence)
+
+
+def errors_on_common_runs(outcomes: Sequence[FitOutcome]) -> tuple[dict[str, float], int]:
+    """delta (OptEx VI-D) of each model over the runs that all of them left out, and how many these
+    are: errors over other runs do not compare. Models without left-out runs take no part."""
+    by_model = {
+        outcome.model: {id(pair.run): pair for pair in outcome.left_out if pair.run is not None}
+        for outcome in outcomes
+    }
+    told = {model: pairs for model, pairs in by_model.items() if pairs}
+    if not told:
+        return {}, 0
+    common = set.intersection(*(set(pairs) for pairs in told.values()))
+    if not common:
+        return {}, 0
+    errors = {
+        model: mean_relative_error(
+            np.asarray([pairs[run].estimated_seconds for run in common]),
+            np.asarray([pairs[run].recorded_seconds for run in common]),
+        )
+        for model, pairs in told.items()
+    }
+    return errors, len(common)
 
 
 def left_out_runs(profile: Profile, validation: LeaveOneOut) -> tuple[LeftOut, ...]:

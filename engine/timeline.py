@@ -11,12 +11,18 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay_report import bottleneck
 from engine.profile import Run, StageRun
 
 CLOCK_SECONDS = 2e-3
 """Logs count in milliseconds: what ends so little after a stage began, ended before it."""
+
+
+FULL_SHARE = 0.9
+"""Stages whose tasks hold this share of the slots leave too few for another one to begin on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,22 +68,24 @@ class Timeline:
     @property
     def idle_share(self) -> float | None:
         """Mean share of slots without a task over the whole run."""
-        return self.idle_between(0.0, self.seconds)
+        return self.idle_shares([0.0, self.seconds])[0]
 
-    def idle_between(self, start_seconds: float, end_seconds: float) -> float | None:
-        """Mean share of slots without a task in a stretch of the run; None where the share of a
-        stage in it is not known."""
-        length = end_seconds - start_seconds
-        if length <= 0.0:
-            return None
-        busy = 0.0
-        for stage in self.stages:
-            both = min(end_seconds, stage.end_seconds) - max(start_seconds, stage.start_seconds)
-            if both > 0.0:
-                if stage.busy_share is None:
-                    return None
-                busy += both * stage.busy_share
-        return 1.0 - min(1.0, busy / length)
+    def idle_shares(self, moments: Sequence[float]) -> tuple[float | None, ...]:
+        """Mean share of slots without a task between each of m ascending moments and the next.
+
+        Returns:
+            (m - 1,) shares; None where the share of a stage that ran there is not known.
+        """
+        at, length = np.asarray(moments, dtype=float), np.diff(moments)
+        starts = np.asarray([stage.start_seconds for stage in self.stages])
+        ran = np.asarray([stage.seconds for stage in self.stages])
+        shares = np.asarray([stage.busy_share for stage in self.stages], dtype=float)
+        known = np.isfinite(shares)
+        reached = np.clip(at[:, None] - starts, 0.0, ran)
+        busy = np.diff(reached @ np.where(known, shares, 0.0)) / length
+        told = np.diff(reached @ np.where(known, 0.0, 1.0)) <= 0.0
+        idle = 1.0 - np.minimum(1.0, busy)
+        return tuple(float(i) if k else None for i, k in zip(idle, told, strict=True))
 
 
 def measured_timeline(run: Run) -> Timeline | None:
@@ -98,7 +106,8 @@ def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
     """Places of the stages that decide when the last one ends, the first of them first.
 
     Walked from the end: a stage began when what it waited for was done, and that is the stage that
-    ended last before it began. What lies between two of them is the driver's time.
+    ended last before it began. Where others held the cores at that moment (`FULL_SHARE`) it waited
+    for the one that held most of them. What lies between two of them is the driver's time.
     """
     if not stages:
         return ()
@@ -110,9 +119,23 @@ def critical_path(stages: Sequence[StageSpan]) -> tuple[int, ...]:
         rank = bisect_right(ends, start + CLOCK_SECONDS) - 1
         while rank >= 0 and stages[order[rank]].start_seconds >= start:
             rank -= 1
-        if rank < 0:
+        ended = stages[order[rank]].end_seconds if rank >= 0 else 0.0
+        holder = _holder(stages, start) if start - ended > CLOCK_SECONDS else None
+        if holder is None and rank < 0:
             return tuple(reversed(path))
-        path.append(order[rank])
+        path.append(order[rank] if holder is None else holder)
+
+
+def _holder(stages: Sequence[StageSpan], moment: float) -> int | None:
+    """The stage that holds most cores at a moment at which they are full; None if they are not."""
+    running = [
+        (stage.busy_share or 0.0, place)
+        for place, stage in enumerate(stages)
+        if stage.start_seconds < moment < stage.end_seconds - CLOCK_SECONDS
+    ]
+    if sum(share for share, _ in running) < FULL_SHARE:
+        return None
+    return max(running)[1]
 
 
 def gaps(stages: Sequence[StageSpan], seconds: float) -> tuple[tuple[float, float], ...]:

@@ -23,9 +23,10 @@ from textual.timer import Timer
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.comparing import Comparing
 from tui.habits import HabitActions
 from tui.history import History, difference
-from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.messages import Compared, MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
@@ -148,6 +149,7 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
         self._settling: Timer | None = None
+        self.comparing = Comparing(self._session, self.post_message)
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
         self.history = History()
@@ -313,6 +315,11 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
             self._grown = ""
         self._panels.show()
 
+    def on_compared(self, message: Compared) -> None:
+        """Another model has answered."""
+        if self.comparing.take(message) and self.state.view == "evidence":
+            self._panels.show()
+
     async def _look_for_growth(self) -> None:
         """Read the log of a running application again when it has grown."""
         watch = self._reading.watch
@@ -406,6 +413,8 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
         elif event.table.id == frontier.LIST and self.answer is not None:
             self.dispatch(frontier.selection(self.answer, event.index))
+        elif event.table.id == "models":
+            self._panels.show()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""

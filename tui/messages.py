@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
+    from engine import ModelAnswer
     from tui.session import Answer, Built
 
 
@@ -54,3 +55,11 @@ class PlanFailed(Message):
 
     key: Hashable
     text: str
+
+
+@dataclass(eq=False, repr=False)
+class Compared(Message):
+    """What a model that is not in use says of the question at hand."""
+
+    question: Hashable
+    answer: ModelAnswer

@@ -219,7 +219,7 @@ def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:
         if stress is not None:
             raise engine.BadInput("--stress-log revises --resources", remedy="add --resources FILE")
         return None
-    if args.model not in USE_RESOURCES:
+    if args.model not in USE_RESOURCES and not getattr(args, "all_models", False):
         raise engine.BadInput(
             f"--model {args.model} does not use a resource profile",
             where="--resources",

@@ -22,7 +22,7 @@ from tui.widgets.slider import Slider
 from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
-    from engine import WorkflowReport
+    from engine import ModelAnswer, WorkflowReport
     from tui.app import PlannerApp
     from tui.session import Answer, Built
     from tui.views.marks import Marks
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 NARROW_BELOW, SHORT_BELOW = 100, 30
 """Columns and rows from which there is room for a column of inputs, and for two charts."""
+
+_SCROLLED = ("gantt", "stage-gantt")
+"""Charts that scroll as texts do."""
 
 _SLIDER_KEYS = [
     ("← →", "step", ""),
@@ -169,7 +172,9 @@ class Panels:
             here = [*enter, *_TABLE_KEYS]
             if focused.id == "full":
                 here = [*_TABLE_KEYS[:1], *compositions.KEYS]
-        elif isinstance(focused, Prose) or (focused is not None and focused.id == "gantt"):
+        elif isinstance(focused, Prose) or (
+            focused is not None and focused.id in ("gantt", "stage-gantt")
+        ):
             here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
         filters = self._app.state.view == "compositions"
         others = [
@@ -251,6 +256,11 @@ class Panels:
         return self._keep(kind(*arguments, glyphs=self._app.glyphs, **options))
 
     @property
+    def frame_rows(self) -> int:
+        """Rows of a panel's border: where columns are few it has only a line above."""
+        return 1 if self._app.size.width < NARROW_BELOW else 2
+
+    @property
     def state(self) -> PlanState:
         """The state of the app."""
         return self._app.state
@@ -269,6 +279,10 @@ class Panels:
     def height(self) -> int:
         """Rows of the terminal."""
         return self._app.size.height
+
+    def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
+        """Every model by name with its answer to the question at hand, None while it is fitted."""
+        return self._app.comparing.rows(answer)
 
     def course(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""

@@ -20,17 +20,22 @@ if TYPE_CHECKING:
         Billing,
         Catalog,
         Choice,
+        Cluster,
         Curve,
+        FitOutcome,
         FittedModel,
         FittedStates,
         Goal,
         Limits,
+        ModelAnswer,
         Plan,
         PlanReport,
         Prediction,
         Profile,
+        Run,
         Workflow,
         WorkflowReport,
+        Workload,
     )
 
 _Question = tuple["Plan", "Goal", "Billing", int]
@@ -114,6 +119,16 @@ class Session(Protocol):
             EngineError: as `answer`.
         """
 
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models that can be compared, by name."""
+
+    def ask(
+        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
+    ) -> ModelAnswer:
+        """What a model says of one question, or why it does not answer; slow the first time, and
+        only ever called by one thread."""
+
 
 @dataclass
 class EngineSession:
@@ -129,6 +144,8 @@ class EngineSession:
     _course: tuple[Hashable, WorkflowReport] | None = None
     _limited: tuple[Plan, Limits, Plan] | None = None
     _mixed: dict[_Question, PlanReport] = field(default_factory=dict)
+    _outcomes: dict[str, FitOutcome] = field(default_factory=dict)
+    _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
@@ -232,6 +249,25 @@ class EngineSession:
                 return None
             self._states = (built.profile, engine.fit_states(built.profile))
         return self._states[1]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(model.name for model in engine.MODELS)
+
+    def ask(
+        self, model: str, profile: Profile, cluster: Cluster, workload: Workload
+    ) -> ModelAnswer:
+        """Fits a model once per evidence. The plan's own fitted model is never asked here: what it
+        keeps may not be touched by two threads."""
+        runs, category = self._outcomes_of
+        if profile.runs is not runs or profile.category != category:
+            self._outcomes.clear()
+            self._outcomes_of = (profile.runs, profile.category)
+        if model not in self._outcomes:
+            by_name = {entry.name: entry for entry in engine.MODELS}
+            self._outcomes[model] = engine.fit_outcome(by_name[model], profile)
+        return engine.ask(self._outcomes[model], cluster=cluster, workload=workload)
 
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
         """The explanation of a choice; the last one is kept, as most goals keep the choice."""

@@ -50,7 +50,7 @@ class Broken(engine.Model):
 def outcome(*pairs: tuple[float, float], says: float | Exception = 60.0) -> FitOutcome:
     validation = LeaveOneOut(tuple(p for p, _ in pairs), tuple(a for _, a in pairs))
     fitted = Told("told", PROFILE, validation=validation if pairs else None, says=says)
-    return FitOutcome("told", "says what it is told", fitted)
+    return FitOutcome("told", fitted)
 
 
 def test_relative_error_and_its_mean_are_those_of_optex() -> None:
@@ -131,3 +131,14 @@ def test_every_model_answers_or_says_why_on_real_evidence(sample: str) -> None:
         for pair in answer.outcome.left_out:
             assert pair.run is not None
             assert pair.run.seconds == pytest.approx(pair.recorded_seconds, rel=1e-8)
+
+
+def test_errors_compare_on_the_runs_that_all_left_out() -> None:
+    """A model that left out only the easy runs is not the better one for it."""
+    easy = outcome((50.0, 50.0), (26.0, 25.0))
+    both = FitOutcome("both", outcome((55.0, 50.0), (25.0, 25.0), (200.0, 100.0)).fitted)
+    none = FitOutcome("none", outcome().fitted)
+    errors, runs = engine.errors_on_common_runs([easy, both, none])
+    assert runs == 2
+    assert errors == pytest.approx({"told": 0.02, "both": 0.05})
+    assert engine.errors_on_common_runs([none]) == ({}, 0)

@@ -6,6 +6,7 @@ the bundled prices may change without changing a snapshot.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -52,6 +53,29 @@ def catalog() -> engine.Catalog:
     )
 
 
+def _stages(seconds: float, slots: int) -> tuple[engine.StageRun, ...]:
+    """Reads after a tenth of the time, then iterates to the end with one task that takes long."""
+    return (
+        _stage(0, "load at als.py:12", 400, 0.1 * seconds, 0.35 * seconds, slots, 1.0),
+        _stage(1, "fit [b]at[/b] als.py:20", 200, 0.4 * seconds, seconds, slots, 0.6),
+    )
+
+
+def _stage(
+    number: int, name: str, tasks: int, start: float, end: float, slots: int, busy: float
+) -> engine.StageRun:
+    mean = (end - start) * slots * busy / tasks
+    longest = mean if busy == 1.0 else end - start
+    return engine.StageRun(
+        stage_id=number,
+        name=name,
+        tasks=tasks,
+        submitted_seconds=start,
+        completed_seconds=end,
+        task_seconds=engine.Measure(tasks, mean * tasks, (0.5 * mean, mean, longest)),
+    )
+
+
 def profile(
     *, name: str = "nightly-als", ran_on: str | None = "m5.2xlarge", runs: int = 3
 ) -> engine.Profile:
@@ -63,10 +87,17 @@ def profile(
         if ran_on is None:
             cluster = engine.Cluster.of_executors(executors=2 * nodes, executor_cores=4)
         else:
-            cluster = engine.Cluster.of_nodes(instance_type=ran_on, nodes=nodes, catalog=prices)
+            cluster = engine.Cluster.of_nodes(
+                instance_type=ran_on,
+                nodes=nodes,
+                catalog=prices,
+                layout=engine.Layout(2, 4, 12.0),
+            )
+        seconds = 400.0 + 24_000.0 / nodes
         found.append(
             engine.Run(
-                seconds=400.0 + 24_000.0 / nodes,
+                seconds=seconds,
+                stages=_stages(seconds, 8 * nodes),
                 cluster=cluster,
                 workload=engine.Workload(input_bytes=2.1e12),
                 source=f"/logs/run-{number + 1}.zstd",
@@ -103,6 +134,28 @@ class Law(engine.FittedModel):
         )
 
 
+LEFT_OUT = LeaveOneOut((3570.0, 2640.0), (3400.0, 2400.0))
+"""The second and third run, predicted 5 and 10 % too long; the first could not be left out."""
+
+CLOSER = LeaveOneOut((3434.0, 2424.0), (3400.0, 2400.0))
+
+
+class Failing(engine.Model):
+    """Cannot be fitted: to this evidence, or because of a defect."""
+
+    summary = "a test"
+
+    def __init__(self, name: str, error: Exception) -> None:
+        self.name = name
+        self.error = error
+
+    def fit(
+        self, profile: engine.Profile, *, models: Mapping[str, engine.Model]
+    ) -> engine.FittedModel:
+        """Raises."""
+        raise self.error
+
+
 class FakeSession(EngineSession):
     """Plans from the law; a source named "missing" does not exist, "tiny" has fewer runs."""
 
@@ -111,6 +164,7 @@ class FakeSession(EngineSession):
         self.evidence = evidence or profile()
         self.prices = catalog()
         self.builds = 0
+        self.asked: list[str] = []
 
     def build(self, state: PlanState, say: Say) -> Built:
         """At once, without files."""
@@ -126,7 +180,6 @@ class FakeSession(EngineSession):
             evidence = profile(name=evidence.name, ran_on=state.ran_on, runs=len(evidence.runs))
         if state.category is not None:
             evidence = replace(evidence, category=state.category)
-        validation = LeaveOneOut((2100.0, 1100.0), (2000.0, 1000.0))
         request = engine.PlanRequest(
             profile=evidence,
             catalog=self.prices,
@@ -135,5 +188,29 @@ class FakeSession(EngineSession):
             max_nodes=MAX_NODES,
             limits=limits_of(state),
         )
-        fitted = Law("sparkplan", evidence, validation=validation)
+        fitted = Law(state.model, evidence, validation=LEFT_OUT)
         return Built(evidence, self.prices, engine.prepare_fitted(fitted, request))
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """One that is used, one that was closer, one that does not fit, one with a defect."""
+        return ("sparkplan", "ernest", "peridot", "simcost")
+
+    def ask(
+        self,
+        model: str,
+        profile: engine.Profile,
+        cluster: engine.Cluster,
+        workload: engine.Workload,
+    ) -> engine.ModelAnswer:
+        """The law again, and models that fail."""
+        self.asked.append(model)
+        failing = {
+            "peridot": engine.ModelDoesNotFit("it needs [b]two[/b] logs", remedy="add one"),
+            "simcost": ZeroDivisionError("division by zero"),
+        }
+        if model in failing:
+            outcome = engine.fit_outcome(Failing(model, failing[model]), profile)
+        else:
+            outcome = engine.FitOutcome(model, Law(model, profile, validation=CLOSER))
+        return engine.ask(outcome, cluster=cluster, workload=workload)

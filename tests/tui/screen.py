@@ -22,6 +22,18 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
     return app
 
 
+async def compared(pilot: Pilot[None]) -> PlannerApp:
+    """The app once all models have answered in the evidence view."""
+    app = await settled(pilot)
+    for _ in range(400):
+        if app.answer and all(found for _, found in app.comparing.rows(app.answer)):
+            break
+        await pilot.pause(0.01)
+    await pilot.pause()
+    await pilot.pause()
+    return app
+
+
 def text_of(app: PlannerApp) -> str:
     """All rows of the screen."""
     strips = app.screen._compositor.render_strips()

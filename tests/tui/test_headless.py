@@ -352,3 +352,40 @@ def test_a_service_that_does_not_answer_is_one_line_and_3(
     assert out == ""
     assert err.startswith("sparkplan: http://127.0.0.1:1: nothing listens there")
     assert len(err.splitlines()) == 1
+
+
+def test_all_models_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, "predict ernest-rcv1 --nodes 8 --all-models --deadline 6s")
+    models = {entry["model"]: entry for entry in found["models"]}
+    assert (found["used"], found["runs"], found["deadline_seconds"]) == ("sparkplan", 7, 6.0)
+    alone = answer(capsys, "predict ernest-rcv1 --nodes 8 --model ernest")
+    ernest = models["ernest"]
+    for key in ("seconds", "low", "high"):
+        assert ernest[key] == alone[key]
+    assert ernest["leave_one_out_error"] == pytest.approx(alone["leave_one_out_error"])
+    errors = [pair["relative_error"] for pair in ernest["left_out"]]
+    assert sum(map(abs, errors)) / len(errors) == pytest.approx(ernest["leave_one_out_error"])
+    promised = [pair for pair in ernest["left_out"] if pair["predicted_seconds"] < 6.0]
+    kept = [pair for pair in promised if pair["measured_seconds"] <= 6.0]
+    assert ernest["deadline_cases"] == len(promised) == 2
+    assert ernest["deadline_satisfaction"] == len(kept) / len(promised)
+    assert models["peridot"]["seconds"] is None
+    assert "two event logs" in models["peridot"]["why_not"]
+
+
+def test_all_models_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "predict ernest-rcv1 --nodes 8 --all-models --model ernest"
+    out, _ = run(capsys, line)
+    assert [row.split()[1] for row in out.splitlines() if row.startswith("*")] == ["ernest"]
+    assert "peridot: peridot needs two event logs" in out
+    assert "left-out run" in out
+    assert "4.72 s" in out
+
+
+def test_all_models_refuses_an_unknown_one_and_a_question_without_an_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    _, err = run(capsys, "predict ernest-rcv1 --nodes 8 --all-models --model nix", status=2)
+    assert "unknown model 'nix'" in err
+    _, err = run(capsys, "predict ernest-rcv1 --nodes 8 --instance nix --all-models", status=2)
+    assert len(err.splitlines()) == 1

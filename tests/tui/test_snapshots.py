@@ -5,7 +5,7 @@ After a change that is meant: pytest tests/tui/test_snapshots.py --snapshot-upda
 
 import pytest
 from fakes import FakeSession, profile
-from screen import settled
+from screen import compared, settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 VIEWS = {
@@ -32,7 +32,9 @@ def after(*keys):
     async def run(pilot):
         await settled(pilot)
         await pilot.press(*keys)
-        await settled(pilot)
+        app = await settled(pilot)
+        if app.state.view == "evidence":
+            await compared(pilot)
 
     return run
 

@@ -9,7 +9,7 @@ from typing import Any
 import engine
 from tui import format as text
 from tui import limits, options, target
-from tui.headless import output, recommend
+from tui.headless import all_models, output, recommend
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,6 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="say whether it will be met, and how surely",
     )
+    parser.add_argument(
+        "--all-models",
+        action="store_true",
+        help="every model side by side, with its error on left-out runs or why it does not fit",
+    )
     options.add_json(parser)
 
 
@@ -37,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     if args.spot:
         raise engine.BadInput("prices are for a composition", where="--spot", remedy=ADD)
     profile = options.read_profile(args)
+    if args.all_models:
+        return all_models.run(args, profile)
     fitted = engine.fit(profile, model=args.model)
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)

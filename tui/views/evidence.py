@@ -1,62 +1,173 @@
-"""What the answer rests on: the measured runs, the model and how far it was off, every warning."""
+"""What the answer rests on: every model on the same question, how each did on runs that it had not
+seen, the measured runs beside what was predicted for them, what the cost assumes, every warning."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.state import PlanState
 from tui.views import words
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Tone
-from tui.widgets.table import Column, Row, Table
+from tui.widgets.numbers import time_text
+from tui.widgets.table import Cell, CellStyle, Column, Row, Table
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Profile, Run
+    from engine import FitOutcome, LeftOut, ModelAnswer, Profile, Run
     from tui.panels import Panels
     from tui.session import Answer
 
+MODEL_COLUMNS = (
+    Column(title="", width=1),
+    Column(title="model", shrink=True, least=10),
+    Column(title="time", width=9, align="right"),
+    Column(title="interval", width=14, align="right", priority=2),
+    Column(title="left out", width=8, align="right"),
+    Column(title="runs", width=4, align="right", priority=4),
+    Column(title="kept", width=5, align="right", priority=3),
+    Column(title="note", shrink=True, least=14, priority=1),
+)
+
 RUN_COLUMNS = (
     Column(title="measured run", shrink=True, least=14),
-    Column(title="cluster", shrink=True, least=12),
-    Column(title="input", width=10, align="right", priority=1),
-    Column(title="time", width=9, align="right"),
-    Column(title="stages", width=6, align="right", priority=2),
-    Column(title="", width=10, priority=3),
+    Column(title="cluster", shrink=True, least=12, priority=2),
+    Column(title="input", width=10, align="right", priority=3),
+    Column(title="measured", width=9, align="right"),
+    Column(title="predicted", width=9, align="right"),
+    Column(title="RE", width=6, align="right"),
+    Column(title="", width=10, priority=4),
 )
+
+Compared = tuple[str, "ModelAnswer | None"]
+"""A model by name, and its answer once there is one."""
+
+DEFAULT = "sparkplan"
+
+SEVERAL = 5
+"""Left-out runs below which the errors of two models hardly tell them apart."""
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """The model with what is assumed, and the runs."""
+    """Every model, the one that is used with what is assumed, and the runs."""
+    about = panels.new(Prose, focusable=True, id="evidence-about")
     return [
-        panels.panel(
-            panels.new(Prose, focusable=True, id="evidence-about"), "Model and assumptions"
-        ),
+        panels.panel(panels.new(Table, MODEL_COLUMNS, id="models"), "Every model on this question"),
+        panels.panel(about, "Model and assumptions"),
         panels.panel(panels.new(Table, RUN_COLUMNS, id="runs"), "Measured runs"),
     ]
 
 
 def show(panels: Panels, answer: Answer) -> None:
-    """What the answer rests on."""
-    panels.prose("evidence-about").show(about(panels.state, answer, panels.marks))
-    panels.table("runs").show(run_rows(answer.built.profile), message="no runs, only a job profile")
+    """What the answer rests on; the runs are those of the model under the cursor."""
+    used = answer.built.plan.fitted.model
+    compared = panels.compared(answer)
+    models = panels.table("models")
+    rows = model_rows(panels.state, compared, used=used, mark=panels.marks.best)
+    models.show(rows, message="nothing to predict", cursor=None if models.rows else 0)
+    panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
+    panels.prose("evidence-about").show(about(panels.state, answer, panels.marks, compared))
+    looked = compared[models.cursor][1] if models.cursor < len(compared) else None
+    name = compared[models.cursor][0] if models.cursor < len(compared) else used
+    panels.entitle("runs", f"Measured runs, each as {name} predicts it from the others")
+    panels.table("runs").show(
+        run_rows(answer.built.profile, looked.outcome.left_out if looked else ()),
+        message="no runs, only a job profile",
+    )
 
 
-def run_rows(profile: Profile) -> list[Row]:
-    """One row per measured run."""
-    return [_run_row(run, profile) for run in profile.runs]
+def model_rows(
+    state: PlanState, compared: Sequence[Compared], *, used: str, mark: str
+) -> list[Row]:
+    """One row per model; `mark` stands before the one that is used."""
+    least = least_error(compared, used=used)
+    counts = {len(a.outcome.left_out) for _, a in compared if a and a.prediction} - {0}
+    # Where models left out other runs, the column does not compare: then only the text says it.
+    best = least[0] if least and counts == {least[2]} else None
+    return [
+        _model_row(state, name, answer, used=name == used, best=name == best, mark=mark)
+        for name, answer in compared
+    ]
 
 
-def _run_row(run: Run, profile: Profile) -> Row:
+def _model_row(
+    state: PlanState, name: str, answer: ModelAnswer | None, *, used: bool, best: bool, mark: str
+) -> Row:
+    tone: CellStyle = "strong" if used else "plain"
+    head: list[Cell] = [(mark if used else "", "good"), (name, tone)]
+    if answer is None:
+        return [*head, "", "", "", "", "", ("fitting ...", "muted")]
+    if answer.prediction is None:
+        unknown: list[Cell] = [(text.UNKNOWN, "muted")] * 5
+        return [*head, *unknown, (answer.why_not, "muted")]
+    low, high = answer.prediction.forecast.interval(state.confidence)
+    error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
+    return [
+        *head,
+        (text.seconds(answer.prediction.seconds), tone),
+        (text.span(float(low[0]), float(high[0]), to="–"), tone),
+        (error_text(error), tone),
+        (str(left_out) if left_out else text.UNKNOWN, "plain"),
+        (_satisfied(answer.outcome, state.deadline_seconds), "plain"),
+        (_note(answer, used=used, best=best), "muted"),
+    ]
+
+
+def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
+    """ "used, least error; 2 warnings"."""
+    parts = ["used"] * used + ["least error"] * best
+    said = ", ".join(parts)
+    warned = len({notice.code for notice in answer.prediction.warnings}) if answer.prediction else 0
+    counted = f"{warned} warning{'' if warned == 1 else 's'}" if warned else ""
+    return "; ".join(part for part in (said, counted) if part)
+
+
+def error_text(error: float | None) -> str:
+    """A mean relative error in per cent."""
+    return text.UNKNOWN if error is None else f"{error * 100:.1f} %"
+
+
+def _satisfied(outcome: FitOutcome, deadline: float | None) -> str:
+    """How many of the left-out runs that were promised within the deadline kept it."""
+    record = outcome.deadline_record(deadline) if deadline is not None else None
+    return text.UNKNOWN if record is None or record.share is None else _whole(record.share)
+
+
+def _whole(share: float) -> str:
+    """A counted share, exact at its ends."""
+    return f"{share * 100:.0f} %"
+
+
+def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float, int] | None:
+    """The model that was off least on the runs that all of them left out, by how much, and how many
+    runs these are; None where fewer than two tell. Among equals it is the one in use."""
+    answering = [answer.outcome for _, answer in compared if answer and answer.prediction]
+    errors, runs = engine.errors_on_common_runs(answering)
+    if len(errors) < 2:
+        return None
+    best = min(errors, key=lambda name: (round(errors[name], 3), name != used))
+    return best, errors[best], runs
+
+
+def run_rows(profile: Profile, left_out: Sequence[LeftOut] = ()) -> list[Row]:
+    """One row per measured run, beside what a model predicted for it from the others."""
+    predicted = {id(pair.run): pair for pair in left_out if pair.run is not None}
+    return [_run_row(run, profile, predicted.get(id(run))) for run in profile.runs]
+
+
+def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
     named = run.source or run.application or profile.name
     return (
         named.rsplit("/", 1)[-1],
         cluster_words(run),
         text.size(run.workload.input_bytes, profile.input_unit),
         text.seconds(run.seconds),
-        str(len(run.stages)) if run.stages else text.UNKNOWN,
+        text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
+        text.UNKNOWN if pair is None else f"{pair.relative_error * 100:+.0f} %",
         ("", "plain") if run.complete else ("incomplete", "warn"),
     )
 
@@ -71,9 +182,18 @@ def cluster_words(run: Run) -> str:
     return f"{cluster.nodes} nodes" if cluster.nodes else text.UNKNOWN
 
 
-def about(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
-    """The model, how it did on runs it had not seen, what the cost assumes, and the warnings."""
+def about(
+    state: PlanState, answer: Answer, marks: Marks, compared: Sequence[Compared] = ()
+) -> list[Line]:
+    """The model that is used and why, how it did on left-out runs, who does not answer and why,
+    what the cost assumes, and the warnings."""
     lines: list[Line] = [model_line(answer)]
+    lines += _why_used(state, compared)
+    lines += _satisfaction(state, answer, compared)
+    lines += [
+        [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]
+        for name, why in _silent(compared)
+    ]
     found = answer.report.recommendation
     lines.append(
         [
@@ -97,12 +217,62 @@ def model_line(answer: Answer) -> Line:
     ]
     if fitted.validation is None:
         return [*line, ("; with so few runs it could not be tried on one left out.", "base")]
-    error = fitted.validation.mean_relative_error * 100
     return [
         *line,
         ("; on each run, fitted without it, it was off by ", "base"),
-        (f"{error:.1f} %", "strong"),
+        (error_text(fitted.validation.mean_relative_error), "strong"),
         (" on average.", "base"),
+    ]
+
+
+def _why_used(state: PlanState, compared: Sequence[Compared]) -> list[Line]:
+    """Why this model: because it is the default, or was chosen; and whether another did better."""
+    if state.model == DEFAULT:
+        why = "It is the default: it takes stages, run times and memory into account."
+    else:
+        why = f"You chose it; the default is {DEFAULT}."
+    least = least_error(compared, used=state.model)
+    if least is None:
+        return [[(why, "base")]]
+    best, error, runs = least
+    on = f"on the {runs} run{'' if runs == 1 else 's'} that all left out"
+    if best == state.model:
+        return [[(f"{why} None was off less {on}.", "base")]]
+    few = " So few prove little." if runs < SEVERAL else ""
+    less = f" {best} was off less {on} ({error_text(error)}); m chooses it.{few}"
+    return [[(why, "base"), (less, "base")]]
+
+
+def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]) -> list[Line]:
+    """RE, its mean and the deadline satisfaction of the model that is used, as OptEx defines."""
+    own = dict(compared).get(answer.built.plan.fitted.model)
+    if own is None or not own.outcome.left_out:
+        return []
+    errors = [pair.relative_error * 100 for pair in own.outcome.left_out]
+    said = (
+        f"RE {min(errors):+.0f} to {max(errors):+.0f} %, "
+        f"mean relative error {error_text(own.outcome.mean_relative_error)} "
+        f"over {len(errors)} left-out run{'' if len(errors) == 1 else 's'}"
+    )
+    deadline = state.deadline_seconds
+    record = own.outcome.deadline_record(deadline) if deadline is not None else None
+    if record is None or deadline is None:
+        return [[("OptEx's figures: ", "muted"), (f"{said}.", "base")]]
+    within = time_text(deadline)
+    if record.share is None:
+        kept = f"deadline satisfaction not known, none was predicted within {within}"
+    else:
+        runs = f"{record.cases} run{'' if record.cases == 1 else 's'}"
+        kept = f"deadline satisfaction {_whole(record.share)} of {runs} predicted within {within}"
+    return [[("OptEx's figures: ", "muted"), (f"{said}; {kept}.", "base")]]
+
+
+def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
+    """The models that do not answer, and why."""
+    return [
+        (name, answer.why_not)
+        for name, answer in compared
+        if answer is not None and answer.prediction is None
     ]
 
 

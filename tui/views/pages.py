@@ -25,7 +25,7 @@ PAGES = (
     Page("compositions", "Compositions", "Show all compositions and why others lost", "full"),
     Page("frontier", "Frontier", "Show what more time or money buys", "frontier-list"),
     Page("stages", "Stages", "Show where the time goes", "stage-list"),
-    Page("evidence", "Evidence", "Show what the answer rests on", "evidence-about"),
+    Page("evidence", "Evidence", "Show what the answer rests on", "models"),
     Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
 )
 

@@ -1,8 +1,8 @@
-"""Where the time of the best composition goes: its phases, and the stages of the replay."""
+"""Where the time of the best composition goes: phases and stages, beside the measured run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tui import format as text
 from tui.views import words
@@ -12,7 +12,7 @@ from tui.widgets.table import Column, Row, Table
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Prediction
+    from engine import Prediction, StageSpan, Timeline
     from tui.panels import Panels
     from tui.session import Answer
 
@@ -24,51 +24,74 @@ PHASE_COLUMNS = (
 )
 
 STAGE_COLUMNS = (
+    Column(title="", width=1),
     Column(title="stage", width=5, align="right"),
     Column(title="what", shrink=True, least=16),
     Column(title="tasks", width=7, align="right"),
     Column(title="waves", width=6, align="right", priority=2),
-    Column(title="starts", width=9, align="right", priority=1),
-    Column(title="takes", width=9, align="right"),
-    Column(title="bound by", width=9, priority=1),
+    Column(title="starts", width=8, align="right", priority=4),
+    Column(title="takes", width=8, align="right"),
+    Column(title="measured", width=8, align="right", priority=3),
+    Column(title="bound by", width=8, priority=1),
 )
 
 BAR_CELLS = 24
 
 
 def fill(panels: Panels) -> list[Widget]:
-    """A line, the phases, the stages."""
+    """A line, the runs as timelines, the phases, the stages."""
+    from tui.views.stage_gantt import StageGantt
+
     return [
         panels.new(Prose, id="stages-about"),
+        panels.panel(panels.new(StageGantt, id="stage-gantt"), "Measured and predicted"),
         panels.panel(panels.new(Table, PHASE_COLUMNS, id="phases"), "Phases"),
-        panels.panel(panels.new(Table, STAGE_COLUMNS, id="stage-list"), "Stages"),
+        panels.panel(panels.new(Table, STAGE_COLUMNS, id="stage-list"), "Stages as predicted"),
     ]
 
 
 def show(panels: Panels, answer: Answer) -> None:
     """The explanation of the best composition, as far as the model gives one."""
-    explained = answer.explained
-    panels.prose("stages-about").show(about(answer))
-    phases = phase_rows(explained, bar=panels.glyphs.filled) if explained else []
-    listed = stage_rows(explained) if explained else []
+    from tui.views.stage_gantt import StageGantt, runs_of
+
+    explained, mark = answer.explained, panels.glyphs.filled
+    measured, predicted = runs_of(answer.built.profile, explained)
+    panels.prose("stages-about").show(about(answer, measured, predicted))
+    gantt = cast(StageGantt, panels.widget("stage-gantt"))
+    gantt.show_runs(measured, predicted, deadline_seconds=panels.state.deadline_seconds)
+    panels.widget("stages").set_class(predicted is not None, "-told")
+    panels.widget("stages").set_class((measured or predicted) is not None, "-drawn")
+    phases = phase_rows(explained, bar=mark) if explained else []
     panels.table("phases").show(phases, message="this model tells no phases")
     panels.widget("phases-panel").styles.height = max(1, len(phases)) + 3
+    listed = stage_rows(predicted, measured, mark=mark) if predicted else []
     panels.table("stage-list").show(listed, message="this model predicts no single stages")
 
 
-def about(answer: Answer) -> list[Line]:
-    """What is explained here, in a line."""
+def about(
+    answer: Answer, measured: Timeline | None = None, predicted: Timeline | None = None
+) -> list[Line]:
+    """What is explained here, in a line each for the predicted and the measured run."""
     best = answer.best
     if best is None:
         return [[("Nothing can be predicted.", "muted")]]
-    return [
+    lines: list[Line] = [
         [
             (words.composition(best), "strong"),
             (f" takes {text.seconds(best.seconds)}", "base"),
-            (_bound(answer), "base"),
+            (f"{_bound(answer)}{_shares(predicted)}.", "base"),
             (_explained_as(answer), "muted"),
         ]
     ]
+    run = answer.built.profile.largest_run
+    if run is not None:
+        where = text.composition(dict(run.cluster.composition)) or (
+            text.executors(run.cluster) if run.cluster.executors else ""
+        )
+        on = f" ({where})" if where else ""
+        said = f"Measured {text.seconds(run.seconds)}{_shares(measured)}{on}."
+        lines.append([(said, "muted")])
+    return lines
 
 
 def _explained_as(answer: Answer) -> str:
@@ -80,7 +103,15 @@ def _explained_as(answer: Answer) -> str:
 
 def _bound(answer: Answer) -> str:
     explained = answer.explained
-    return f", bound by {explained.bottleneck}." if explained and explained.bottleneck else "."
+    return f", bound by {explained.bottleneck}" if explained and explained.bottleneck else ""
+
+
+def _shares(run: Timeline | None) -> str:
+    """ "; driver 2m 3s, cores 12 % idle"."""
+    if run is None:
+        return ""
+    idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"
+    return f"; driver {text.seconds(run.driver_seconds)}{idle}"
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
@@ -96,17 +127,22 @@ def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
     ]
 
 
-def stage_rows(explained: Prediction) -> list[Row]:
-    """The stages of the predicted run, in the order of their ids."""
-    return [
-        (
-            str(stage.stage_id),
-            stage.name,
-            f"{stage.tasks:,}",
-            f"{stage.waves:.1f}",
-            text.seconds(stage.start_seconds),
-            text.seconds(stage.end_seconds - stage.start_seconds),
-            stage.bottleneck or "",
-        )
-        for stage in explained.stages
-    ]
+def stage_rows(predicted: Timeline, measured: Timeline | None, *, mark: str) -> list[Row]:
+    """The stages of the predicted run in order of their start, `mark` before critical ones."""
+    seen = {stage.stage_id: stage for stage in measured.stages} if measured else {}
+    return [_stage_row(stage, seen.get(stage.stage_id), mark) for stage in predicted.stages]
+
+
+def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:
+    same = seen is not None and seen.name == stage.name
+    return (
+        (mark if stage.critical else "", "muted"),
+        str(stage.stage_id),
+        (stage.name, "strong" if stage.critical else "plain"),
+        f"{stage.tasks:,}",
+        text.UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
+        text.seconds(stage.start_seconds),
+        text.seconds(stage.seconds),
+        (text.seconds(seen.seconds) if same and seen else text.UNKNOWN, "muted"),
+        (stage.bottleneck or "", "warn" if stage.bottleneck == "skew" else "plain"),
+    )

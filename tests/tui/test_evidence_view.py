@@ -1,0 +1,172 @@
+"""The evidence view: every model side by side, asked when somebody looks, never in the way."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fakes import LEFT_OUT, FakeSession, Law, profile
+from screen import compared, settled, text_of
+
+import engine
+from engine.models.base import LeaveOneOut
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import evidence
+from tui.widgets.table import Table
+
+SIZES = [(80, 24), (120, 40)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await compared(pilot)
+        rows = app.query_one("#models", Table).rows
+        assert [row[1][0] for row in rows] == ["sparkplan", "ernest", "peridot", "simcost"]
+        assert (rows[0][4][0], rows[1][4][0]) == ("7.5 %", "1.0 %")
+        assert "used" in rows[0][7][0]
+        assert "least error" in rows[1][7][0]
+        assert rows[2][7][0] == "it needs [b]two[/b] logs; add one"
+        assert "ZeroDivisionError: division by zero; please report this" in rows[3][7][0]
+        assert "7.5 %" in text_of(app)
+        said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
+        assert "ernest was off less on the 2 runs that all left out (1.0 %)" in said
+        assert "RE +5 to +10 %, mean relative error 7.5 % over 2 left-out runs" in said
+
+
+async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await compared(pilot)
+
+        def predicted():
+            return [row[5] for row in app.query_one("#runs", Table).rows]
+
+        assert predicted() == ["–", "+5 %", "+10 %"]
+        await pilot.press("down")
+        await pilot.pause()
+        assert predicted() == ["–", "+1 %", "+1 %"]
+        await pilot.press("down")
+        await pilot.pause()
+        assert predicted() == ["–", "–", "–"]
+        assert "as peridot predicts" in text_of(app)
+
+
+async def test_nobody_is_asked_before_somebody_looks(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("right", "right")
+        await settled(pilot)
+        assert session.asked == []
+        await pilot.press("4")
+        await compared(pilot)
+        assert session.asked == ["ernest", "peridot", "simcost"]
+        await pilot.press("1", "4")
+        await compared(pilot)
+        assert len(session.asked) == 3
+
+
+class Slow(FakeSession):
+    """Its models wait until they are told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def ask(self, *question):
+        self.go.wait(20.0)
+        return super().ask(*question)
+
+
+async def test_a_slow_model_is_said_and_blocks_nothing(planner):
+    session = Slow()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("4")
+        await pilot.pause()
+        assert text_of(app).count("fitting ...") == 3
+        before = app.state.deadline_seconds
+        app.query_one("#deadline").focus()
+        await pilot.press("left")
+        await pilot.pause()
+        assert app.state.deadline_seconds < before
+        session.go.set()
+        await compared(pilot)
+        assert "fitting ..." not in text_of(app)
+
+
+async def test_another_question_is_asked_again_and_old_answers_are_dropped(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await compared(pilot)
+        app.query_one("#deadline").focus()
+        await pilot.press(*["left"] * 6)
+        app = await compared(pilot)
+        best = app.answer.best
+        for _ in range(200):
+            rows = dict(app.comparing.rows(app.answer))
+            if rows["ernest"].prediction.seconds == pytest.approx(best.seconds):
+                break
+            await pilot.pause(0.01)
+        assert rows["ernest"].prediction.seconds == pytest.approx(best.seconds)
+
+
+async def test_another_model_in_use_is_marked(planner):
+    async with planner(model="ernest").run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await compared(pilot)
+        rows = app.query_one("#models", Table).rows
+        assert [bool(row[0][0]) for row in rows] == [False, True, False, False]
+        assert "You chose it; the default is sparkplan" in text_of(app)
+
+
+def test_a_model_is_fitted_once_per_evidence(monkeypatch):
+    fitted = []
+    original = engine.fit_outcome
+
+    def counting(model, found):
+        fitted.append(model.name)
+        return original(model, found)
+
+    monkeypatch.setattr(engine, "fit_outcome", counting)
+    session, found = EngineSession(), profile()
+    cluster, workload = found.runs[0].cluster, found.reference_workload
+    for _ in range(2):
+        for name in session.models:
+            session.ask(name, found, cluster, workload)
+    assert fitted == list(session.models)
+    session.ask("ernest", profile(runs=2), cluster, workload)
+    assert fitted[-1] == "ernest"
+
+
+def answered(name, validation, found):
+    outcome = engine.FitOutcome(name, Law(name, found, validation=validation))
+    asked = engine.ask(outcome, cluster=found.runs[0].cluster, workload=None)
+    return name, asked
+
+
+def test_the_least_error_is_told_on_the_runs_that_all_left_out():
+    """A model that left out only one run, and that one well, is not marked in the table."""
+    found = profile()
+    one = answered("one", LeaveOneOut((2400.0,), (2400.0,)), found)
+    two = answered("two", LEFT_OUT, found)
+    assert evidence.least_error([two], used="two") is None
+    assert evidence.least_error([one, two], used="two") == ("one", 0.0, 1)
+    rows = evidence.model_rows(PlanState(sources=("a",)), [one, two], used="two", mark="*")
+    assert not any("least" in row[7][0] for row in rows)
+
+
+def test_among_equals_the_model_in_use_is_the_best():
+    found = profile()
+    same = [answered(name, LEFT_OUT, found) for name in ("first", "second")]
+    best = evidence.least_error(same, used="second")
+    assert best is not None
+    assert best[0] == "second"

@@ -1,0 +1,185 @@
+"""The stages view: the measured run above the predicted one, moving with the sliders."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from fakes import FakeSession, profile
+from screen import settled, text_of
+
+import engine
+from tui.views import stage_gantt
+from tui.views.stage_gantt import StageGantt, gantt_data, lanes, runs_of
+from tui.widgets.glyphs import ASCII, UNICODE
+
+SIZES = [(80, 24), (120, 40)]
+
+
+def span(
+    number: int,
+    start: float,
+    end: float,
+    *,
+    waves: float | None = 1.0,
+    busy: float | None = 1.0,
+    bottleneck: str = "cpu",
+    critical: bool = True,
+) -> engine.StageSpan:
+    return engine.StageSpan(number, f"s{number}", 8, start, end, waves, busy, bottleneck, critical)
+
+
+def run(seconds: float, *stages: engine.StageSpan) -> engine.Timeline:
+    driver = []
+    reached = 0.0
+    for stage in stages:
+        if stage.start_seconds > reached:
+            driver.append((reached, stage.start_seconds))
+        reached = max(reached, stage.end_seconds)
+    return engine.Timeline(seconds, stages, tuple(driver))
+
+
+def drawn(measured, predicted, *, deadline=None, cells=50, rows=8, glyphs=UNICODE):
+    return gantt_data(
+        measured, predicted, deadline_seconds=deadline, cells=cells, rows=rows, glyphs=glyphs
+    )
+
+
+def test_both_runs_have_one_time_scale():
+    data = drawn(run(100.0, span(0, 10, 100)), run(50.0, span(0, 5, 50)))
+    assert data.end == 100.0
+    assert [row.label for row in data.rows] == ["measured", "  idle", "predicted", "  idle"]
+    measured, predicted = data.rows[0].spans, data.rows[2].spans
+    assert (measured[0].letter, measured[0].start, measured[0].end) == ("d", 0.0, 10)
+    assert (predicted[-1].caption, predicted[-1].end) == ("0", 50)
+
+
+def test_waves_are_marked_where_they_can_be_seen():
+    spans = drawn(None, run(100.0, span(7, 0, 100, waves=2.5))).rows[0].spans
+    assert [(s.start, s.end) for s in spans] == [(0, 40.0), (40.0, 80.0), (80.0, 100)]
+    assert [s.letter for s in spans[1:]] == ["|", "|"]
+    assert spans[0].caption == "7"
+    many = drawn(None, run(100.0, span(7, 0, 100, waves=400.0))).rows[0].spans
+    assert len(many) == 1
+
+
+def test_skew_and_the_critical_path_are_marked_without_colour():
+    slow = span(3, 0, 60, bottleneck="skew")
+    beside = span(4, 0, 30, critical=False)
+    data = drawn(None, run(60.0, slow, beside))
+    skewed, other = data.rows[0].spans[0], data.rows[1].spans[0]
+    assert (skewed.caption, skewed.letter, skewed.strong) == ("3!", "!", True)
+    assert (other.caption, other.strong) == ("4", False)
+    assert {word for _, _, word in data.legend} >= {"critical", "stage", "skew"}
+    assert data.rows[1].label == "  beside"
+
+
+def test_idle_cores_are_digits_and_nothing_where_they_are_not_known():
+    data = drawn(None, run(100.0, span(0, 0, 50, busy=1.0), span(1, 50, 100, busy=0.25)), cells=10)
+    assert "".join(s.letter for s in data.rows[-1].spans) == ".....77777"
+    unknown = drawn(None, run(100.0, span(0, 0, 100, waves=None, busy=None)))
+    assert [row.label for row in unknown.rows] == ["predicted"]
+
+
+def test_a_deadline_is_ruled_where_it_falls_within_the_runs():
+    predicted = run(100.0, span(0, 0, 100))
+    assert drawn(None, predicted, deadline=60.0).marks == (60.0,)
+    assert drawn(None, predicted, deadline=160.0).marks == ()
+
+
+def test_stages_that_overlap_get_lanes_and_what_has_no_room_is_counted():
+    stages = [span(i, i, 50 + i, critical=False) for i in range(5)]
+    assert len(lanes(stages, 100.0)) == 5
+    assert len(lanes([span(0, 0, 5), span(1, 5, 9), span(2, 4, 9)], 10.0)) == 2
+    data = drawn(None, run(100.0, span(9, 0, 100), *stages), rows=4)
+    assert [row.label for row in data.rows] == ["predicted", "  beside", "  +3 more", "  idle"]
+
+
+def test_short_driver_time_is_not_drawn_longer_than_it_is():
+    data = drawn(None, run(100.0, span(0, 0.5, 50), span(1, 50.1, 100)), cells=50)
+    assert [s.kind for s in data.rows[0].spans] == [stage_gantt.STAGE] * 2
+
+
+def test_nothing_to_show_is_said():
+    assert drawn(None, None).rows == ()
+    assert "stages" in drawn(None, None).message
+
+
+@pytest.mark.parametrize("sample", ["nightly-features", "movie-als-large", "pagerank-large"])
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII])
+def test_real_logs_at_any_width(sample, glyphs):
+    found = engine.read(sample)
+    prediction = engine.fit(found).predict(
+        cluster=engine.Cluster.of_executors(executors=4, executor_cores=4)
+    )
+    measured, predicted = runs_of(found, prediction)
+    for cells in (1, 20, 67, 190):
+        data = drawn(measured, predicted, cells=cells, glyphs=glyphs)
+        for row in data.rows:
+            ends = [0.0, *(span.end for span in row.spans)]
+            for before, span_ in zip(ends[:-1], row.spans, strict=True):
+                assert span_.start >= before - 2e-3 - 1e-6 * data.end
+            assert row.label.isascii()
+        if glyphs is ASCII:
+            assert all(letter.isascii() for letter, _, _ in data.legend)
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_measured_above_predicted(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await pilot.pause()
+        shown = text_of(app)
+        assert shown.index("measured  │d") < shown.index("predicted │d")
+        assert "1!" in shown.split("predicted │")[0]
+        assert "Measured 1h 47m" in shown
+        assert "idle" in shown
+        assert "critical" in shown
+
+
+async def test_a_slider_moves_the_predicted_run_alone_and_sends_little(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await settled(pilot)
+        app.query_one("#deadline").focus()
+        gantt = app.query_one("#stage-gantt", StageGantt)
+        before = [gantt.render_line(y).text for y in range(gantt.size.height)]
+        refreshed = []
+        redraw = gantt.redraw
+        gantt.redraw = lambda: refreshed.extend(redraw())
+        best = app.answer.best
+        await pilot.press(*["left"] * 4)
+        await settled(pilot)
+        assert app.answer.best != best
+        after = [gantt.render_line(y).text for y in range(gantt.size.height)]
+        assert before[0] == after[0]
+        assert before != after
+        assert refreshed
+        assert sum(region.area for region in refreshed) < gantt.size.area * 4
+
+
+async def test_a_model_without_stages_keeps_the_measured_run(planner):
+    session = FakeSession(evidence=profile(runs=1))
+    async with planner(session).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await pilot.pause()
+        gantt = app.query_one("#stage-gantt", StageGantt)
+        measured, _ = runs_of(app.answer.built.profile, None)
+        gantt.show_runs(measured, None)
+        await pilot.pause()
+        assert [row.label for row in gantt.data.rows] == ["measured", "  idle"]
+
+
+def test_opening_the_planner_loads_neither_view():
+    """Start-up pays for nothing that is not looked at."""
+    check = (
+        "import sys, tui.app; later = {'tui.views.stage_gantt', 'tui.widgets.gantt', "
+        "'tui.views.evidence', 'engine.evidence', 'engine.timeline', 'engine.models'}; "
+        "print(*sorted(later & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)

@@ -1,0 +1,167 @@
+"""`sparkplan predict --all-models`: every model on the same question, and how far each was off."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any
+
+import engine
+from tui import format as text
+from tui import options, target
+from tui.headless import output
+
+NO_ANSWER = "no model answers"
+
+
+def run(args: argparse.Namespace, profile: engine.Profile) -> int:
+    """Prints the comparison; `--model` is the one that is marked as used.
+
+    Raises:
+        BadInput: when no model answers, or `--model` is unknown.
+    """
+    names = [model.name for model in engine.MODELS]
+    if args.model not in names:
+        raise engine.UnknownName("model", args.model, names)
+    cluster = target.cluster_of(args, profile, nodes=args.nodes)
+    workload = options.workload_of(args, profile)
+    answers = list(
+        engine.compare_models(
+            profile, cluster=cluster, workload=workload, confidence=args.confidence
+        )
+    )
+    if all(answer.prediction is None for answer in answers):
+        raise engine.BadInput(NO_ANSWER, remedy=f"{args.model}: {_of(answers, args.model).why_not}")
+    if args.json:
+        output.print_json(as_dict(answers, profile, args.model, args.deadline))
+    else:
+        print(as_text(answers, profile, args.model, args.deadline))
+        used = _of(answers, args.model).prediction
+        output.print_notices(used.warnings if used else ())
+    return 0
+
+
+def _of(answers: Sequence[engine.ModelAnswer], model: str) -> engine.ModelAnswer:
+    return next(answer for answer in answers if answer.model == model)
+
+
+def as_dict(
+    answers: Sequence[engine.ModelAnswer],
+    profile: engine.Profile,
+    used: str,
+    deadline: float | None,
+) -> dict[str, Any]:
+    """One object per model; what a model does not say is null."""
+    return {
+        "used": used,
+        "runs": len(profile.runs),
+        "deadline_seconds": deadline,
+        "models": [_model_dict(answer, deadline) for answer in answers],
+    }
+
+
+def _model_dict(answer: engine.ModelAnswer, deadline: float | None) -> dict[str, Any]:
+    prediction, outcome = answer.prediction, answer.outcome
+    record = outcome.deadline_record(deadline) if deadline is not None else None
+    return {
+        "model": answer.model,
+        "seconds": prediction.seconds if prediction else None,
+        "low": prediction.low if prediction else None,
+        "high": prediction.high if prediction else None,
+        "confidence": prediction.confidence if prediction else None,
+        "p_deadline": prediction.p_within(deadline) if prediction and deadline else None,
+        "bottleneck": prediction.bottleneck if prediction else None,
+        "why_not": answer.why_not or None,
+        "leave_one_out_error": outcome.mean_relative_error,
+        "left_out": [
+            {
+                "source": pair.run.source or None if pair.run else None,
+                "nodes": pair.run.cluster.nodes if pair.run else None,
+                "executors": pair.run.cluster.executors if pair.run else None,
+                "input_size": pair.run.workload.input_bytes if pair.run else None,
+                "measured_seconds": pair.recorded_seconds,
+                "predicted_seconds": pair.estimated_seconds,
+                "relative_error": pair.relative_error,
+            }
+            for pair in outcome.left_out
+        ],
+        "deadline_satisfaction": record.share if record else None,
+        "deadline_cases": record.cases if record else None,
+        "warnings": output.notices(prediction.warnings) if prediction else [],
+    }
+
+
+def as_text(
+    answers: Sequence[engine.ModelAnswer],
+    profile: engine.Profile,
+    used: str,
+    deadline: float | None,
+) -> str:
+    """A table of the models that answer, then those that do not and why, then each run measured
+    against predicted."""
+    header = ["", "model", "time", "interval", "left-out error", "runs"]
+    header += ["satisfaction"] * (deadline is not None)
+    rows = [_model_row(answer, used, deadline) for answer in answers if answer.prediction]
+    parts = [text.table([header, *rows], right=(2, 3, 4, 5, 6))]
+    silent = [f"{answer.model}: {answer.why_not}" for answer in answers if not answer.prediction]
+    if silent:
+        parts.append("\n".join(text.shown(line) for line in silent))
+    runs = _run_rows(answers, profile)
+    if runs:
+        parts.append(text.table(runs, right=tuple(range(2, len(runs[0])))))
+    return "\n\n".join(parts)
+
+
+def _model_row(answer: engine.ModelAnswer, used: str, deadline: float | None) -> list[str]:
+    prediction, outcome = answer.prediction, answer.outcome
+    error = outcome.mean_relative_error
+    row = [
+        "*" if answer.model == used else "",
+        answer.model,
+        text.seconds(prediction.seconds if prediction else None),
+        text.span(prediction.low, prediction.high) if prediction else text.UNKNOWN,
+        text.UNKNOWN if error is None else f"{error * 100:.1f} %",
+        str(len(outcome.left_out)) if outcome.left_out else text.UNKNOWN,
+    ]
+    if deadline is not None:
+        row.append(_satisfaction(outcome.deadline_record(deadline)))
+    return row
+
+
+def _satisfaction(record: engine.DeadlineRecord | None) -> str:
+    """ "92 % of 50": of the runs that were predicted within the deadline."""
+    if record is None or record.share is None:
+        return text.UNKNOWN
+    return f"{record.share * 100:.0f} % of {record.cases}"
+
+
+def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) -> list[list[str]]:
+    """Each left-out run: measured, then predicted with its relative error, a column per model."""
+    told = [answer for answer in answers if answer.prediction and answer.outcome.left_out]
+    columns = [
+        {id(pair.run): pair for pair in answer.outcome.left_out if pair.run} for answer in told
+    ]
+    seen = set().union(*columns)
+    if not seen:
+        return []
+    rows = [["left-out run", "cluster", "input", "measured", *(answer.model for answer in told)]]
+    for run in profile.runs:
+        if id(run) in seen:
+            named = (run.source or run.application or profile.name).rsplit("/", 1)[-1]
+            size = text.size(run.workload.input_bytes, profile.input_unit)
+            head = [text.shown(named), text.shown(_cluster(run.cluster)), text.shown(size)]
+            predicted = (_cell(column.get(id(run))) for column in columns)
+            rows.append([*head, text.seconds(run.seconds), *predicted])
+    return rows
+
+
+def _cluster(cluster: engine.Cluster) -> str:
+    if cluster.composition:
+        return text.composition(dict(cluster.composition))
+    return text.executors(cluster) if cluster.executors else f"{cluster.nodes} nodes"
+
+
+def _cell(pair: engine.LeftOut | None) -> str:
+    if pair is None:
+        return text.UNKNOWN
+    return f"{text.seconds(pair.estimated_seconds)} ({pair.relative_error * 100:+.0f} %)"

@@ -1,0 +1,217 @@
+"""The measured and the predicted run on one time scale: what each stage takes, its waves, the
+driver's time, idle cores and the critical path. Letters and fills say what colours say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import engine
+from tui.widgets.frame import Frame
+from tui.widgets.gantt import Gantt, GanttData, GanttRow, Span
+from tui.widgets.glyphs import Glyphs
+
+if TYPE_CHECKING:
+    from engine import StageSpan, Timeline
+
+MEASURED, PREDICTED = "measured", "predicted"
+LABEL_CELLS = len(PREDICTED)
+_EDGE_CELLS = 2
+_BELOW_ROWS = 3
+
+STAGE, SKEWED, DRIVER, IDLE = 1, 2, 4, 5
+"""Colour slots of the chart."""
+
+WAVE, SKEW, SHORT = "|", "!", "*"
+
+LEAST_WAVE_CELLS = 3
+"""Waves are marked where each is at least so wide; narrower ones would hide the bar."""
+
+LEAST_GAP_CELLS = 0.5
+"""Driver time shorter than so much of a cell would look longer than it is."""
+
+_CLOCK_SHARE = 1e-6
+"""Of the run: stages that overlap by less follow each other."""
+
+
+class StageGantt(Gantt):
+    """Two runs above each other; what is drawn depends on how much room there is."""
+
+    def __init__(self, *, glyphs: Glyphs, id: str | None = None) -> None:
+        super().__init__(glyphs=glyphs, id=id)
+        self._measured: Timeline | None = None
+        self._predicted: Timeline | None = None
+        self._deadline: float | None = None
+
+    def show_runs(
+        self,
+        measured: Timeline | None,
+        predicted: Timeline | None,
+        *,
+        deadline_seconds: float | None = None,
+    ) -> None:
+        """Show other runs; None where a run tells no stages."""
+        self._measured, self._predicted = measured, predicted
+        self._deadline = deadline_seconds
+        self.redraw()
+
+    def draw(self, frame: Frame) -> None:
+        """The chart for this much room."""
+        self._data = gantt_data(
+            self._measured,
+            self._predicted,
+            deadline_seconds=self._deadline,
+            cells=frame.width - LABEL_CELLS - _EDGE_CELLS,
+            rows=frame.height - _BELOW_ROWS,
+            glyphs=self._glyphs,
+        )
+        super().draw(frame)
+
+
+def gantt_data(
+    measured: Timeline | None,
+    predicted: Timeline | None,
+    *,
+    deadline_seconds: float | None,
+    cells: int,
+    rows: int,
+    glyphs: Glyphs,
+) -> GanttData:
+    """Rows of bars for `cells` cells of time and about `rows` rows.
+
+    The first row of a run is its critical path with the driver's time between; stages that ran
+    beside it come below, idle cores last.
+    """
+    runs = [(name, run) for name, run in ((MEASURED, measured), (PREDICTED, predicted)) if run]
+    if not runs:
+        return GanttData(message="neither the evidence nor the model tells stages")
+    end = max(run.seconds for _, run in runs)
+    listed: list[GanttRow] = []
+    for place, (name, run) in enumerate(runs):
+        room = (rows - len(listed)) // (len(runs) - place)
+        listed += _run_rows(name, run, end=end, cells=max(1, cells), room=room)
+    within = deadline_seconds is not None and deadline_seconds < end
+    marks = (deadline_seconds,) if within and deadline_seconds else ()
+    density = max(1, cells) / end
+    legend = legend_of(listed, glyphs, cells_per_second=density, deadline=bool(marks))
+    return GanttData(tuple(listed), end, marks, legend)
+
+
+def legend_of(
+    rows: list[GanttRow], glyphs: Glyphs, *, cells_per_second: float, deadline: bool
+) -> tuple[tuple[str, int, str], ...]:
+    """What occurs in these rows, in words."""
+    spans = [span for row in rows for span in row.spans]
+    letters = {
+        span.letter
+        for span in spans
+        if not span.caption or (span.end - span.start) * cells_per_second <= len(span.caption) + 1
+    }
+    skewed = any(span.kind == SKEWED for span in spans)
+    entries = [
+        (glyphs.filled, STAGE, "critical", any(span.strong for span in spans)),
+        (glyphs.track, STAGE, "stage", any(not s.strong and s.kind == STAGE for s in spans)),
+        (WAVE, STAGE, "wave", WAVE in letters),
+        (SHORT, STAGE, "short", SHORT in letters),
+        (SKEW, SKEWED, "skew", skewed),
+        ("d", DRIVER, "driver", "d" in letters),
+        ("9", IDLE, "idle/10", any(span.kind == IDLE for span in spans)),
+        (glyphs.vertical, DRIVER, "deadline", deadline),
+    ]
+    return tuple((letter, kind, word) for letter, kind, word, occurs in entries if occurs)
+
+
+def _run_rows(name: str, run: Timeline, *, end: float, cells: int, room: int) -> list[GanttRow]:
+    """One run: the critical path, other stages in as many lanes as have room, idle cores."""
+    path = _clipped([stage for stage in run.stages if stage.critical])
+    spans = [span for stage in path for span in _stage_spans(stage, end=end, cells=cells)]
+    spans += [
+        Span(first, last, DRIVER, "d")
+        for first, last in run.driver
+        if (last - first) * cells >= LEAST_GAP_CELLS * end
+    ]
+    rows = [GanttRow(name, tuple(sorted(spans, key=lambda span: span.start)))]
+    others = lanes([stage for stage in run.stages if not stage.critical], run.seconds)
+    most = max(1, room - 2)
+    for place, lane in enumerate(others[:most]):
+        hidden = sum(map(len, others[most:])) if place == most - 1 else 0
+        beside = [span for stage in lane for span in _stage_spans(stage, end=end, cells=cells)]
+        rows.append(GanttRow(f"  +{hidden} more" if hidden else "  beside", tuple(beside)))
+    idle = _idle_spans(run, end=end, cells=cells)
+    return [*rows, GanttRow("  idle", idle)] if idle else rows
+
+
+def _clipped(path: list[StageSpan]) -> list[StageSpan]:
+    """Each stage up to where the next begins: one may begin while the last tasks of the one whose
+    cores it waited for still run."""
+    ends = [stage.start_seconds for stage in path[1:]] + [math.inf]
+    return [
+        replace(stage, end_seconds=min(stage.end_seconds, max(stage.start_seconds, end)))
+        for stage, end in zip(path, ends, strict=True)
+    ]
+
+
+def lanes(stages: list[StageSpan], seconds: float) -> list[list[StageSpan]]:
+    """Stages in as few lanes as they need so that none overlaps another, in order of start."""
+    found: list[list[StageSpan]] = []
+    for stage in sorted(stages, key=lambda stage: stage.start_seconds):
+        start = stage.start_seconds + _CLOCK_SHARE * seconds
+        for lane in found:
+            if lane[-1].end_seconds <= start:
+                lane.append(stage)
+                break
+        else:
+            found.append([stage])
+    return found
+
+
+def _stage_spans(stage: StageSpan, *, end: float, cells: int) -> list[Span]:
+    """A bar that begins with the stage's number, cut where waves end if that can be seen."""
+    skewed = stage.bottleneck == "skew"
+    kind = SKEWED if skewed else STAGE
+    caption = f"{stage.stage_id}{SKEW if skewed else ''}"
+    letter = SKEW if skewed else SHORT
+    first, strong = stage.start_seconds, stage.critical
+    wave = stage.seconds / stage.waves if stage.waves and stage.waves > 1.0 else stage.seconds
+    if wave * cells < LEAST_WAVE_CELLS * end:
+        wave = stage.seconds
+    spans: list[Span] = []
+    while first < stage.end_seconds - 1e-9 * end or not spans:
+        last = min(first + wave, stage.end_seconds)
+        if spans:
+            spans.append(Span(first, last, kind, WAVE, strong=strong))
+        else:
+            spans.append(Span(first, last, kind, letter, caption, strong))
+        if last <= first:
+            break
+        first = last
+    return spans
+
+
+def _idle_spans(run: Timeline, *, end: float, cells: int) -> tuple[Span, ...]:
+    """One digit per cell: tenths of the cores without a task; nothing where that is not known."""
+    shown = max(1, round(run.seconds / end * cells))
+    moments = [end * cell / cells for cell in range(shown + 1)]
+    moments[-1] = max(run.seconds, moments[-2] + 1e-9 * end)
+    shares = run.idle_shares(moments)
+    return tuple(
+        Span(first, last, IDLE, _digit(share))
+        for first, last, share in zip(moments[:-1], moments[1:], shares, strict=True)
+        if share is not None
+    )
+
+
+def _digit(share: float) -> str:
+    return str(min(9, int(share * 10.0 + 1e-9))) if share >= 0.1 else "."
+
+
+def runs_of(
+    profile: engine.Profile, prediction: engine.Prediction | None
+) -> tuple[Timeline | None, Timeline | None]:
+    """The largest measured run and the predicted one."""
+    largest = profile.largest_run
+    return (
+        engine.measured_timeline(largest) if largest else None,
+        engine.predicted_timeline(prediction) if prediction else None,
+    )
