@@ -26,6 +26,7 @@ from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
+from tui.pinning import PinActions
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
 from tui.start import AppOptions
@@ -79,7 +80,7 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
+class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
@@ -91,6 +92,7 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         Binding("2", "view('compositions')", "Compositions", show=False),
         Binding("3", "view('stages')", "Stages", show=False),
         Binding("4", "view('evidence')", "Evidence", show=False),
+        Binding("5", "view('compare')", "Compare", show=False),
         Binding("t", "chart('time')", "Time chart", show=False),
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
@@ -106,6 +108,8 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         Binding("ctrl+p", "palette", "Actions", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
+        Binding("p", "pin", "Pin", show=False),
+        Binding("delete", "unpin", "Unpin", show=False),
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
@@ -321,11 +325,15 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
+        elif event.table.id == "pins":
+            self._panels.show()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
+        elif event.table.id == "pins":
+            self.return_to_pin(event.index)
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

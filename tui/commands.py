@@ -48,6 +48,7 @@ class Names:
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
 
 
@@ -232,6 +233,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
          lambda names: names.scenarios),
     Verb("resume", "", "go on with the session that was left last", _app("resume")),
+    Verb("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
+    Verb("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
+         lambda names: (*names.pins, "all")),
     Verb("undo", "", "take back the last change", _app("undo")),
     Verb("redo", "", "do it again", _app("redo")),
     Verb("export", "", "text to paste", _app("export")),

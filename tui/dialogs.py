@@ -43,6 +43,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("view('compositions')", "Show all compositions and why others lost", "2"),
     ("view('stages')", "Show where the time goes", "3"),
     ("view('evidence')", "Show what the answer rests on", "4"),
+    ("view('compare')", "Compare pinned scenarios", "5"),
+    ("pin", "Pin the plan as it is, to compare it", "p"),
+    ("unpin", "Forget the pinned plan under the cursor", "del"),
     ("chart('time')", "Show the time chart", "t"),
     ("chart('cost')", "Show the cost chart", "c"),
     ("theme", "Choose the theme", ""),
@@ -107,6 +110,7 @@ def names(app: PlannerApp) -> Names:
         sources=tuple(sample.name for sample in engine.list_samples()),
         themes=tuple(sorted(app.available_themes)),
         scenarios=keeping.saved(),
+        pins=tuple(pin.name for pin in app.pins),
         ranges=app.ranges,
     )
 

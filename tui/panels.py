@@ -37,6 +37,7 @@ TITLES = {
     "stage-list": "Stages",
     "evidence-about": "Model and assumptions",
     "runs": "Measured runs",
+    "pins": "Pinned scenarios, each against the first",
 }
 
 FIRST_FOCUS: dict[View, str] = {
@@ -44,6 +45,7 @@ FIRST_FOCUS: dict[View, str] = {
     "compositions": "full",
     "stages": "stage-list",
     "evidence": "evidence-about",
+    "compare": "pins",
 }
 
 _SLIDER_KEYS = [
@@ -101,6 +103,7 @@ class Panels:
                 Container(id="compositions"),
                 Container(id="stages"),
                 Container(id="evidence"),
+                Container(id="compare"),
                 id="body",
             ),
             id="main",
@@ -145,6 +148,11 @@ class Panels:
                 self._panel(prose(focusable=True, id="evidence-about")),
                 self._panel(table(evidence.RUN_COLUMNS, id="runs")),
             ]
+        elif view == "compare":
+            from tui.views import compare
+
+            made = table(compare.COLUMNS, message=compare.EMPTY, id="pins")
+            widgets = [self._panel(made), prose(id="compared")]
         container.mount(*widgets)
 
     # Showing
@@ -298,6 +306,22 @@ class Panels:
         self._table("runs").show(
             evidence.run_rows(answer.built.profile), message="no runs, only a job profile"
         )
+
+    def _show_compare(self, answer: Answer) -> None:
+        from tui import pins
+        from tui.views import compare
+
+        app = self._app
+        now = pins.pin_of(pins.NOW, app.state, answer)
+        shown = compare.listed(app.pins, now)
+        self._refill("pins", compare.rows(shown, app.marks))
+        self._prose("compared").show(compare.about(shown, self.pin_cursor))
+
+    @property
+    def pin_cursor(self) -> int:
+        """The row under the cursor of the Compare view."""
+        made = self._made.get("pins")
+        return made.cursor if isinstance(made, Table) else 0
 
     # Finding
 

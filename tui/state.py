@@ -12,7 +12,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
-View = Literal["curves", "compositions", "stages", "evidence"]
+View = Literal["curves", "compositions", "stages", "evidence", "compare"]
 ChartKind = Literal["time", "cost"]
 
 MAX_NODES = 512

@@ -8,7 +8,13 @@ from fakes import FakeSession, profile
 from screen import settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
-VIEWS = {"curves": ("1",), "compositions": ("2", "down"), "stages": ("3",), "evidence": ("4",)}
+VIEWS = {
+    "curves": ("1",),
+    "compositions": ("2", "down"),
+    "stages": ("3",),
+    "evidence": ("4",),
+    "compare": ("p", "s", "p", "home", "end", "left", "5", "down"),
+}
 SCREENS = {
     "help": ("question_mark",),
     "palette": ("ctrl+p",),

@@ -29,7 +29,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
-            ("1 2 3 4", "curves, compositions, stages, evidence"),
+            ("1 2 3 4 5", "curves, compositions, stages, evidence, compare"),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
@@ -42,6 +42,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation"),
             ("u", "undo the last change of an input (also ctrl+z); ctrl+y does it again"),
+            ("p", "pin the plan; Compare shows the pinned ones, enter goes back, delete forgets"),
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
             ("esc", "close a notice; while a log is read: cancel"),
             ("ctrl+p", "every action by name"),

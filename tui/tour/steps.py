@@ -64,7 +64,13 @@ STEPS: tuple[Step, ...] = (
     Step(
         "Spot prices",
         "The same data on spot workers. {change} What is only estimated is labelled.",
-        (":spot on",),
+        (":pin on demand", ":spot on"),
+    ),
+    Step(
+        "Side by side",
+        "p pins a plan; this view shows the pinned ones, each against the first. The last row is"
+        " the plan of now: {composition}, {cost}. Enter goes back to a pinned one.",
+        (":pin on spot", ":view compare"),
     ),
     Step(
         "Why not another type?",

@@ -24,6 +24,7 @@ VIEWS: tuple[tuple[View, str], ...] = (
     ("compositions", "Compositions"),
     ("stages", "Stages"),
     ("evidence", "Evidence"),
+    ("compare", "Compare"),
 )
 """In the order of their number keys."""
 
