@@ -110,6 +110,7 @@ class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]
         Binding("ctrl+y", "redo", "Redo", show=False),
         Binding("p", "pin", "Pin", show=False),
         Binding("delete", "unpin", "Unpin", show=False),
+        Binding("n", "notices", "Notices", show=False),
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
@@ -302,6 +303,7 @@ class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]
     def show_notice(self, words: str, tone: Tone) -> None:
         """A line above the panels, until something else happens or escape is pressed."""
         sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
+        self.remember_notice(sign, words, tone)
         self._panels.notice([(f"{sign} " if sign else "", tone), (words, tone)])
 
     def action_close_notice(self) -> None:

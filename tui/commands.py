@@ -241,6 +241,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("export", "", "text to paste", _app("export")),
     Verb("copy", "", "the answer in a sentence", _app("copy")),
     Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
+    Verb("notices", "", "what was said in this session", _app("notices")),
     Verb("help", "", "keys and words", _app("help")),
     Verb("tour", "", "two minutes through the planner", _app("tour")),
     Verb("quit", "", "leave", _app("quit")),

@@ -55,6 +55,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("scenario_save", "Save every input as a scenario", ""),
     ("scenario_load", "Open a saved scenario", ""),
     ("resume", "Go on with the session that was left last", ""),
+    ("notices", "Show the notices of this session", "n"),
     ("help", "Explain keys and words", "?"),
     ("tour", "Take the tour: two minutes on the bundled sample", ""),
     ("quit", "Quit", "^q"),
