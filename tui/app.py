@@ -22,6 +22,7 @@ from textual.driver import Driver
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import PlanFailed, PlanReady, Progress
@@ -80,14 +81,14 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]):
+class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS: ClassVar[list[BindingType]] = with_ids(
         Binding("1", "view('curves')", "Curves", show=False),
         Binding("2", "view('compositions')", "Compositions", show=False),
         Binding("3", "view('stages')", "Stages", show=False),
@@ -115,13 +116,15 @@ class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
         *TOUR_BINDINGS,
-    ]
+        *VI_BINDINGS,
+    )
 
     def __init__(
         self, options: AppOptions | None = None, *, session: Session | None = None
     ) -> None:
         options = options or AppOptions()
-        self.played = options.tour
+        self.played, self.vi = options.tour, options.vi
+        self._keys = options.keys
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
@@ -155,6 +158,8 @@ class PlannerApp(TourActions, HabitActions, PinActions, DialogActions, App[None]
     def on_mount(self) -> None:
         """Paint first, then read."""
         self.leave_on_signals()
+        if self._keys:
+            self.set_keymap(dict(self._keys))
         self._panels.mount()
         self._panels.show()
         self.call_after_refresh(self._painted)

@@ -31,6 +31,7 @@ COMMANDS = {
     "export": "the recommendation as text to paste",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",
+    "config": "the settings: path, show, set KEY VALUE, init",
     "tour": "two minutes through the planner, step by step; --auto for demos, --record FILE",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
@@ -97,6 +98,16 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    from tui.config import read_config
+
+    config = read_config()
+    chosen = {
+        "catalog": config.catalog,
+        "model": config.model,
+        "confidence": config.confidence,
+        "max_nodes": config.nodes,
+    }
+    parser.set_defaults(**{name: value for name, value in chosen.items() if value is not None})
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     engine.check_sources(*args.sources)
@@ -111,6 +122,10 @@ def open_planner(arguments: list[str]) -> int:
     return app.run(
         start.AppOptions(
             start=kept,
+            theme=config.theme,
+            glyphs=config.glyphs or "auto",
+            keys=config.keys,
+            vi=bool(config.vi),
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,

@@ -49,7 +49,7 @@ STEPS: tuple[Step, ...] = (
         "Undo",
         "u takes any input back, ctrl+y does it again. The deadline is {deadline} once more:"
         " {answer}",
-        ("u",),
+        (":undo",),
     ),
     Step(
         "How sure",
@@ -98,7 +98,7 @@ STEPS: tuple[Step, ...] = (
         "Text to paste",
         "The recommendation for spark-submit, EMR, Dataproc, Databricks, Kubernetes, Terraform:"
         " choose one, ctrl+s saves.",
-        ("e",),
+        (":export",),
     ),
     Step(
         "Now yours",
