@@ -98,6 +98,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    parser.parse_args(arguments)  # --help, --version and mistakes come before any file
     from tui.config import read_config
 
     config = read_config()

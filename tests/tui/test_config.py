@@ -106,6 +106,12 @@ def test_the_command(capsys):
     assert "95%" in shown
     assert "keys.redo" in shown
     assert main(["config"]) == 2
+    write("them: nord\n")
+    assert main([]) == 2
+    assert "did you mean theme?" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
 
 
 async def test_keys_of_ones_own(planner):
