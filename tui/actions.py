@@ -3,16 +3,21 @@ paint needs none."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import engine
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
+    from tui.screens.notices import Noticed
+    from tui.views.prose import Tone
 
 
 class DialogActions:
     """A part of `PlannerApp`: keys, palette and typed commands run these by name."""
+
+    noticed: tuple[Noticed, ...] = ()
 
     def action_help(self) -> None:
         """Keys and words."""
@@ -20,6 +25,22 @@ class DialogActions:
 
         app = cast("PlannerApp", self)
         app.push_screen(HelpScreen(glyphs=app.glyphs))
+
+    def action_notices(self) -> None:
+        """What was said in this session."""
+        from tui.screens.notices import NoticesScreen
+
+        app = cast("PlannerApp", self)
+        if len(app.screen_stack) == 1:
+            app.push_screen(NoticesScreen(self.noticed, glyphs=app.glyphs))
+
+    def remember_notice(self, sign: str, words: str, tone: Tone) -> None:
+        """Keep a notice for the log; the same one again replaces the last."""
+        from tui.screens.notices import MOST_NOTICES, Noticed
+
+        same = self.noticed[-1:] if self.noticed and self.noticed[-1].words == words else ()
+        kept = self.noticed[: len(self.noticed) - len(same)]
+        self.noticed = (*kept, Noticed(datetime.now(), sign, words, tone))[-MOST_NOTICES:]
 
     def action_palette(self) -> None:
         """Every action by name."""

@@ -23,11 +23,13 @@ from textual.timer import Timer
 import engine
 from tui import terminal
 from tui.actions import DialogActions
+from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.comparing import Comparing
 from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import Compared, MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
+from tui.pinning import PinActions
 from tui.reading import Reading
 from tui.session import Answer, Built, EngineSession, Session
 from tui.start import AppOptions
@@ -95,14 +97,14 @@ def described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}; please report this"
 
 
-class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
+class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]):
     """The planner."""
 
     TITLE = "sparkplan"
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - as Textual has it
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
+    BINDINGS: ClassVar[list[BindingType]] = with_ids(
         *(
             Binding(key_of(page.name), f"view({page.name!r})", page.title, show=False)
             for page in PAGES
@@ -124,17 +126,22 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
         Binding("ctrl+p", "palette", "Actions", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
+        Binding("p", "pin", "Pin", show=False),
+        Binding("delete", "unpin", "Unpin", show=False),
+        Binding("n", "notices", "Notices", show=False),
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
         *TOUR_BINDINGS,
-    ]
+        *VI_BINDINGS,
+    )
 
     def __init__(
         self, options: AppOptions | None = None, *, session: Session | None = None
     ) -> None:
         options = options or AppOptions()
-        self.played = options.tour
+        self.played, self.vi = options.tour, options.vi
+        self._keys = options.keys
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
@@ -172,6 +179,8 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     def on_mount(self) -> None:
         """Paint first, then read."""
         self.leave_on_signals()
+        if self._keys:
+            self.set_keymap(dict(self._keys))
         self._panels.mount()
         self._panels.show()
         self.call_after_refresh(self._painted)
@@ -378,6 +387,7 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
     def show_notice(self, words: str, tone: Tone) -> None:
         """A line above the panels, until something else happens or escape is pressed."""
         sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
+        self.remember_notice(sign, words, tone)
         self._panels.notice([(f"{sign} " if sign else "", tone), (words, tone)])
 
     def action_close_notice(self) -> None:
@@ -413,7 +423,7 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
         elif event.table.id == frontier.LIST and self.answer is not None:
             self.dispatch(frontier.selection(self.answer, event.index))
-        elif event.table.id == "models":
+        elif event.table.id in ("models", "pins"):
             self._panels.show()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
@@ -424,6 +434,8 @@ class PlannerApp(TourActions, HabitActions, DialogActions, App[None]):
             follow = frontier.followed(self.answer, event.index)
             self.dispatch(follow)
             self.show_notice(frontier.said(follow), "good")
+        elif event.table.id == "pins":
+            self.return_to_pin(event.index)
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

@@ -34,6 +34,7 @@ COMMANDS = {
     "collect": "make the planned runs through spark-submit and keep their event logs",
     "catalog": "list, show, validate and refresh price catalogs",
     "measure-host": "measure this machine: as an instance type, and its throughputs",
+    "config": "the settings: path, show, set KEY VALUE, init",
     "tour": "two minutes through the planner, step by step; --auto for demos, --record FILE",
     "models": "the models and what each is for",
     "samples": "the bundled samples and what each shows",
@@ -104,6 +105,17 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    parser.parse_args(arguments)  # --help, --version and mistakes come before any file
+    from tui.config import read_config
+
+    config = read_config()
+    chosen = {
+        "catalog": config.catalog,
+        "model": config.model,
+        "confidence": config.confidence,
+        "max_nodes": config.nodes,
+    }
+    parser.set_defaults(**{name: value for name, value in chosen.items() if value is not None})
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     check_there(args.sources)
@@ -118,6 +130,10 @@ def open_planner(arguments: list[str]) -> int:
     return app.run(
         start.AppOptions(
             start=kept,
+            theme=config.theme,
+            glyphs=config.glyphs or "auto",
+            keys=config.keys,
+            vi=bool(config.vi),
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,

@@ -54,6 +54,7 @@ class Names:
     sources: tuple[str, ...] = ()
     themes: tuple[str, ...] = ()
     scenarios: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
 
@@ -284,11 +285,15 @@ VERBS: tuple[Verb, ...] = (
     Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
          lambda names: names.scenarios),
     Verb("resume", "", "go on with the session that was left last", _app("resume")),
+    Verb("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
+    Verb("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
+         lambda names: (*names.pins, "all")),
     Verb("undo", "", "take back the last change", _app("undo")),
     Verb("redo", "", "do it again", _app("redo")),
     Verb("export", "", "text to paste", _app("export")),
     Verb("copy", "", "the answer in a sentence", _app("copy")),
     Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
+    Verb("notices", "", "what was said in this session", _app("notices")),
     Verb("help", "", "keys and words", _app("help")),
     Verb("tour", "", "two minutes through the planner", _app("tour")),
     Verb("quit", "", "leave", _app("quit")),

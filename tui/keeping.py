@@ -5,27 +5,16 @@ Files are written whole or not at all. The places follow the XDG base directorie
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import engine
-from tui.scenario import format_scenario, read_scenario
+from tui.places import home
+from tui.scenario import KEYS, format_scenario, read_scenario
 from tui.state import PlanState
 
 ENDINGS = (".yaml", ".yml")
 _NAME = re.compile(r"[\w][\w .@=-]{0,79}")
-
-
-def home(kind: str, environ: Mapping[str, str] | None = None) -> Path:
-    """The folder of sparkplan for "config", "data" or "state" files."""
-    variables = os.environ if environ is None else environ
-    below = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
-    chosen = variables.get(f"XDG_{kind.upper()}_HOME", "")
-    # The specification says that a relative path is to be ignored.
-    base = Path(chosen) if chosen.startswith("/") else Path(variables.get("HOME", "~")) / below
-    return base.expanduser() / "sparkplan"
 
 
 def session_path() -> Path:
@@ -78,8 +67,6 @@ def save(name: str, state: PlanState) -> Path:
 
 
 def _check_ours(path: Path) -> None:
-    from tui.scenario import KEYS
-
     try:
         engine.read_yaml(path).check_keys(KEYS)
     except engine.BadInput:

@@ -24,6 +24,7 @@ from tui.widgets.table import Column, Row, Table
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
     from tui.app import PlannerApp
+    from tui.pins import Pin
     from tui.session import Answer, Built
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
@@ -248,6 +249,17 @@ class Panels:
         table = self.table(name)
         if tuple(rows) != table.rows:
             table.show(rows)
+
+    @property
+    def pin_cursor(self) -> int:
+        """The row under the cursor of the Compare view."""
+        made = self._made.get("pins")
+        return made.cursor if isinstance(made, Table) else 0
+
+    @property
+    def pins(self) -> tuple[Pin, ...]:
+        """The pinned scenarios."""
+        return self._app.pins
 
     # Finding
 

@@ -40,11 +40,11 @@ def format_scenario(state: PlanState, *, folder: Path) -> str:
     """The text of a scenario file that lies in `folder`."""
     sources = [_portable(source, folder) for source in state.sources]
     lines = ["open:", *(f"  - {_scalar(source)}" for source in sources)]
-    lines += [f"{key}: {_scalar(value)}" for key, value in _values(state).items()]
+    lines += [f"{key}: {_scalar(value)}" for key, value in typed_values(state).items()]
     return HEAD + "\n".join(lines) + "\n"
 
 
-def _values(state: PlanState) -> dict[str, str]:
+def typed_values(state: PlanState) -> dict[str, str]:
     """What one would type after each command; what is left to the evidence is left out."""
     terms = state.terms
     found: dict[str, str | None] = {

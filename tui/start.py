@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from tui.state import AS_TOLD, NO_LIMITS, Limits, PlanState, Terms
@@ -20,6 +21,7 @@ class AppOptions:
     """What the command line may set; the rest is set in the planner.
 
     Args:
+        keys: action -> keys that the user chose. vi: h, j, k, l move.
         start: every input at once, in place of the others: a scenario.
         tour: begins with the guided walkthrough, played so.
     """
@@ -39,6 +41,8 @@ class AppOptions:
     limits: Limits = NO_LIMITS
     glyphs: GlyphChoice = "auto"
     theme: str | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+    vi: bool = False
     start: PlanState | None = None
     tour: TourOptions | None = None
 

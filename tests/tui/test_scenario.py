@@ -10,6 +10,7 @@ from screen import settled, text_of
 import engine
 from tui import keeping
 from tui.cli import main
+from tui.places import home
 from tui.scenario import KEYS, format_scenario, read_scenario
 from tui.state import INPUTS, Limits, PlanState, Terms
 
@@ -129,7 +130,7 @@ def test_a_file_that_is_none(tmp_path, text, says):
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
     assert keeping.saved() == ()
-    assert keeping.save("month end", state).parent == keeping.home("data") / "scenarios"
+    assert keeping.save("month end", state).parent == home("data") / "scenarios"
     assert keeping.saved() == ("month end",)
     assert keeping.load("month end").sources == (SAMPLE,)
     assert keeping.save(str(tmp_path / "a.yaml"), state) == tmp_path / "a.yaml"

@@ -14,6 +14,7 @@ VIEWS = {
     "frontier": ("3", "up", "up"),
     "stages": ("4",),
     "evidence": ("5",),
+    "compare": ("p", "s", "p", "home", "end", "left", "7", "down"),
 }
 SCREENS = {
     "help": ("question_mark",),

@@ -194,11 +194,12 @@ def test_ctrl_c_leaves_and_the_session_is_resumed(terminal):
     terminal.wait_for("[2 Compositions]")
     terminal.keys("C-c")
     terminal.wait_for("ended with 0")
-    terminal.tmux("kill-server")
     again = Terminal()
-    again.server = terminal.server
-    again.start("--resume", size=(120, 40), env=COLOURS)
-    again.wait_for("sales-report", "[2 Compositions]", "spot")
+    try:
+        again.start("--resume", size=(120, 40), env=COLOURS)
+        again.wait_for("sales-report", "[2 Compositions]", "spot")
+    finally:
+        again.tmux("kill-server")
 
 
 @pytest.mark.parametrize("number", ["TERM"])

@@ -49,9 +49,11 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation"),
             ("u", "undo the last change of an input (also ctrl+z); ctrl+y does it again"),
+            ("p", "pin the plan; Compare shows the pinned ones, enter goes back, delete forgets"),
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
             ("esc", "close a notice; while a log is read: cancel"),
             ("ctrl+p", "every action by name"),
+            ("n", "the notices of this session"),
             (":save", 'keep every input: ":save month-end"; ":load month-end" takes it back'),
             (":resume", "go on with the session that was left last"),
             (":tour", "two minutes through the planner, step by step"),
@@ -103,8 +105,9 @@ class HelpScreen(ModalScreen[None]):
     """Keys and words; any of esc, ? and q leaves."""
 
     CSS_PATH = "dialogs.tcss"
+    TITLE_TEXT = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "leave", "Leave", show=False)
+        Binding("escape,question_mark,q,n", "leave", "Leave", show=False)
     ]
 
     def __init__(self, *, glyphs: Glyphs) -> None:
@@ -114,13 +117,17 @@ class HelpScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The text and the keys of this screen."""
         with Container(id="dialog", classes="-tall"):
-            yield Prose(lines(), focusable=True, glyphs=self._glyphs, id="help")
+            yield Prose(self.text(), focusable=True, glyphs=self._glyphs, id="help")
             yield Bar(self._glyphs, firm=True, id="dialog-keys")
+
+    def text(self) -> list[Line]:
+        """What is read here."""
+        return lines()
 
     def on_mount(self) -> None:
         """Title and keys."""
         self.set_class(self._glyphs.ascii_only, "-ascii")
-        self.query_one("#dialog").border_title = "Help"
+        self.query_one("#dialog").border_title = self.TITLE_TEXT
         self.query_one("#dialog-keys", Bar).show(keys([("↑ ↓", "scroll", "")]), keys(LEAVE))
 
     def action_leave(self) -> None:

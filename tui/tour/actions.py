@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.binding import Binding
 from textual.driver import Driver
+from textual.widgets import Input
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -62,4 +63,6 @@ class TourActions:
         app = cast("PlannerApp", self)
         if action in ("tour_next", "tour_back", "tour_leave"):
             return self.guide is not None and self.guide.has_keys(app.focused)
+        if action == "vi":
+            return app.vi and not isinstance(app.focused, Input)
         return super().check_action(action, parameters)  # type: ignore[misc,no-any-return]

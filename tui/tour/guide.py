@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from tui.app import PlannerApp
+    from tui.pins import Pin
 
 LOOK_SECONDS = 0.02
 """How often a plan that is being built is looked after."""
@@ -56,6 +57,7 @@ class Mark(NamedTuple):
 
     state: PlanState
     history: History
+    pins: tuple[Pin, ...]
     facts: Facts | None
 
 
@@ -69,6 +71,7 @@ class Guide:
         self._options = options
         self._steps = steps
         self.before = app.state
+        self._pins = app.pins
         self._alone = app.state.sources == (DEFAULT_SAMPLE,)
         self._marks: list[Mark] = []
         self._place = -1
@@ -121,8 +124,11 @@ class Guide:
             caption.remove()
         app.screen_stack[0].remove_class("touring")
         app.guide = None
+        app.pins = self._pins
         if not self._alone:
             app.travel_to(self.before)
+        else:
+            app._panels.show()
 
     # Playing
 
@@ -179,6 +185,7 @@ class Guide:
         step, start = self._steps[place], self._marks[place]
         del self._marks[place + 1 :]
         self._close_dialogs()
+        self._app.pins = start.pins
         self._app.travel_to(start.state, history=start.history)
         await self._settled()
         typed = []
@@ -213,7 +220,7 @@ class Guide:
         history = replace(app.history, last_changed=frozenset())
         answer = app.answer
         found = before if answer is None else facts(app.state, answer, app.marks, before)
-        return Mark(app.state, history, found)
+        return Mark(app.state, history, app.pins, found)
 
     # The screen
 

@@ -49,7 +49,7 @@ STEPS: tuple[Step, ...] = (
         "Undo",
         "u takes any input back, ctrl+y does it again. The deadline is {deadline} once more:"
         " {answer}",
-        ("u",),
+        (":undo",),
     ),
     Step(
         "How sure",
@@ -64,7 +64,13 @@ STEPS: tuple[Step, ...] = (
     Step(
         "Spot prices",
         "The same data on spot workers. {change} What is only estimated is labelled.",
-        (":spot on",),
+        (":pin on demand", ":spot on"),
+    ),
+    Step(
+        "Side by side",
+        "p pins a plan; this view shows the pinned ones, each against the first. The last row is"
+        " the plan of now: {composition}, {cost}. Enter goes back to a pinned one.",
+        (":pin on spot", ":view compare"),
     ),
     Step(
         "Why not another type?",
@@ -92,7 +98,7 @@ STEPS: tuple[Step, ...] = (
         "Text to paste",
         "The recommendation for spark-submit, EMR, Dataproc, Databricks, Kubernetes, Terraform:"
         " choose one, ctrl+s saves.",
-        ("e",),
+        (":export",),
     ),
     Step(
         "Now yours",

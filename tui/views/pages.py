@@ -27,6 +27,7 @@ PAGES = (
     Page("stages", "Stages", "Show where the time goes", "stage-list"),
     Page("evidence", "Evidence", "Show what the answer rests on", "models"),
     Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
+    Page("compare", "Compare", "Compare pinned scenarios", "pins"),
 )
 
 NAMES = tuple(page.name for page in PAGES)

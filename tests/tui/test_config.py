@@ -1,0 +1,162 @@
+"""The user's settings: read at the start, checked by line, changed without losing comments."""
+
+import pytest
+from screen import settled
+
+import engine
+from tui import config
+from tui.bindings import binding_id
+from tui.cli import main
+from tui.headless.config import with_setting
+
+
+def write(text):
+    path = config.config_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_without_a_file_nothing_is_set():
+    assert config.read_config() == config.Config()
+    write(config.TEMPLATE)
+    assert config.read_config() == config.Config()
+
+
+def test_the_template_shows_what_may_be_written():
+    lines = [line[2:] for line in config.TEMPLATE.splitlines() if line.startswith("# ")][1:]
+    write("\n".join(lines) + "\n")
+    found = config.read_config()
+    assert (found.theme, found.glyphs, found.nodes, found.vi) == ("textual-dark", "auto", 64, False)
+    assert found.keys == {"undo": "u,ctrl+z", "pin": "p"}
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("them: nord", "did you mean theme?"),
+        ("theme: nrd", "theme: unknown theme 'nrd'"),
+        ("glyphs: utf8", "choices: ascii, auto, blocks, unicode"),
+        ("model: ernst", "did you mean ernest?"),
+        ("catalog: awz", "did you mean aws?"),
+        ("nodes: 0", "type 1 to 512"),
+        ("confidence: sure", "confidence: "),
+        ("vi: yes", "choices: off, on"),
+        ("theme: [a]", "must be a plain value"),
+    ],
+)
+def test_a_wrong_line_is_said(line, says):
+    path = write(f"# mine\n{line}\n")
+    with pytest.raises(engine.BadInput) as refused:
+        config.read_config()
+    assert str(refused.value).startswith(f"{path}:2: ")
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("undoo: u", "did you mean undo?"),
+        ("undo: ctlr+z", "is no key"),
+        ("undo: 3", "shows a view"),
+        ("undo: P\n  pin: P", "that of undo already"),
+    ],
+)
+def test_a_wrong_key_is_said(line, says):
+    path = write(f"keys:\n  {line}\n")
+    with pytest.raises(engine.BadInput, match=says) as refused:
+        config.read_config()
+    assert str(refused.value).startswith(f"{path}:")
+
+
+def test_set_keeps_every_other_line():
+    text = "# mine\ntheme: nord   # dark\nkeys:\n  undo: z\n# end\n"
+    text = with_setting(text, "nodes", "200")
+    text = with_setting(text, "theme", "gruvbox")
+    text = with_setting(text, "keys.pin", "ctrl+k")
+    text = with_setting(text, "keys.undo", "U")
+    assert text.splitlines() == [
+        "# mine",
+        "theme: gruvbox",
+        "nodes: 200",
+        "keys:",
+        '  pin: "ctrl+k"',
+        "  undo: U",
+        "# end",
+    ]
+    for key in ("colour", "keys.fly", "a.b"):
+        with pytest.raises(engine.BadInput):
+            with_setting(text, key, "x")
+
+
+def test_the_command(capsys):
+    assert main(["config", "path"]) == 0
+    assert capsys.readouterr().out.strip() == str(config.config_path())
+    assert main(["config", "init"]) == 0
+    assert main(["config", "init"]) == 2
+    assert main(["config", "set", "confidence", "95%"]) == 0
+    assert main(["config", "set", "keys.redo", "r"]) == 0
+    capsys.readouterr()
+    before = config.config_path().read_text()
+    assert main(["config", "set", "nodes", "many"]) == 2
+    assert str(config.config_path()) in capsys.readouterr().err
+    assert config.config_path().read_text() == before
+    assert main(["config", "show"]) == 0
+    shown = capsys.readouterr().out
+    assert "95%" in shown
+    assert "keys.redo" in shown
+    assert main(["config"]) == 2
+    write("them: nord\n")
+    assert main([]) == 2
+    assert "did you mean theme?" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+
+
+async def test_keys_of_ones_own(planner):
+    app = planner(keys={"spot": "S", "undo": "z,ctrl+z"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("s")
+        assert not app.state.spot
+        await pilot.press("S")
+        assert app.state.spot
+        await pilot.press("u")
+        assert app.state.spot
+        await pilot.press("z")
+        assert not app.state.spot
+
+
+@pytest.mark.parametrize("vi", [False, True])
+async def test_vi_keys_move_only_when_wanted(planner, vi):
+    app = planner(vi=vi)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        before = app.state.deadline_seconds
+        await pilot.press("l")
+        await pilot.pause()
+        await pilot.pause()
+        assert (app.state.deadline_seconds > before) == vi
+        await pilot.press("colon", "h", "l")
+        await pilot.pause()
+        assert app.screen.query_one("#typed").value == "hl"
+
+
+def test_every_action_of_the_settings_has_a_binding(planner):
+    known = {
+        binding.id for found in planner()._bindings.key_to_bindings.values() for binding in found
+    }
+    assert set(config.ACTIONS) <= known
+    assert binding_id("view('curves')") == "view-curves"
+
+
+async def test_a_key_that_was_anothers_by_default_goes_to_the_users_choice(planner):
+    app = planner(keys={"pin": "u"})
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("s", "u")
+        assert app.state.spot
+        assert [pin.name for pin in app.pins] == ["A"]
+        await pilot.press("ctrl+z")
+        assert not app.state.spot

@@ -1,0 +1,146 @@
+"""Pins and the Compare view: what is kept, how it differs, and the way back."""
+
+from dataclasses import replace
+
+import pytest
+from screen import settled, text_of
+
+from tui import format as text
+from tui.pins import Pin, changed, free_name, pin_of, with_pin, without_pin
+from tui.state import PlanState
+from tui.views import compare
+from tui.views.marks import Marks
+
+MARKS = Marks("@", "x", "!")
+BASE = PlanState(
+    sources=("/logs/run-1.zstd",), deadline_seconds=2700.0, deadline_chosen=True, view="compare"
+)
+FIRST = Pin("A", BASE, True, "4 × m5.xlarge", 1000.0, 800.0, 1300.0, 2.0, 0.95)
+SECOND = Pin(
+    "fast",
+    replace(BASE, deadline_seconds=1800.0, spot=True, view="curves"),
+    True,
+    "9 × m5.xlarge",
+    500.0,
+    400.0,
+    700.0,
+    2.5,
+    0.97,
+)
+
+
+def test_pins_are_named_replaced_and_forgotten():
+    assert free_name(()) == "A"
+    pins = with_pin(with_pin((), FIRST), SECOND)
+    assert free_name(pins) == "B"
+    better = replace(FIRST, cost_usd=1.0)
+    assert with_pin(pins, better) == (better, SECOND)
+    assert without_pin(pins, "A") == (SECOND,)
+    assert free_name(tuple(replace(FIRST, name=chr(65 + n)) for n in range(26))) is None
+
+
+def test_inputs_differ_in_words():
+    assert changed(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
+    assert changed(FIRST, FIRST) == ()
+
+
+def test_differences_are_to_the_first():
+    first, second = compare.rows([FIRST, SECOND], MARKS)
+    assert [cell if isinstance(cell, str) else cell[0] for cell in first][4] == ""
+    cells = [cell if isinstance(cell, str) else cell[0] for cell in second]
+    assert cells[4] == f"-{text.seconds(500.0)}"
+    assert cells[7] == f"+{text.usd(0.5)}"
+    assert cells[9] == "deadline, spot"
+    unknown = replace(SECOND, cost_usd=None, seconds=None)
+    assert (compare.more_seconds(unknown, FIRST), compare.more_usd(unknown, FIRST)) == ("–", "–")
+    assert compare.more_usd(replace(SECOND, cost_usd=2.0), FIRST) == "same"
+
+
+def test_times_within_each_others_intervals_are_not_called_different():
+    def said(pin):
+        return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
+
+    assert "overlap" not in said(SECOND)
+    assert "overlap" in said(replace(SECOND, high=900.0))
+    assert "overlap" not in said(replace(SECOND, low=None, high=None))
+    assert "meets no goal" in said(replace(SECOND, meets=False))
+
+
+async def test_a_pin_is_the_answer_on_the_screen(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        best = app.answer.best
+        await pilot.press("p")
+        await pilot.pause()
+        (pin,) = app.pins
+        assert pin == pin_of("A", app.state, app.answer)
+        assert (pin.seconds, pin.cost_usd, pin.low, pin.high) == (
+            best.seconds,
+            best.cost_usd,
+            best.low,
+            best.high,
+        )
+        assert "pinned as A" in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_compare_and_back(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("5")
+        await pilot.pause()
+        assert "nothing is pinned" in text_of(app)
+        await pilot.press("1", "p")
+        pinned = app.state
+        await app.run_line("deadline 25m")
+        await app.run_line("pin fast")
+        await app.run_line("spot on")
+        await pilot.press("5")
+        await pilot.pause()
+        shown = text_of(app)
+        for name in ("A", "fast", "now"):
+            assert any(f" {name} " in row for row in shown.splitlines())
+        await pilot.press("down")
+        await pilot.pause()
+        assert "deadline 25m, not" in text_of(app)
+        await pilot.press("up", "enter")
+        await settled(pilot)
+        assert app.state.deadline_seconds == pinned.deadline_seconds
+        assert not app.state.spot
+        assert app.state.view == "curves"
+        await pilot.press("u")
+        assert app.state.spot
+        await pilot.press("5", "delete")
+        await pilot.pause()
+        assert [pin.name for pin in app.pins] == ["fast"]
+        await app.run_line("unpin nothing")
+        await pilot.pause()
+        assert "pinned: fast" in text_of(app)
+        await app.run_line("unpin all")
+        await pilot.pause()
+        assert app.pins == ()
+
+
+async def test_the_plan_of_now_follows_the_sliders(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p", "5")
+        await pilot.pause()
+        before = text_of(app)
+        await app.run_line("deadline 20m")
+        await pilot.pause()
+        assert text_of(app) != before
+        assert text.usd(app.answer.best.cost_usd) in text_of(app)
+
+
+async def test_what_cannot_be_pinned(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("pin now")
+        await pilot.pause()
+        assert app.pins == ()
+        assert "choose another name" in text_of(app)
+        await app.run_line("pin [b]x[/b]")
+        await pilot.press("5")
+        await pilot.pause()
+        assert "[b]x[/b]" in text_of(app)

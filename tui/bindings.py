@@ -1,0 +1,40 @@
+"""Names for key bindings, so that the user's settings can give them other keys; and vi keys."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+from textual.binding import Binding, BindingType
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+
+VI_BINDINGS = tuple(
+    Binding(key, f"vi('{moves}')", f"As {moves}", show=False)
+    for key, moves in (
+        *(("h", "left"), ("j", "down"), ("k", "up"), ("l", "right")),
+        *(("0", "home"), ("G", "end")),
+    )
+)
+
+
+def with_ids(*bindings: Binding) -> list[BindingType]:
+    """The bindings, each with an id made of its action: "view-curves", "ran-on"."""
+    return [replace(binding, id=binding_id(binding.action)) for binding in bindings]
+
+
+def binding_id(action: str) -> str:
+    """What an action is called in the settings."""
+    return "-".join(re.findall(r"\w+", action)).replace("_", "-")
+
+
+class KeyActions:
+    """A part of `PlannerApp`."""
+
+    vi: bool = False
+
+    def action_vi(self, moves: str) -> None:
+        """As if the arrow key were pressed."""
+        cast("PlannerApp", self).simulate_key(moves)

@@ -1,0 +1,118 @@
+"""`sparkplan config`: where the settings are, what they say, set one, begin a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import engine
+from tui import config
+from tui import format as text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    what = parser.add_subparsers(dest="what", metavar="path|show|set|init", required=True)
+    what.add_parser("path", help="where the file is")
+    what.add_parser("show", help="every setting, checked")
+    what.add_parser("init", help="begin a file that explains itself")
+    setting = what.add_parser("set", help="set one value: theme nord, nodes 200, keys.pin P")
+    setting.add_argument("key", metavar="KEY")
+    setting.add_argument("value", metavar="VALUE")
+
+
+def run(args: argparse.Namespace) -> int:
+    path = config.config_path()
+    if args.what == "path":
+        print(path)
+    elif args.what == "show":
+        _show(path)
+    elif args.what == "init":
+        if path.exists():
+            raise engine.BadInput("is there already", where=str(path), remedy="edit it")
+        _write(path, config.TEMPLATE)
+        print(path)
+    else:
+        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        _write(path, with_setting(before, args.key, args.value))
+    return 0
+
+
+def _show(path: Path) -> None:
+    found = config.read_config(path)
+    rows = [(key, _shown(getattr(found, key))) for key in config.READERS]
+    rows += [(f"keys.{action}", keys) for action, keys in found.keys.items()]
+    print(text.table([(key, text.shown(value)) for key, value in rows]))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value * 100:g}%"
+    return "(default)" if value is None else str(value)
+
+
+def _write(path: Path, content: str) -> None:
+    """Only what reads without an error takes the file's name."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise engine.BadInput(error.strerror or "cannot be made", where=str(path.parent)) from None
+
+    def check(temporary: Path) -> None:
+        try:
+            config.read_config(temporary)
+        except engine.EngineError as error:
+            where = (error.where or "").replace(str(temporary), str(path))
+            raise engine.BadInput(
+                error.what, where=where, remedy=error.remedy, choices=error.choices
+            ) from None
+
+    engine.write_text(path, content, check=check)
+
+
+def with_setting(content: str, key: str, value: str) -> str:
+    """The text of a file with one value set; every other line stays as it is.
+
+    Raises:
+        BadInput: for a key that there is not, or a value of several lines.
+    """
+    section, _, action = key.rpartition(".")
+    if section not in ("", "keys") or "\n" in value or not value.strip():
+        raise engine.BadInput(
+            f"{key} cannot be set to {value!r}", remedy="write sparkplan config set nodes 200"
+        )
+    known = config.ACTIONS if section else tuple(config.READERS)
+    if action not in known:
+        raise engine.UnknownName("setting", key, (*config.READERS, "keys.ACTION"))
+    lines = content.splitlines()
+    quoted = '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    line = f"{'  ' if section else ''}{action}: {value if value.isalnum() else quoted}"
+    if not section:
+        place = _line_of(lines, f"{action}:")
+        _put(lines, place, line)
+        return "\n".join(lines) + "\n"
+    start = _line_of(lines, "keys:")
+    if start is None:
+        return "\n".join([*lines, "keys:", line]) + "\n"
+    end = start + 1
+    while end < len(lines) and (not lines[end].strip() or lines[end][0] in " #"):
+        if lines[end].strip().startswith(f"{action}:"):
+            lines[end] = line
+            return "\n".join(lines) + "\n"
+        end += 1
+    lines.insert(start + 1, line)
+    return "\n".join(lines) + "\n"
+
+
+def _line_of(lines: list[str], begin: str) -> int | None:
+    return next((n for n, line in enumerate(lines) if line.startswith(begin)), None)
+
+
+def _put(lines: list[str], place: int | None, line: str) -> None:
+    """In place of a line, else before the keys, which are the last."""
+    if place is not None:
+        lines[place] = line
+        return
+    keys = _line_of(lines, "keys:")
+    lines.insert(len(lines) if keys is None else keys, line)

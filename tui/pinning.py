@@ -1,0 +1,75 @@
+"""The actions of the Compare view: pin, unpin, go back to what was pinned."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from tui.state import ShowView
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+    from tui.pins import Pin
+
+
+class PinActions:
+    """A part of `PlannerApp`."""
+
+    pins: tuple[Pin, ...] = ()
+
+    def action_pin(self, name: str = "") -> None:
+        """Pin the plan as it is; without a name it gets a letter."""
+        from tui import pins
+
+        app = cast("PlannerApp", self)
+        if app.busy or app.answer is None:
+            app.show_notice("there is no plan to pin yet", "warn")
+            return
+        chosen = name.strip() or pins.free_name(self.pins)
+        taken = any(pin.name == chosen for pin in self.pins)
+        if chosen is None or (len(self.pins) >= pins.MOST_PINS and not taken):
+            app.show_notice("that many cannot be pinned; unpin one first", "warn")
+            return
+        if chosen == pins.NOW:
+            app.show_notice(f"{pins.NOW} is the plan on the screen; choose another name", "warn")
+            return
+        self.pins = pins.with_pin(self.pins, pins.pin_of(chosen, app.state, app.answer))
+        app._panels.show()
+        count = len(self.pins)
+        app.show_notice(f"pinned as {chosen}; {count} pinned: the Compare view shows them", "good")
+
+    def action_unpin(self, name: str = "") -> None:
+        """Forget a pinned plan: the named one, all, or the one under the cursor."""
+        from tui import pins
+
+        app = cast("PlannerApp", self)
+        under = self._under_cursor()
+        chosen = name.strip() or (under.name if under else "")
+        if chosen == "all":
+            self.pins, said = (), "nothing is pinned any more"
+        elif any(pin.name == chosen for pin in self.pins):
+            self.pins = pins.without_pin(self.pins, chosen)
+            said = f"{chosen} is no longer pinned"
+        else:
+            known = ", ".join(pin.name for pin in self.pins) or "none"
+            app.show_notice(f"name what to unpin (pinned: {known}), or all", "warn")
+            return
+        app._panels.show()
+        app.show_notice(said, "base")
+
+    def return_to_pin(self, place: int) -> None:
+        """Take the inputs of a pinned plan back, and look at its curves."""
+        app = cast("PlannerApp", self)
+        if place < len(self.pins):
+            pin = self.pins[place]
+            app.adopt(pin.state)
+            app.dispatch(ShowView("curves"))
+            app._panels.focus_view("curves")
+            app.show_notice(f"back at {pin.name}; u goes to where you were", "base")
+
+    def _under_cursor(self) -> Pin | None:
+        """The pinned plan under the cursor of the Compare view."""
+        app = cast("PlannerApp", self)
+        place = app._panels.pin_cursor
+        if app.state.view != "compare" or place >= len(self.pins):
+            return None
+        return self.pins[place]

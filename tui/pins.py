@@ -1,0 +1,90 @@
+"""Pinned scenarios: inputs with the answer that they had, kept to be compared. Pure values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from string import ascii_uppercase
+from typing import TYPE_CHECKING
+
+from tui.scenario import typed_values
+from tui.state import PlanState
+from tui.views import words
+
+if TYPE_CHECKING:
+    from tui.session import Answer
+
+MOST_PINS = 26
+NOW = "now"
+"""What the plan on the screen is called among the pinned ones."""
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A scenario and its answer; what is not known is None.
+
+    Args:
+        meets: whether the goal is met; otherwise the rest is that of the nearest miss.
+        composition: in words. low, high: the interval at the state's confidence, in seconds.
+    """
+
+    name: str
+    state: PlanState
+    meets: bool
+    composition: str
+    seconds: float | None = None
+    low: float | None = None
+    high: float | None = None
+    cost_usd: float | None = None
+    p_deadline: float | None = None
+
+
+def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
+    """The state and what the answer says about it."""
+    best, meets = answer.best, answer.report.recommendation.recommended is not None
+    if best is None:
+        return Pin(name, state, meets, "nothing")
+    return Pin(
+        name,
+        state,
+        meets,
+        words.composition(best),
+        best.seconds,
+        best.low,
+        best.high,
+        best.cost_usd,
+        best.p_deadline,
+    )
+
+
+def with_pin(pins: tuple[Pin, ...], pin: Pin) -> tuple[Pin, ...]:
+    """One more; one of the same name is replaced where it stands."""
+    if any(other.name == pin.name for other in pins):
+        return tuple(pin if other.name == pin.name else other for other in pins)
+    return (*pins, pin)[:MOST_PINS]
+
+
+def without_pin(pins: tuple[Pin, ...], name: str) -> tuple[Pin, ...]:
+    """All but that one."""
+    return tuple(pin for pin in pins if pin.name != name)
+
+
+def free_name(pins: tuple[Pin, ...]) -> str | None:
+    """The first letter that names no pin; None where all are taken."""
+    taken = {pin.name for pin in pins}
+    return next((letter for letter in ascii_uppercase if letter not in taken), None)
+
+
+def changed(pin: Pin, first: Pin) -> tuple[str, ...]:
+    """How the inputs differ from those of the first: "deadline 30m, not 45m"."""
+    here, there = (_inputs(one.state) for one in (pin, first))
+    keys = [key for key in {**there, **here} if here.get(key) != there.get(key)]
+    return tuple(
+        f"{key} {here.get(key, 'not set')}, not {there.get(key, 'not set')}" for key in keys
+    )
+
+
+def _inputs(state: PlanState) -> dict[str, str]:
+    """As in a scenario file; the view is no input."""
+    found = {"open": ", ".join(source.rsplit("/", 1)[-1] for source in state.sources)}
+    values = typed_values(state)
+    return {**found, **{key: value for key, value in values.items() if key != "view"}}

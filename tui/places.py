@@ -1,0 +1,17 @@
+"""Where files of the user lie, by the XDG base directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def home(kind: str, environ: Mapping[str, str] | None = None) -> Path:
+    """The folder of sparkplan for "config", "data" or "state" files."""
+    variables = os.environ if environ is None else environ
+    below = {"config": ".config", "data": ".local/share", "state": ".local/state"}[kind]
+    chosen = variables.get(f"XDG_{kind.upper()}_HOME", "")
+    # The specification says that a relative path is to be ignored.
+    base = Path(chosen) if chosen.startswith("/") else Path(variables.get("HOME", "~")) / below
+    return base.expanduser() / "sparkplan"

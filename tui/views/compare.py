@@ -1,0 +1,135 @@
+"""Pinned scenarios and the plan of now, side by side, each against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui import format as text
+from tui.pins import NOW, Pin, changed, pin_of
+from tui.views.marks import Marks
+from tui.views.prose import Line, Prose, Span
+from tui.widgets.table import CellStyle, Column, Row, Table
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from tui.panels import Panels
+    from tui.session import Answer
+
+COLUMNS = (
+    Column(title="", width=1),
+    Column(title="name", shrink=True, least=4),
+    Column(title="composition", shrink=True, least=16),
+    Column(title="time", width=7, align="right"),
+    Column(title="than 1st", width=8, align="right", priority=1),
+    Column(title="interval", width=11, align="right", priority=4),
+    Column(title="cost", width=7, align="right"),
+    Column(title="than 1st", width=9, align="right", priority=2),
+    Column(title="in time", width=7, align="right", priority=3),
+    Column(title="differs in", shrink=True, least=12, priority=5),
+)
+
+EMPTY = "nothing is pinned: press p to pin the plan as it is, change it, and compare"
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """The scenarios, and what the one under the cursor changes."""
+    made = panels.new(Table, COLUMNS, message=EMPTY, id="pins")
+    return [
+        panels.panel(made, "Pinned scenarios, each against the first"),
+        panels.new(Prose, id="compared"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """The pinned scenarios beside the plan of now."""
+    shown = listed(panels.pins, pin_of(NOW, panels.state, answer))
+    panels.refill("pins", rows(shown, panels.marks))
+    panels.prose("compared").show(about(shown, panels.pin_cursor))
+
+
+def listed(pins: Sequence[Pin], now: Pin) -> list[Pin]:
+    """The pinned ones, then the plan of now; nothing where none is pinned."""
+    return [*pins, now] if pins else []
+
+
+def rows(shown: Sequence[Pin], marks: Marks) -> list[Row]:
+    """A row for each; the differences are to the first."""
+    return [_row(pin, shown[0], marks) for pin in shown]
+
+
+def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
+    tone: CellStyle = "strong" if pin.name == NOW else "plain"
+    differing = changed(pin, first)
+    return (
+        (marks.best, "good") if pin.meets else (marks.missed, "bad"),
+        (pin.name, tone),
+        (pin.composition, tone),
+        (text.seconds(pin.seconds), tone),
+        ("" if pin is first else more_seconds(pin, first), "muted"),
+        (text.UNKNOWN if pin.low is None else text.span(pin.low, pin.high, to="–"), tone),
+        (text.usd(pin.cost_usd), tone),
+        ("" if pin is first else more_usd(pin, first), "muted"),
+        (text.percent(pin.p_deadline), tone),
+        (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),
+    )
+
+
+def more_seconds(pin: Pin, first: Pin) -> str:
+    """ "+3m 10s": how much longer than the first."""
+    if pin.seconds is None or first.seconds is None:
+        return text.UNKNOWN
+    more = pin.seconds - first.seconds
+    return f"{_sign(more)}{text.seconds(abs(more))}" if more else "same"
+
+
+def more_usd(pin: Pin, first: Pin) -> str:
+    """ "-$0.42": how much dearer than the first."""
+    if pin.cost_usd is None or first.cost_usd is None:
+        return text.UNKNOWN
+    more = pin.cost_usd - first.cost_usd
+    return f"{_sign(more)}{text.usd(abs(more))}" if more else "same"
+
+
+def _sign(more: float) -> str:
+    return "+" if more > 0 else "-"
+
+
+def about(shown: Sequence[Pin], place: int) -> list[Line]:
+    """The scenario under the cursor against the first: its inputs, then its answer."""
+    if not shown:
+        return [[(EMPTY, "muted")]]
+    pin, first = shown[min(place, len(shown) - 1)], shown[0]
+    if pin is first:
+        how = "enter takes its inputs back; the others are compared with it"
+        return [[(pin.name, "strong"), (f": {_answer(pin)}; {how}.", "base")]]
+    differing = changed(pin, first)
+    inputs = "; ".join(differing) or "the same inputs"
+    answer: list[Span] = [(pin.name, "strong"), (" against ", "base"), (first.name, "strong")]
+    return [
+        [*answer, (f": {inputs}.", "base")],
+        [
+            (
+                f"{_answer(pin)}: time {more_seconds(pin, first)}, cost {more_usd(pin, first)}",
+                "base",
+            ),
+            (
+                ". Intervals overlap: the times may not differ." if _overlap(pin, first) else ".",
+                "muted",
+            ),
+        ],
+    ]
+
+
+def _overlap(pin: Pin, first: Pin) -> bool:
+    """Whether two different times lie within each other's intervals."""
+    if None in (pin.low, pin.high, first.low, first.high) or pin.seconds == first.seconds:
+        return False
+    low, high = max(pin.low or 0.0, first.low or 0.0), min(pin.high or 0.0, first.high or 0.0)
+    return low <= high
+
+
+def _answer(pin: Pin) -> str:
+    reached = "" if pin.meets else "meets no goal, nearest "
+    return f"{reached}{pin.composition}, {text.seconds(pin.seconds)} for {text.usd(pin.cost_usd)}"
