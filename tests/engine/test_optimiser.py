@@ -432,7 +432,8 @@ def test_spot_prices_are_labelled_and_types_without_one_rejected() -> None:
     answer = recommend(model(two_law), catalog=catalog, spot=True, today=DAY)
     assert answer.recommended is not None
     assert answer.recommended.instance == "a"
-    assert [notice.code for notice in answer.recommended.warnings] == ["estimated-price"]
+    codes = [notice.code for notice in answer.recommended.warnings]
+    assert codes == ["estimated-price", "spot-interruptions"]
     assert [(entry.instance, entry.code) for entry in answer.rejected] == [("b", "no-spot-price")]
     assert answer.recommended.cost is not None
     assert answer.recommended.cost.assumptions[0].startswith("price estimated")
