@@ -212,9 +212,12 @@ class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogAction
         history = self.history
         if not isinstance(action, Restore):
             self.history = history.recorded(before, self.state, now_seconds=monotonic())
-        if plan_key(self.state) != plan_key(before):
+        asked = goal_key(self.state) != goal_key(before)
+        # Without any plan the first question was refused: another one may not be.
+        unanswered = self.built is None and not self.busy
+        if plan_key(self.state) != plan_key(before) or (asked and unanswered):
             self._rebuild()
-        elif goal_key(self.state) != goal_key(before) and not self._ask():
+        elif asked and not self._ask():
             self.history = history
         self._panels.show()
 

@@ -204,3 +204,13 @@ async def test_the_rows_of_the_inputs_panel(planner):
         await pilot.press("down", "down", "down", "down", "down", "enter")
         await pilot.pause()
         assert "max-vcpus" in text_of(app)
+
+
+async def test_a_contradiction_from_the_start_can_be_mended(planner):
+    async with planner(limits=Limits(min_nodes=90)).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        assert app.answer is None
+        assert "at least 90 nodes" in text_of(app)
+        await app.run_line("nodes 128")
+        await settled(pilot)
+        assert app.answer.best.nodes >= 90
