@@ -115,7 +115,7 @@ class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogAction
         Binding("w", "ran_on", "Where it ran", show=False),
         Binding("slash", "filter", "Filter", show=False),
         Binding("dollar_sign", "catalog", "Prices", show=False),
-        Binding("l", "limits", "Limits", show=False),
+        Binding("b", "limits", "Limits", show=False),
         Binding("x", "mix", "Types per cluster", show=False),
         Binding("s", "spot", "Spot", show=False),
         Binding("m", "model", "Model", show=False),

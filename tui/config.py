@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 GLYPHS = ("auto", "unicode", "blocks", "ascii")
 ACTIONS = (
-    *("chart-time", "chart-cost", "open", "ran-on", "instances", "catalog", "spot", "model"),
+    *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
+    *("spot", "model"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
     *("command", "quit"),
 )

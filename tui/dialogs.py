@@ -41,7 +41,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("sort('cost')", "Sort the compositions by cost", "c"),
     ("sort('odds')", "Sort the compositions by the probability of being in time", "i"),
     ("catalog", "Choose the price catalog", "$"),
-    ("limits", "Say what is owned, and how much of what may be rented", "l"),
+    ("limits", "Say what is owned, and how much of what may be rented", "b"),
     ("mix", "Allow one, two or three types per cluster", "x"),
     ("spot", "Switch between on-demand and spot prices", "s"),
     ("model", "Choose the model", "m"),

@@ -107,6 +107,12 @@ def profile(
     return engine.Profile(name, tuple(found), category="mllib", sources=("/logs",))
 
 
+def without_stages() -> engine.Profile:
+    """The same runs told by a table: nothing says how coarse their tasks are."""
+    told = profile()
+    return replace(told, runs=tuple(replace(run, stages=()) for run in told.runs))
+
+
 @dataclass(frozen=True, eq=False)
 class Law(engine.FittedModel):
     """T = (400 s + 1,536,000 core s / slots / speed) x size, with an error of 8 % (log scale)."""

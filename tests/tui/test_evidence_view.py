@@ -22,7 +22,7 @@ SIZES = [(80, 24), (120, 40)]
 async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
     async with planner().run_test(size=size) as pilot:
         await settled(pilot)
-        await pilot.press("4")
+        await pilot.press("5")
         app = await compared(pilot)
         rows = app.query_one("#models", Table).rows
         assert [row[1][0] for row in rows] == ["sparkplan", "ernest", "peridot", "simcost"]
@@ -40,7 +40,7 @@ async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
 async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        await pilot.press("4")
+        await pilot.press("5")
         app = await compared(pilot)
 
         def predicted():
@@ -63,10 +63,10 @@ async def test_nobody_is_asked_before_somebody_looks(planner):
         await pilot.press("right", "right")
         await settled(pilot)
         assert session.asked == []
-        await pilot.press("4")
+        await pilot.press("5")
         await compared(pilot)
         assert session.asked == ["ernest", "peridot", "simcost"]
-        await pilot.press("1", "4")
+        await pilot.press("1", "5")
         await compared(pilot)
         assert len(session.asked) == 3
 
@@ -87,7 +87,7 @@ async def test_a_slow_model_is_said_and_blocks_nothing(planner):
     session = Slow()
     async with planner(session).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("4")
+        await pilot.press("5")
         await pilot.pause()
         assert text_of(app).count("fitting ...") == 3
         before = app.state.deadline_seconds
@@ -104,7 +104,7 @@ async def test_another_question_is_asked_again_and_old_answers_are_dropped(plann
     session = FakeSession()
     async with planner(session).run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        await pilot.press("4")
+        await pilot.press("5")
         app = await compared(pilot)
         app.query_one("#deadline").focus()
         await pilot.press(*["left"] * 6)
@@ -121,7 +121,7 @@ async def test_another_question_is_asked_again_and_old_answers_are_dropped(plann
 async def test_another_model_in_use_is_marked(planner):
     async with planner(model="ernest").run_test(size=(120, 40)) as pilot:
         await settled(pilot)
-        await pilot.press("4")
+        await pilot.press("5")
         app = await compared(pilot)
         rows = app.query_one("#models", Table).rows
         assert [bool(row[0][0]) for row in rows] == [False, True, False, False]

@@ -177,7 +177,7 @@ async def test_a_quota_that_nothing_keeps_recommends_nothing(planner):
 async def test_the_dialog_offers_limits_and_types_and_applies_the_line(planner):
     async with planner().run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)
-        await pilot.press("l")
+        await pilot.press("b")
         await pilot.pause()
         assert "own TYPE=N" in text_of(app)
         await typed(pilot, "own m5.x")

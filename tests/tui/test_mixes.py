@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, without_stages
 from screen import settled, text_of
 
 import engine
@@ -25,7 +25,7 @@ def one_type_and_mix(session: FakeSession, deadline: float):
 
 
 def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
-    session = FakeSession()
+    session = FakeSession(evidence=without_stages())
     state, built, single, mixed = one_type_and_mix(session, MIXED_SECONDS)
     assert state.mix == 2
     direct = engine.recommend(
@@ -44,7 +44,7 @@ def test_two_types_are_the_default_and_a_mix_is_found_by_a_plain_search():
 
 
 def test_the_same_question_is_searched_once():
-    session = FakeSession()
+    session = FakeSession(evidence=without_stages())
     state, built, _, mixed = one_type_and_mix(session, MIXED_SECONDS)
     again = session.answer(state, built)
     assert again.report is mixed.report
@@ -53,7 +53,7 @@ def test_the_same_question_is_searched_once():
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_mix_is_shown_everywhere_once_the_slider_rests(planner, size):
-    session = FakeSession()
+    session = FakeSession(evidence=without_stages())
     async with planner(session, mix=2, deadline_seconds=MIXED_SECONDS).run_test(size=size) as pilot:
         app = await settled(pilot)
         best = app.answer.best
@@ -83,7 +83,7 @@ async def test_a_mix_is_shown_everywhere_once_the_slider_rests(planner, size):
 async def test_one_type_answers_at_once_and_only_the_last_question_is_searched(planner):
     class Slow(FakeSession):
         def __init__(self):
-            super().__init__()
+            super().__init__(evidence=without_stages())
             self.gate, self.asked = threading.Event(), []
 
         def mixed(self, state, answer):
@@ -117,7 +117,8 @@ async def test_a_search_that_fails_leaves_the_answer_of_one_type(planner):
 
 
 async def test_one_type_can_be_asked_for(planner):
-    async with planner(mix=2, deadline_seconds=MIXED_SECONDS).run_test(size=(120, 40)) as pilot:
+    app = planner(FakeSession(evidence=without_stages()), mix=2, deadline_seconds=MIXED_SECONDS)
+    async with app.run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         app.dispatch(SetMix(1))
         await settled(pilot)

@@ -87,7 +87,7 @@ async def test_a_pin_is_the_answer_on_the_screen(planner):
 async def test_compare_and_back(planner, size):
     async with planner().run_test(size=size) as pilot:
         app = await settled(pilot)
-        await pilot.press("5")
+        await pilot.press("7")
         await pilot.pause()
         assert "nothing is pinned" in text_of(app)
         await pilot.press("1", "p")
@@ -95,7 +95,7 @@ async def test_compare_and_back(planner, size):
         await app.run_line("deadline 25m")
         await app.run_line("pin fast")
         await app.run_line("spot on")
-        await pilot.press("5")
+        await pilot.press("7")
         await pilot.pause()
         shown = text_of(app)
         for name in ("A", "fast", "now"):
@@ -110,7 +110,7 @@ async def test_compare_and_back(planner, size):
         assert app.state.view == "curves"
         await pilot.press("u")
         assert app.state.spot
-        await pilot.press("5", "delete")
+        await pilot.press("7", "delete")
         await pilot.pause()
         assert [pin.name for pin in app.pins] == ["fast"]
         await app.run_line("unpin nothing")
@@ -124,7 +124,7 @@ async def test_compare_and_back(planner, size):
 async def test_the_plan_of_now_follows_the_sliders(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("p", "5")
+        await pilot.press("p", "7")
         await pilot.pause()
         before = text_of(app)
         await app.run_line("deadline 20m")
@@ -141,6 +141,6 @@ async def test_what_cannot_be_pinned(planner):
         assert app.pins == ()
         assert "choose another name" in text_of(app)
         await app.run_line("pin [b]x[/b]")
-        await pilot.press("5")
+        await pilot.press("7")
         await pilot.pause()
         assert "[b]x[/b]" in text_of(app)

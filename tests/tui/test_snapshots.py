@@ -4,7 +4,7 @@ After a change that is meant: pytest tests/tui/test_snapshots.py --snapshot-upda
 """
 
 import pytest
-from fakes import FakeSession, profile
+from fakes import FakeSession, profile, without_stages
 from screen import compared, settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
@@ -21,7 +21,7 @@ SCREENS = {
     "palette": ("ctrl+p",),
     "types": ("slash",),
     "export": ("e",),
-    "limits": ("l",),
+    "limits": ("b",),
     "sorted": ("2", "c"),
     "filter": ("2", "slash"),
 }
@@ -48,7 +48,8 @@ def test_views(snap_compare, planner, size, view):
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_mix(snap_compare, planner, size):
-    app = planner(mix=2, deadline_seconds=1200.0)
+    session = FakeSession(evidence=without_stages())
+    app = planner(session, mix=2, deadline_seconds=1200.0)
     assert snap_compare(app, terminal_size=SIZES[size], run_before=after())
 
 

@@ -129,7 +129,7 @@ def test_real_logs_at_any_width(sample, glyphs):
 async def test_measured_above_predicted(planner, size):
     async with planner().run_test(size=size) as pilot:
         app = await settled(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await pilot.pause()
         shown = text_of(app)
         assert shown.index("measured  │d") < shown.index("predicted │d")
@@ -142,7 +142,7 @@ async def test_measured_above_predicted(planner, size):
 async def test_a_slider_moves_the_predicted_run_alone_and_sends_little(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await settled(pilot)
         app.query_one("#deadline").focus()
         gantt = app.query_one("#stage-gantt", StageGantt)
@@ -165,7 +165,7 @@ async def test_a_model_without_stages_keeps_the_measured_run(planner):
     session = FakeSession(evidence=profile(runs=1))
     async with planner(session).run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)
-        await pilot.press("3")
+        await pilot.press("4")
         await pilot.pause()
         gantt = app.query_one("#stage-gantt", StageGantt)
         measured, _ = runs_of(app.answer.built.profile, None)

@@ -1,7 +1,7 @@
 """The workflow view: a Gantt by states, opened by a workflow or on a log."""
 
 import pytest
-from fakes import FakeSession
+from fakes import FakeSession, without_stages
 from screen import settled, text_of
 from test_snapshots import SIZES
 
@@ -92,7 +92,7 @@ async def test_a_log_shows_its_jobs_on_key_6(planner):
 
 
 async def test_runs_without_stages_say_what_is_missing(planner):
-    app = planner(FakeSession())
+    app = planner(FakeSession(evidence=without_stages()))
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         assert "6 Workflow" not in text_of(app)

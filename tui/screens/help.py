@@ -40,7 +40,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("w", "say where the job ran, when the log does not"),
             ("/", "which instance types are considered; in the compositions: filter the list"),
             ("t c i", "in the compositions: sort by time, cost, probability; again: by the goal"),
-            ("l", "limits: nodes that you own, quotas, at least and at most so many nodes"),
+            ("b", "bounds: nodes that you own, quotas, at least and at most so many nodes"),
             ("x", "how many types a cluster may have: one, two or three"),
             ("$", "price catalog"),
             ("s", "on-demand or spot prices"),

@@ -35,7 +35,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", prices(state, catalog), "$"),
         ("Types", candidates(state, answer), "/"),
-        ("Limits", limit_words.line_of(state.limits) or "none", "l"),
+        ("Limits", limit_words.line_of(state.limits) or "none", "b"),
         ("Mix", mix(state), "x"),
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
