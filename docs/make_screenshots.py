@@ -11,16 +11,22 @@ import os
 import sys
 from pathlib import Path
 
-from tui.app import DEFAULT_SAMPLE, AppOptions, PlannerApp
+from tui.app import PlannerApp
+from tui.start import DEFAULT_SAMPLE, AppOptions
 
 PICTURES = {
     "planner-120x40.svg": ((120, 40), ()),
     "planner-80x24.svg": ((80, 24), ()),
     "compositions-120x40.svg": ((120, 40), ("2", "down")),
+    "frontier-120x40.svg": ((120, 40), ("3", "down")),
+    "stages-120x40.svg": ((120, 40), ("4",)),
+    "evidence-120x40.svg": ((120, 40), ("5",)),
 }
 """File -> size of the terminal and keys pressed before the picture is taken."""
 
 WAIT_SECONDS = 0.05
+SETTLED_SECONDS = 1.0
+"""Long enough for the other models to be fitted when the evidence is looked at."""
 MOST_WAITS = 1200
 
 
@@ -33,7 +39,7 @@ async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
             if not app.busy and not app.settling:
                 break
         await pilot.press(*keys)
-        await pilot.pause(WAIT_SECONDS)
+        await pilot.pause(SETTLED_SECONDS)
         if app.answer is None:
             raise SystemExit("no plan came: is the package installed with its samples?")
         return app.export_screenshot(title="sparkplan")

@@ -20,9 +20,7 @@ from engine.sources.merge import together
 from engine.sources.profile_file import write_profile
 from engine.sources.profile_text import format_profile
 from engine.sources.reader import STDIN, Reader, check_source
-from engine.sources.resource_profile import read_resources, revise_resources
 from engine.sources.samples import Sample, list_samples
-from engine.sources.workflow_file import is_workflow, read_workflow
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -31,12 +29,8 @@ __all__ = [
     "Sample",
     "check_sources",
     "format_profile",
-    "is_workflow",
     "list_samples",
     "read",
-    "read_resources",
-    "read_workflow",
-    "revise_resources",
     "write_profile",
 ]
 

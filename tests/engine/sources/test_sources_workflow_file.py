@@ -8,8 +8,8 @@ import pytest
 
 from engine.errors import BadInput, EngineError
 from engine.models.boe_model import fit_workflow
-from engine.sources import is_workflow, read, read_workflow
-from engine.sources.workflow_file import parse_workflow
+from engine.sources import read
+from engine.sources.workflow_file import is_workflow, parse_workflow, read_workflow
 
 HEAD = "format: sparkplan-workflow/1\nname: w\n"
 GOOD = (
