@@ -13,8 +13,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
-import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from typing import Any
 
 from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments import Experiment
+from engine.submission import run_to_end
 
 MANIFEST = ".sparkplan-collect.json"
 _LOCK = ".sparkplan-collect.lock"
@@ -36,7 +35,6 @@ PLACEHOLDERS = (
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]\w*)\}")
 
 MOST_RUNS = 10_000
-_GRACE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -310,62 +308,13 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
     workplace.mkdir()
     start = time.monotonic()
     try:
-        reason = _submitted(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
+        reason = run_to_end(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
         seconds = time.monotonic() - start
         if reason is None:
             reason = _put_in_place(workplace, target)
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
     return Outcome(run, "done" if reason is None else "failed", command, seconds, reason)
-
-
-def _submitted(command: Sequence[str], output: Path, timeout_seconds: float | None) -> str | None:
-    """Runs spark-submit to its end; None, or in one line why it failed."""
-    with output.open("wb") as stream:
-        try:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            return f"{command[0]}: {error.strerror or error}"
-        try:
-            status = process.wait(timeout_seconds)
-        except subprocess.TimeoutExpired:
-            return f"stopped after {timeout_seconds:g} s"
-        finally:
-            _ended(process)
-    if status == 0:
-        return None
-    return f"spark-submit ended with {status}: {_last_line(output)}"
-
-
-def _ended(process: subprocess.Popen[bytes]) -> None:
-    """Ends spark-submit and what it started, if they still run (a timeout, an interrupt)."""
-    if process.poll() is not None:
-        return
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-            process.wait(_GRACE_SECONDS)
-            return
-        except ProcessLookupError:
-            return
-        except subprocess.TimeoutExpired:
-            continue
-
-
-def _last_line(output: Path) -> str:
-    """The line of the output that says most: the last that names an error, else the last that is
-    no log message of Spark's below an error, else the last."""
-    with output.open("rb") as stream:
-        stream.seek(max(0, output.stat().st_size - 64_000))
-        text = stream.read().decode("utf-8", "replace")
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if re.search(r"\w(Error|Exception)\b|\berror:", line)]
-    plain = [line for line in lines if not re.search(r" (INFO|WARN|DEBUG) ", line)]
-    line = (telling or plain or lines or ["it said nothing"])[-1]
-    return f"{line[:200]} (all of it: {output})"
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:

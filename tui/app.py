@@ -7,7 +7,6 @@ to import is imported by that thread, after the first paint.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Hashable
 from dataclasses import replace
@@ -20,30 +19,20 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.timer import Timer
 
-import engine
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.comparing import Comparing
 from tui.habits import HabitActions
 from tui.history import History, difference
-from tui.messages import Compared, MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.messages import Compared
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.pinning import PinActions
+from tui.planning import Planning, described
 from tui.reading import Reading
-from tui.session import Answer, Built, EngineSession, Session
-from tui.start import AppOptions
-from tui.state import (
-    MOST_TYPES,
+from tui.reducer import (
     Action,
-    ChartKind,
-    DeadlineRelaxed,
-    EvidenceRead,
     FilterList,
-    Order,
-    PlanRefused,
-    PlanState,
-    Reread,
     Restore,
     Select,
     SetMix,
@@ -51,12 +40,19 @@ from tui.state import (
     ShowChart,
     ShowView,
     SortList,
+    reduce,
+)
+from tui.session import Answer, Built, EngineSession, Session
+from tui.start import AppOptions
+from tui.state import (
+    MOST_TYPES,
+    ChartKind,
+    Order,
+    PlanState,
     View,
     evidence_key,
     goal_key,
     plan_key,
-    reduce,
-    with_inputs,
 )
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import frontier, inputs
@@ -69,14 +65,10 @@ from tui.watch import EVERY_SECONDS
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
-from tui.workers import Cancelled, Latest
+from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
-
-SETTLED_SECONDS = 0.15
-"""After so long without another question the mixes are searched: a step of a slider waits for one
-type only."""
 
 
 def run(options: AppOptions) -> int:
@@ -90,14 +82,9 @@ def run(options: AppOptions) -> int:
     return app.return_code or 0
 
 
-def described(error: Exception) -> str:
-    """One line for a notice; even a defect of ours may not take the last good plan away."""
-    if isinstance(error, engine.EngineError):
-        return str(error)
-    return f"{type(error).__name__}: {error}; please report this"
-
-
-class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]):
+class PlannerApp(
+    Planning, TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]
+):
     """The planner."""
 
     TITLE = "sparkplan"
@@ -221,169 +208,10 @@ class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogAction
             self.history = history
         self._panels.show()
 
-    def _rebuild(self) -> None:
-        """Have a plan built for the state; of several that wait, only the last one is."""
-        state, key = self.state, plan_key(self.state)
-        self.busy = "reading" if evidence_key(state) != self._evidence else "computing"
-        ticket = self._reading.ticket(evidence_key(state))
-
-        def say(words: str) -> None:
-            ticket.check()
-            self.post_message(Progress(key, words))
-
-        def job() -> None:
-            try:
-                ticket.begin(state.sources)
-                built = self._session.build(state, say)
-            except Cancelled:
-                return
-            except Exception as error:
-                self.post_message(PlanFailed(key, described(error)))
-            else:
-                self.post_message(PlanReady(key, built))
-
-        self._latest.submit(job)
-
-    def _ask(self) -> bool:
-        """The answer of the plan at hand to the goal of the state, first with one type per
-        cluster; where it cannot be asked, the inputs are again those of the last answer."""
-        if self.built is None:
-            return True
-        try:
-            self.answer = self._session.answer(self.state, self.built)
-        except Exception as error:
-            self.show_notice(described(error), "bad")
-            if self._answered is not None and plan_key(self._answered) == plan_key(self.state):
-                self.state = with_inputs(self.state, self._answered)
-            return False
-        self._answered = self.state
-        self._settle()
-        return True
-
-    @property
-    def settling(self) -> bool:
-        """Whether a better mix of types may still be found."""
-        return self._settling is not None
-
-    def _settle(self) -> None:
-        """Search the mixes once no other question follows."""
-        if self._settling is not None:
-            self._settling.stop()
-            self._settling = None
-        if self.state.mix > 1:
-            self._settling = self.set_timer(SETTLED_SECONDS, self._search_mixes)
-
-    def _search_mixes(self) -> None:
-        """In a thread; of several searches that wait, only the last one is made."""
-        state, before = self.state, self.answer
-        if before is None:
-            return
-
-        def job() -> None:
-            try:
-                after = self._session.mixed(state, before)
-            except Exception as error:
-                self.post_message(MixFailed(before, described(error)))
-            else:
-                self.post_message(MixReady(before, after))
-
-        self._mixes.submit(job)
-
-    def on_mix_ready(self, message: MixReady) -> None:
-        """Show the best mix, unless something else has been asked since."""
-        if message.before is self.answer:
-            self._settling = None
-            if message.after is not self.answer:
-                self.answer = message.after
-                self._panels.show()
-
-    def on_mix_failed(self, message: MixFailed) -> None:
-        """Say why there is none; the answer of one type stays."""
-        if message.before is self.answer:
-            self._settling = None
-            self.show_notice(message.text, "bad")
-
-    def on_progress(self, message: Progress) -> None:
-        """Say what is being done."""
-        if message.key == plan_key(self.state) and self.busy:
-            self.busy = message.text
-            self._panels.show_header()
-
-    def on_plan_ready(self, message: PlanReady) -> None:
-        """Show a plan, unless the state has moved on since, or the app is closing."""
-        if message.key != plan_key(self.state) or not self.screen_stack:
-            return
-        self.built, self.busy = message.built, ""
-        self._panels.notice([])
-        if evidence_key(self.state) != self._evidence:
-            self._evidence = evidence_key(self.state)
-            self._reading.done()
-            self._start_with_evidence(message.built)
-        else:
-            self._ask()
-        self._good = self.state
-        if self._grown:
-            self.show_notice(self._grown, "good")
-            self._grown = ""
-        self._panels.show()
-
     def on_compared(self, message: Compared) -> None:
         """Another model has answered."""
         if self.comparing.take(message) and self.state.view == "evidence":
             self._panels.show()
-
-    async def _look_for_growth(self) -> None:
-        """Read the log of a running application again when it has grown."""
-        watch = self._reading.watch
-        if self.busy or not watch.active:
-            return
-        grown = await asyncio.to_thread(watch.poll)
-        if grown is not None and watch is self._reading.watch and not self.busy:
-            self._grown = grown.words
-            self.dispatch(Reread(grown.sources))
-
-    def _stop_reading(self) -> None:
-        """Give up what is being read; the last good plan stays."""
-        self._reading.cancel()
-        self._latest.abandon()
-        self._grown = self.busy = ""
-        if self._good is not None:
-            self.state = reduce(self.state, PlanRefused(self._good))
-            self._ask()
-        self.show_notice("reading was cancelled", "warn")
-        self._panels.show()
-
-    def _start_with_evidence(self, built: Built) -> None:
-        """A deadline for new evidence, one that can be met where that is possible."""
-        self._ask()
-        if built.workflow is not None and self.state.view == "curves":
-            self.state = reduce(self.state, ShowView("workflow"))
-        run, best = built.profile.largest_run, self.answer.best if self.answer else None
-        measured = run.seconds if run else best.seconds if best else None
-        self.state = reduce(self.state, EvidenceRead(measured, built.profile.deadline_seconds))
-        self._ask()
-        found = self.answer.report.recommendation if self.answer else None
-        if found and found.recommended is None and found.nearest is not None:
-            promised = found.nearest.high or found.nearest.seconds
-            self.state = reduce(self.state, DeadlineRelaxed(promised))
-            self._ask()
-        self._panels.measure(built, self.answer)
-        if inputs.must_ask(self.state, built):
-            self.show_notice(
-                "Where did it run? The log does not say; a median machine is assumed: press w",
-                "warn",
-            )
-
-    def on_plan_failed(self, message: PlanFailed) -> None:
-        """Say why; the last good plan and its inputs stay."""
-        if message.key != plan_key(self.state) or not self.screen_stack:
-            return
-        self.busy = ""
-        if self._good is not None:
-            self.state = reduce(self.state, PlanRefused(self._good))
-            self._ask()
-        self.show_notice(message.text, "bad")
-        self._panels.show()
 
     # Notices
 

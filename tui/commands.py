@@ -13,11 +13,8 @@ from difflib import get_close_matches
 import engine
 from tui import limit_words
 from tui.limit_words import OFF
-from tui.state import (
-    MOST_TYPES,
-    NO_LIMITS,
+from tui.reducer import (
     Action,
-    Limits,
     OpenSources,
     SetBudget,
     SetCatalog,
@@ -34,6 +31,7 @@ from tui.state import (
     SetSpot,
     ShowChart,
 )
+from tui.state import MOST_TYPES, NO_LIMITS, Limits
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 

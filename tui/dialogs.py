@@ -13,8 +13,7 @@ import engine
 from tui import format as text
 from tui import keeping, limit_words
 from tui.commands import Names, offered
-from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
-from tui.state import (
+from tui.reducer import (
     FilterList,
     OpenSources,
     SetCatalog,
@@ -24,6 +23,7 @@ from tui.state import (
     SetModel,
     SetRanOn,
 )
+from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.views import compositions, words
 from tui.views.pages import PAGES, key_of
 from tui.widgets.numbers import money_text

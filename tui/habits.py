@@ -8,8 +8,9 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 import engine
+from tui.reducer import Adopt
 from tui.start import DEFAULT_SAMPLE
-from tui.state import Adopt, PlanState
+from tui.state import PlanState
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp

@@ -16,7 +16,8 @@ from typing import Any
 import engine
 from tui.commands import Names, outcome_of
 from tui.limit_words import line_of
-from tui.state import OpenSources, PlanState, ShowView, Terms, reduce
+from tui.reducer import OpenSources, ShowView, reduce
+from tui.state import PlanState, Terms
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 

@@ -7,7 +7,7 @@ from screen import settled, text_of, typed
 
 import engine
 from tui.commands import VERBS, Names, offered, outcome_of
-from tui.state import (
+from tui.reducer import (
     OpenSources,
     SetBudget,
     SetCatalog,

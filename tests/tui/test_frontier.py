@@ -10,7 +10,8 @@ from fakes import FakeSession
 from screen import settled, text_of
 
 from tui.app import AppOptions
-from tui.state import Limits, reduce
+from tui.reducer import reduce
+from tui.state import Limits
 from tui.views import frontier
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table

@@ -11,7 +11,8 @@ from screen import settled, text_of, typed
 import engine
 from tui.commands import Names, offered, outcome_of
 from tui.limit_words import changed, line_of, parsed
-from tui.state import NO_LIMITS, Limits, PlanState, SetLimits, SetMaxNodes, SetMix, plan_key
+from tui.reducer import SetLimits, SetMaxNodes, SetMix
+from tui.state import NO_LIMITS, Limits, PlanState, plan_key
 from tui.widgets.table import Table
 
 LINE = "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, arch arm64"

@@ -13,8 +13,9 @@ from screen import settled, text_of
 import engine
 from tui.progress import Speedometer, megabytes
 from tui.reading import Reading
+from tui.reducer import OpenSources, PlanRefused, Reread, reduce
 from tui.session import EngineSession
-from tui.state import OpenSources, PlanRefused, PlanState, Reread, evidence_key, reduce
+from tui.state import PlanState, evidence_key
 from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, running_bytes
 from tui.workers import Cancelled, Latest
 

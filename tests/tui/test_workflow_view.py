@@ -6,8 +6,8 @@ from screen import settled, text_of
 from test_snapshots import SIZES
 
 import engine
+from tui.reducer import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
-from tui.state import OpenSources, SetModel, SetScale
 
 FIG_1 = """format: sparkplan-workflow/1
 name: site analytics

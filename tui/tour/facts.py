@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.state import PlanState, nice_seconds
+from tui.reducer import nice_seconds
+from tui.state import PlanState
 from tui.views import evidence, words
 from tui.views.marks import Marks
 from tui.widgets.numbers import time_text

@@ -7,7 +7,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.state import FollowPoint, PlanState, SelectPoint
+from tui.reducer import FollowPoint, SelectPoint
+from tui.state import PlanState
 from tui.views import words
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks

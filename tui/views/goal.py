@@ -11,12 +11,8 @@ from textual.containers import Container
 from textual.message import Message
 
 import engine
-from tui.state import (
-    LEAST_SCALE,
-    MAX_NODES,
-    MOST_SCALE,
+from tui.reducer import (
     Action,
-    PlanState,
     SetBudget,
     SetConfidence,
     SetDeadline,
@@ -24,6 +20,7 @@ from tui.state import (
     SetScale,
     nice_seconds,
 )
+from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
 from tui.views.bars import Bar
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.numbers import bytes_text, money_text, number_text, shortest, time_text

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar, Literal
 
 from rich.cells import cell_len
-from textual import events
-from textual.binding import Binding, BindingType
 
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, component_classes
 from tui.widgets.glyphs import Glyphs, choose_glyphs
+from tui.widgets.scrolling import ScrollingFrame
 from tui.widgets.text import plain
 
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
@@ -77,7 +76,7 @@ def _cut(text: str, first: int, rest: int) -> Iterator[str]:
         text, first = text[room:], rest
 
 
-class Prose(FrameWidget):
+class Prose(ScrollingFrame):
     """Lines of styled text; scrolls where it can be focused and the text is longer."""
 
     PREFIX = "prose"
@@ -97,14 +96,6 @@ class Prose(FrameWidget):
         & > .prose--accent { color: $text-accent; text-style: bold; }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
-        Binding("down,j", "scroll_rows(1)", "Down", show=False),
-        Binding("pageup", "scroll_pages(-1)", "Page up", show=False),
-        Binding("pagedown,space", "scroll_pages(1)", "Page down", show=False),
-        Binding("home", "scroll_rows(-100000)", "Start", show=False),
-        Binding("end", "scroll_rows(100000)", "End", show=False),
-    ]
 
     def __init__(
         self,
@@ -122,7 +113,6 @@ class Prose(FrameWidget):
         self._lines: tuple[Line, ...] = tuple(lines)
         self._wrapped = wrapped
         self._glyphs = glyphs or choose_glyphs()
-        self._top = 0
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -166,22 +156,3 @@ class Prose(FrameWidget):
             text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
             text = text[: frame.width]
             frame.put(frame.width - cell_len(text), frame.height - 1, text, "muted")
-
-    def action_scroll_rows(self, rows: int) -> None:
-        """Up or down."""
-        self._top = max(0, self._top + rows)
-        self.redraw()
-
-    def action_scroll_pages(self, pages: int) -> None:
-        """Up or down by what is visible."""
-        self.action_scroll_rows(pages * max(1, self.size.height - 1))
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel scrolls."""
-        event.stop()
-        self.action_scroll_rows(-1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel scrolls."""
-        event.stop()
-        self.action_scroll_rows(1)

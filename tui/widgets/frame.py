@@ -7,6 +7,7 @@ slider that follows and one that lags.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import groupby
 
@@ -139,9 +140,9 @@ class FrameWidget(Widget):
         self._frame: Frame | None = None
         self._styles_by_name: dict[str, Style] = {}
 
+    @abstractmethod
     def draw(self, frame: Frame) -> None:
         """Fill `frame`, which has the size of the content."""
-        raise NotImplementedError
 
     def redraw(self) -> list[Region]:
         """Draw again and refresh what changed; the refreshed regions are returned."""

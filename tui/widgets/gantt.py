@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
-from textual import events
-from textual.binding import Binding, BindingType
 
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, component_classes
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import LinearScale, tick_candidates
+from tui.widgets.scrolling import ScrollingFrame
 from tui.widgets.text import fit, plain
 
 KINDS = 5
@@ -69,10 +68,11 @@ class GanttData:
     message: str = ""
 
 
-class Gantt(FrameWidget, can_focus=True):
+class Gantt(ScrollingFrame, can_focus=True):
     """Rows of bars over a common time axis; labels are untrusted and never markup."""
 
     PREFIX = "gantt"
+    KEPT_ROWS = 3
     COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
         PREFIX,
         (
@@ -112,12 +112,6 @@ class Gantt(FrameWidget, can_focus=True):
         }
     }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_rows(-1)", "Up", show=False),
-        Binding("down,j", "scroll_rows(1)", "Down", show=False),
-        Binding("pageup", "scroll_pages(-1)", "Page up", show=False),
-        Binding("pagedown", "scroll_pages(1)", "Page down", show=False),
-    ]
 
     def __init__(
         self,
@@ -130,7 +124,6 @@ class Gantt(FrameWidget, can_focus=True):
         super().__init__(id=id, classes=classes)
         self._data = data or GanttData()
         self._glyphs = glyphs or choose_glyphs()
-        self._top = 0
 
     @property
     def data(self) -> GanttData:
@@ -239,24 +232,3 @@ class Gantt(FrameWidget, can_focus=True):
 
     def _safe(self, text: str) -> str:
         return plain(text, ascii_only=self._glyphs.ascii_only)
-
-    # Moving
-
-    def action_scroll_rows(self, rows: int) -> None:
-        """Up or down."""
-        self._top = max(0, self._top + rows)
-        self.redraw()
-
-    def action_scroll_pages(self, pages: int) -> None:
-        """Up or down by what is visible."""
-        self.action_scroll_rows(pages * max(1, self.size.height - 3))
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel scrolls."""
-        event.stop()
-        self.action_scroll_rows(-1)
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel scrolls."""
-        event.stop()
-        self.action_scroll_rows(1)

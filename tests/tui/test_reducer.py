@@ -6,15 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.state import (
-    AS_TOLD,
-    MAX_NODES,
+from tui.reducer import (
     Action,
     DeadlineRelaxed,
     EvidenceRead,
     OpenSources,
     PlanRefused,
-    PlanState,
     Select,
     SetBudget,
     SetCatalog,
@@ -29,13 +26,10 @@ from tui.state import (
     SetSpot,
     ShowChart,
     ShowView,
-    Terms,
-    evidence_key,
-    goal_key,
     nice_seconds,
-    plan_key,
     reduce,
 )
+from tui.state import AS_TOLD, MAX_NODES, PlanState, Terms, evidence_key, goal_key, plan_key
 
 START = PlanState(sources=("a.zstd",))
 

@@ -1,0 +1,204 @@
+"""From what was asked to what is shown: plans built in a thread, answers, mixes searched later."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, cast
+
+import engine
+from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
+from tui.reducer import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView, reduce
+from tui.session import Built
+from tui.state import evidence_key, plan_key, with_inputs
+from tui.views import inputs
+from tui.workers import Cancelled
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+
+SETTLED_SECONDS = 0.15
+"""After so long without another question the mixes are searched: a step of a slider waits for one
+type only."""
+
+
+def described(error: Exception) -> str:
+    """One line for a notice; even a defect of ours may not take the last good plan away."""
+    if isinstance(error, engine.EngineError):
+        return str(error)
+    return f"{type(error).__name__}: {error}; please report this"
+
+
+class Planning:
+    """A part of `PlannerApp`."""
+
+    def _rebuild(self) -> None:
+        """Have a plan built for the state; of several that wait, only the last one is."""
+        app = cast("PlannerApp", self)
+        state, key = app.state, plan_key(app.state)
+        app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
+        ticket = app._reading.ticket(evidence_key(state))
+
+        def say(words: str) -> None:
+            ticket.check()
+            app.post_message(Progress(key, words))
+
+        def job() -> None:
+            try:
+                ticket.begin(state.sources)
+                built = app._session.build(state, say)
+            except Cancelled:
+                return
+            except Exception as error:
+                app.post_message(PlanFailed(key, described(error)))
+            else:
+                app.post_message(PlanReady(key, built))
+
+        app._latest.submit(job)
+
+    def _ask(self) -> bool:
+        """The answer of the plan at hand to the goal of the state, first with one type per
+        cluster; where it cannot be asked, the inputs are again those of the last answer."""
+        app = cast("PlannerApp", self)
+        if app.built is None:
+            return True
+        try:
+            app.answer = app._session.answer(app.state, app.built)
+        except Exception as error:
+            app.show_notice(described(error), "bad")
+            if app._answered is not None and plan_key(app._answered) == plan_key(app.state):
+                app.state = with_inputs(app.state, app._answered)
+            return False
+        app._answered = app.state
+        app._settle()
+        return True
+
+    @property
+    def settling(self) -> bool:
+        """Whether a better mix of types may still be found."""
+        app = cast("PlannerApp", self)
+        return app._settling is not None
+
+    def _settle(self) -> None:
+        """Search the mixes once no other question follows."""
+        app = cast("PlannerApp", self)
+        if app._settling is not None:
+            app._settling.stop()
+            app._settling = None
+        if app.state.mix > 1:
+            app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
+
+    def _search_mixes(self) -> None:
+        """In a thread; of several searches that wait, only the last one is made."""
+        app = cast("PlannerApp", self)
+        state, before = app.state, app.answer
+        if before is None:
+            return
+
+        def job() -> None:
+            try:
+                after = app._session.mixed(state, before)
+            except Exception as error:
+                app.post_message(MixFailed(before, described(error)))
+            else:
+                app.post_message(MixReady(before, after))
+
+        app._mixes.submit(job)
+
+    def on_mix_ready(self, message: MixReady) -> None:
+        """Show the best mix, unless something else has been asked since."""
+        app = cast("PlannerApp", self)
+        if message.before is app.answer:
+            app._settling = None
+            if message.after is not app.answer:
+                app.answer = message.after
+                app._panels.show()
+
+    def on_mix_failed(self, message: MixFailed) -> None:
+        """Say why there is none; the answer of one type stays."""
+        app = cast("PlannerApp", self)
+        if message.before is app.answer:
+            app._settling = None
+            app.show_notice(message.text, "bad")
+
+    def on_progress(self, message: Progress) -> None:
+        """Say what is being done."""
+        app = cast("PlannerApp", self)
+        if message.key == plan_key(app.state) and app.busy:
+            app.busy = message.text
+            app._panels.show_header()
+
+    def on_plan_ready(self, message: PlanReady) -> None:
+        """Show a plan, unless the state has moved on since, or the app is closing."""
+        app = cast("PlannerApp", self)
+        if message.key != plan_key(app.state) or not app.screen_stack:
+            return
+        app.built, app.busy = message.built, ""
+        app._panels.notice([])
+        if evidence_key(app.state) != app._evidence:
+            app._evidence = evidence_key(app.state)
+            app._reading.done()
+            app._start_with_evidence(message.built)
+        else:
+            app._ask()
+        app._good = app.state
+        if app._grown:
+            app.show_notice(app._grown, "good")
+            app._grown = ""
+        app._panels.show()
+
+    async def _look_for_growth(self) -> None:
+        """Read the log of a running application again when it has grown."""
+        app = cast("PlannerApp", self)
+        watch = app._reading.watch
+        if app.busy or not watch.active:
+            return
+        grown = await asyncio.to_thread(watch.poll)
+        if grown is not None and watch is app._reading.watch and not app.busy:
+            app._grown = grown.words
+            app.dispatch(Reread(grown.sources))
+
+    def _stop_reading(self) -> None:
+        """Give up what is being read; the last good plan stays."""
+        app = cast("PlannerApp", self)
+        app._reading.cancel()
+        app._latest.abandon()
+        app._grown = app.busy = ""
+        if app._good is not None:
+            app.state = reduce(app.state, PlanRefused(app._good))
+            app._ask()
+        app.show_notice("reading was cancelled", "warn")
+        app._panels.show()
+
+    def _start_with_evidence(self, built: Built) -> None:
+        """A deadline for new evidence, one that can be met where that is possible."""
+        app = cast("PlannerApp", self)
+        app._ask()
+        if built.workflow is not None and app.state.view == "curves":
+            app.state = reduce(app.state, ShowView("workflow"))
+        run, best = built.profile.largest_run, app.answer.best if app.answer else None
+        measured = run.seconds if run else best.seconds if best else None
+        app.state = reduce(app.state, EvidenceRead(measured, built.profile.deadline_seconds))
+        app._ask()
+        found = app.answer.report.recommendation if app.answer else None
+        if found and found.recommended is None and found.nearest is not None:
+            promised = found.nearest.high or found.nearest.seconds
+            app.state = reduce(app.state, DeadlineRelaxed(promised))
+            app._ask()
+        app._panels.measure(built, app.answer)
+        if inputs.must_ask(app.state, built):
+            app.show_notice(
+                "Where did it run? The log does not say; a median machine is assumed: press w",
+                "warn",
+            )
+
+    def on_plan_failed(self, message: PlanFailed) -> None:
+        """Say why; the last good plan and its inputs stay."""
+        app = cast("PlannerApp", self)
+        if message.key != plan_key(app.state) or not app.screen_stack:
+            return
+        app.busy = ""
+        if app._good is not None:
+            app.state = reduce(app.state, PlanRefused(app._good))
+            app._ask()
+        app.show_notice(message.text, "bad")
+        app._panels.show()
