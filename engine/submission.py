@@ -70,9 +70,11 @@ def _signals_held() -> Iterator[list[int]]:
 
 
 def _raise_held(held: Sequence[int]) -> None:
-    """Let a noted signal do what it would have done."""
+    """Let a noted signal do what it would have done, here and now."""
     for number in held:
-        signal.raise_signal(signal.Signals(number))
+        handler = signal.getsignal(number)
+        if callable(handler):
+            handler(number, None)
 
 
 def _ended(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
@@ -22,14 +23,12 @@ from textual.timer import Timer
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
-from tui.comparing import Comparing
 from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import Compared
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.pinning import PinActions
 from tui.planning import Planning, described
-from tui.reading import Reading
 from tui.reducer import (
     Action,
     FilterList,
@@ -42,7 +41,6 @@ from tui.reducer import (
     SortList,
     reduce,
 )
-from tui.session import Answer, Built, EngineSession, Session
 from tui.start import AppOptions
 from tui.state import (
     MOST_TYPES,
@@ -55,13 +53,12 @@ from tui.state import (
     plan_key,
 )
 from tui.tour.actions import TOUR_BINDINGS, TourActions
-from tui.views import frontier, inputs
+from tui.views import inputs
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
-from tui.views.pages import PAGES, key_of
+from tui.views.pages import FRONTIER_LIST, PAGES, key_of
 from tui.views.prose import Tone
-from tui.watch import EVERY_SECONDS
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
@@ -69,6 +66,9 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
+    from tui.comparing import Comparing
+    from tui.reading import Reading
+    from tui.session import Answer, Built, Session
 
 
 def run(options: AppOptions) -> int:
@@ -139,17 +139,15 @@ class PlannerApp(
         self.built: Built | None = None
         self.answer: Answer | None = None
         self.busy = "reading"
-        self._session = session or EngineSession()
+        self._given = session
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
         self._settling: Timer | None = None
-        self.comparing = Comparing(self._session, self.post_message)
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
         self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
-        self._reading = Reading()
         self._grown = ""
 
     # Life
@@ -174,6 +172,8 @@ class PlannerApp(
 
     def _painted(self) -> None:
         """After the first frame: begin to read."""
+        from tui.watch import EVERY_SECONDS
+
         terminal.settle()
         self._rebuild()
         self.set_interval(EVERY_SECONDS, self._look_for_growth)
@@ -185,6 +185,27 @@ class PlannerApp(
         if self.theme.startswith("ansi"):
             return {"edge": "ansi_bright_black"}
         return {"edge": "#4c5560" if self.current_theme.dark else "#a8adb3"}
+
+    # What is made when it is first used, after the first paint
+
+    @cached_property
+    def _session(self) -> Session:
+        from tui.session import EngineSession
+
+        return self._given or EngineSession()
+
+    @cached_property
+    def comparing(self) -> Comparing:
+        """The other models' answers."""
+        from tui.comparing import Comparing
+
+        return Comparing(self._session, self.post_message)
+
+    @cached_property
+    def _reading(self) -> Reading:
+        from tui.reading import Reading
+
+        return Reading()
 
     @property
     def ranges(self) -> Ranges:
@@ -252,7 +273,9 @@ class PlannerApp(
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
-        elif event.table.id == frontier.LIST and self.answer is not None:
+        elif event.table.id == FRONTIER_LIST and self.answer is not None:
+            from tui.views import frontier
+
             self.dispatch(frontier.selection(self.answer, event.index))
         elif event.table.id in ("models", "pins"):
             self._panels.show()
@@ -261,7 +284,9 @@ class PlannerApp(
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
-        elif event.table.id == frontier.LIST and self.answer is not None:
+        elif event.table.id == FRONTIER_LIST and self.answer is not None:
+            from tui.views import frontier
+
             follow = frontier.followed(self.answer, event.index)
             self.dispatch(follow)
             self.show_notice(frontier.said(follow), "good")

@@ -105,18 +105,20 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
-    parser.parse_args(arguments)  # --help, --version and mistakes come before any file
+    args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
     from tui.config import read_config
 
     config = read_config()
-    chosen = {
+    settings = {
         "catalog": config.catalog,
         "model": config.model,
         "confidence": config.confidence,
         "max_nodes": config.nodes,
     }
-    parser.set_defaults(**{name: value for name, value in chosen.items() if value is not None})
-    args = parser.parse_args(arguments)
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    if chosen:
+        parser.set_defaults(**chosen)
+        args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     check_there(args.sources)
     kept = kept_state(args, parser)

@@ -87,7 +87,7 @@ class Panels:
                 self.panel(prose(words.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            Container(*map(self._page, NAMES), id="body"),
+            self._keep(Container(self._page(self._app.state.view), id="body")),
             id="main",
         )
         yield self._keep(Bar(glyphs, firm=True, id="keys"))
@@ -105,20 +105,16 @@ class Panels:
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
     def _page(self, view: View) -> Container:
-        """The container of a view; the widgets of one that nobody looks at yet are not made."""
-        shown = view == self._app.state.view
-        inside = _module(view).fill(self) if shown else ()
-        return self._keep(Container(*inside, id=view, classes="page -shown" if shown else "page"))
+        """The page of a view, which is made when it is first looked at."""
+        return self._keep(Container(*_module(view).fill(self), id=view, classes="page -shown"))
 
     def _turn_to(self, view: View) -> None:
         """Show the page of a view, and no other."""
-        container = self.widget(view)
-        if container.has_class("-shown"):
-            return
-        if not container.children:
-            container.mount(*_module(view).fill(self))
+        if view not in self._made:
+            self.widget("body").mount(self._page(view))
         for name in NAMES:
-            self.widget(name).set_class(name == view, "-shown")
+            if name in self._made:
+                self.widget(name).set_class(name == view, "-shown")
 
     # Showing
 

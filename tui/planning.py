@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 import engine
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView, reduce
-from tui.session import Built
 from tui.state import evidence_key, plan_key, with_inputs
 from tui.views import inputs
 from tui.workers import Cancelled
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
+    from tui.session import Built
 
 SETTLED_SECONDS = 0.15
 """After so long without another question the mixes are searched: a step of a slider waits for one

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
@@ -13,14 +13,12 @@ from textual.message import Message
 from tui.state import PlanState
 from tui.views import inputs
 from tui.views.pages import PAGES
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
     from tui.session import Built
-
-_TONES = ("base", "strong", "muted", "good", "bad", "warn", "accent")
 
 
 class Item(NamedTuple):
@@ -45,19 +43,10 @@ class Bar(FrameWidget):
     The right ones give way first, unless they are `firm`; of the left ones the last ones go.
     """
 
-    PREFIX = "bar"
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(PREFIX, _TONES)
     DEFAULT_CSS = """
     Bar {
         height: 1;
         width: 1fr;
-        & > .bar--base { color: $foreground; }
-        & > .bar--strong { color: $foreground; text-style: bold; }
-        & > .bar--muted { color: $foreground-muted; }
-        & > .bar--good { color: $text-success; text-style: bold; }
-        & > .bar--bad { color: $text-error; text-style: bold; }
-        & > .bar--warn { color: $text-warning; text-style: bold; }
-        & > .bar--accent { color: $text-accent; text-style: bold; }
     }
     """
 

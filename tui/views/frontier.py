@@ -12,6 +12,7 @@ from tui.state import PlanState
 from tui.views import words
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
+from tui.views.pages import FRONTIER_LIST
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import Axis, ChartData, Point, Series
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from engine import Choice
     from tui.panels import Panels
     from tui.session import Answer
-
-LIST = "frontier-list"
 
 _NEAR = 4.0
 """A deadline up to so many times the slowest point is drawn."""
@@ -47,7 +46,8 @@ def fill(panels: Panels) -> list[Widget]:
         panels.panel(panels.new(Chart, WAITING, id="frontier-chart"), "Cost by time"),
         panels.new(Prose, id="point"),
         panels.panel(
-            panels.new(Table, COLUMNS, id=LIST), "Frontier: none is both faster and cheaper"
+            panels.new(Table, COLUMNS, id=FRONTIER_LIST),
+            "Frontier: none is both faster and cheaper",
         ),
     ]
 
@@ -62,7 +62,9 @@ def show(panels: Panels, answer: Answer) -> None:
     names = tuple(tuple(choice.composition.items()) for choice in points)
     # The cursor goes with the recommendation until somebody moves it.
     follows = place if state.point is None else None
-    panels.show_list(LIST, rows(answer, points, marks), keys=(names, follows), cursor=place)
+    panels.show_list(
+        FRONTIER_LIST, rows(answer, points, marks), keys=(names, follows), cursor=place
+    )
 
 
 def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:

@@ -20,10 +20,12 @@ class Page(NamedTuple):
     focus: str
 
 
+FRONTIER_LIST = "frontier-list"
+
 PAGES = (
     Page("curves", "Curves", "Show the curves of time and cost", "deadline"),
     Page("compositions", "Compositions", "Show all compositions and why others lost", "full"),
-    Page("frontier", "Frontier", "Show what more time or money buys", "frontier-list"),
+    Page("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST),
     Page("stages", "Stages", "Show where the time goes", "stage-list"),
     Page("evidence", "Evidence", "Show what the answer rests on", "models"),
     Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rich.cells import cell_len
 
-from tui.widgets.frame import Frame, component_classes
+from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.scrolling import ScrollingFrame
 from tui.widgets.text import plain
@@ -79,21 +79,10 @@ def _cut(text: str, first: int, rest: int) -> Iterator[str]:
 class Prose(ScrollingFrame):
     """Lines of styled text; scrolls where it can be focused and the text is longer."""
 
-    PREFIX = "prose"
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
-        PREFIX, ("base", "strong", "muted", "good", "bad", "warn", "accent")
-    )
     DEFAULT_CSS = """
     Prose {
         height: 1fr;
         width: 1fr;
-        & > .prose--base { color: $foreground; }
-        & > .prose--strong { color: $foreground; text-style: bold; }
-        & > .prose--muted { color: $foreground-muted; }
-        & > .prose--good { color: $text-success; text-style: bold; }
-        & > .prose--bad { color: $text-error; text-style: bold; }
-        & > .prose--warn { color: $text-warning; text-style: bold; }
-        & > .prose--accent { color: $text-accent; text-style: bold; }
     }
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,8 +12,6 @@ from textual.message import Message
 
 from tui.widgets.chart_data import (
     EMPTY,
-    LIMIT_SLOTS,
-    SERIES_SLOTS,
     Axis,
     ChartData,
     Point,
@@ -20,17 +19,13 @@ from tui.widgets.chart_data import (
     Threshold,
 )
 from tui.widgets.chart_message import paint_message
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 
 if TYPE_CHECKING:
     from tui.widgets.chart_layout import Layout
 
 __all__ = ["Axis", "Chart", "ChartData", "Point", "Series", "Threshold"]
-
-_SERIES = tuple(f"series-{slot}" for slot in range(1, SERIES_SLOTS + 1))
-_LIMITS = tuple(f"limit-{slot}" for slot in range(1, LIMIT_SLOTS + 1))
-_PLAIN = ("base", "axis", "tick", "title", "band", "feasible", "marker", "marker-label", "message")
 
 
 class Chart(FrameWidget):
@@ -39,43 +34,42 @@ class Chart(FrameWidget):
     Give it everything at once with `show`; it refreshes the cells that changed and no others.
     """
 
-    PREFIX = "chart"
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
-        PREFIX,
-        (*_PLAIN, *_SERIES, *_LIMITS, *(f"{name}-label" for name in (*_SERIES, *_LIMITS))),
-    )
+    STYLES: ClassVar[Mapping[str, str]] = {
+        "base": "$foreground",
+        "axis": "$foreground-muted",
+        "tick": "$foreground-muted",
+        "title": "italic $foreground-muted",
+        "band": "$text-disabled",
+        "feasible": "bold $text-success",
+        "marker": "bold $foreground",
+        "message": "$foreground-muted",
+        "series-1": "bold $text-accent",
+        "series-2": "$text-primary",
+        "series-3": "$text-success",
+        "series-4": "$text-secondary",
+        "series-5": "$foreground",
+        "series-6": "$foreground-muted",
+        "limit-1": "$text-error",
+        "limit-2": "$text-error",
+        "limit-3": "$foreground-muted",
+    }
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {
+        "axis": "dim $foreground-muted",
+        "tick": "dim $foreground-muted",
+        "title": "dim $foreground-muted",
+        "band": "dim $text-disabled",
+        "limit-3": "dim $foreground-muted",
+        "series-1": "bold $foreground",
+        "series-2": "ansi_cyan",
+        "series-3": "ansi_green",
+        "series-4": "ansi_blue",
+        "series-5": "ansi_magenta",
+    }
     DEFAULT_CSS = """
     Chart {
         height: 1fr;
         width: 1fr;
         min-height: 5;
-        & > .chart--base { color: $foreground; }
-        & > .chart--axis { color: $foreground-muted; }
-        & > .chart--tick { color: $foreground-muted; }
-        & > .chart--title { color: $foreground-muted; text-style: italic; }
-        & > .chart--band { color: $text-disabled; }
-        & > .chart--feasible { color: $text-success; text-style: bold; }
-        & > .chart--marker { color: $foreground; text-style: bold; }
-        & > .chart--marker-label { color: $foreground; text-style: bold; }
-        & > .chart--message { color: $foreground-muted; }
-        & > .chart--series-1, & > .chart--series-1-label { color: $text-accent; text-style: bold; }
-        & > .chart--series-2, & > .chart--series-2-label { color: $text-primary; }
-        & > .chart--series-3, & > .chart--series-3-label { color: $text-success; }
-        & > .chart--series-4, & > .chart--series-4-label { color: $text-secondary; }
-        & > .chart--series-5, & > .chart--series-5-label { color: $foreground; }
-        & > .chart--series-6, & > .chart--series-6-label { color: $foreground-muted; }
-        & > .chart--limit-1, & > .chart--limit-1-label { color: $text-error; }
-        & > .chart--limit-2, & > .chart--limit-2-label { color: $text-error; }
-        & > .chart--limit-3, & > .chart--limit-3-label { color: $foreground-muted; }
-        &:ansi {
-            & > .chart--axis, & > .chart--tick, & > .chart--title { text-style: dim; }
-            & > .chart--band, & > .chart--limit-3, & > .chart--limit-3-label { text-style: dim; }
-            & > .chart--series-1, & > .chart--series-1-label { color: $foreground; }
-            & > .chart--series-2, & > .chart--series-2-label { color: ansi_cyan; }
-            & > .chart--series-3, & > .chart--series-3-label { color: ansi_green; }
-            & > .chart--series-4, & > .chart--series-4-label { color: ansi_blue; }
-            & > .chart--series-5, & > .chart--series-5-label { color: ansi_magenta; }
-        }
     }
     """
 

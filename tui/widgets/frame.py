@@ -8,17 +8,18 @@ slider that follows and one that lags.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from itertools import groupby
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
-from textual.css.styles import RenderStyles
-from textual.dom import DOMNode
+from textual.color import Color
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from tui.widgets.palette import TEXT, resolve
 from tui.widgets.text import cells
 
 
@@ -125,11 +126,14 @@ def _blank_alike(style: Style, other: Style) -> bool:
 class FrameWidget(Widget):
     """A widget that draws into a `Frame` and refreshes only the cells that changed.
 
-    Subclasses implement `draw` and call `redraw` when their state changed. A style name `axis`
-    stands for the component class `<PREFIX>--axis`.
+    Subclasses implement `draw` and call `redraw` when their state changed. What a style name looks
+    like is said in words, as `tui.widgets.palette` reads them: everywhere, on terminals that are
+    left their own colours, and with the focus. The `NAME-label` of something looks like it.
     """
 
-    PREFIX = "frame"
+    STYLES: ClassVar[Mapping[str, str]] = TEXT
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {}
+    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {}
     BASE_STYLE = "base"
     ALLOW_SELECT = False
 
@@ -139,6 +143,7 @@ class FrameWidget(Widget):
         super().__init__(id=id, classes=classes, disabled=disabled)
         self._frame: Frame | None = None
         self._styles_by_name: dict[str, Style] = {}
+        self._background: Color | None = None
 
     @abstractmethod
     def draw(self, frame: Frame) -> None:
@@ -177,26 +182,9 @@ class FrameWidget(Widget):
         self._forget_styles()
         self.refresh()
 
-    @classmethod
-    def _get_component_classes(cls) -> frozenset[str]:  # type: ignore[override]
-        """None for Textual to resolve with every change of a style: that is most of what starting
-        an app of such widgets takes; `get_component_styles` resolves those that are drawn."""
-        return frozenset()
-
-    def get_component_styles(self, *names: str) -> RenderStyles:
-        """The styles of component classes, resolved on first use."""
-        for name in names:
-            if name not in self._component_styles and name in self.COMPONENT_CLASSES:
-                node = DOMNode(classes=name)
-                node._attach(self)
-                self.app.stylesheet.apply(node, animate=False)
-                self._component_styles[name] = node.styles
-        return super().get_component_styles(*names)
-
     def _forget_styles(self) -> None:
         self._styles_by_name.clear()
-        self._component_styles.clear()
-        self._rich_style_cache.clear()
+        self._background = None
 
     def _drawn(self) -> Frame:
         frame = Frame(*self.size, self.BASE_STYLE)
@@ -208,11 +196,17 @@ class FrameWidget(Widget):
         """The Rich style of a style name (never None: the NO_COLOR filter fails on None)."""
         style = self._styles_by_name.get(name)
         if style is None:
-            style = self.get_component_rich_style(f"{self.PREFIX}--{name}")
-            self._styles_by_name[name] = style
+            style = self._styles_by_name[name] = self._resolved(name)
         return style
 
-
-def component_classes(prefix: str, names: Iterable[str]) -> set[str]:
-    """The component classes `<prefix>--<name>` of a `FrameWidget`."""
-    return {f"{prefix}--{name}" for name in names}
+    def _resolved(self, name: str) -> Style:
+        if self._background is None:
+            self._background = self.background_colors[1]
+        if name not in self.STYLES:
+            name = name.removesuffix("-label")
+        words = self.STYLES[name]
+        if self.app.native_ansi_color:
+            words = self.ANSI_STYLES.get(name, words)
+        if self.has_focus:
+            words = self.FOCUS_STYLES.get(name, words)
+        return resolve(words, self.app.theme_variables, self._background)

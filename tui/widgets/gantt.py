@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
 
-from tui.widgets.frame import Frame, component_classes
+from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import LinearScale, tick_candidates
@@ -71,45 +71,45 @@ class GanttData:
 class Gantt(ScrollingFrame, can_focus=True):
     """Rows of bars over a common time axis; labels are untrusted and never markup."""
 
-    PREFIX = "gantt"
     KEPT_ROWS = 3
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
-        PREFIX,
-        (
-            *("base", "label", "axis", "tick", "rule", "message", "more", "legend"),
-            *(f"kind-{slot}" for slot in range(1, KINDS + 1)),
-            *(f"kind-{slot}-strong" for slot in range(1, KINDS + 1)),
-        ),
-    )
+    STYLES: ClassVar[Mapping[str, str]] = {
+        "base": "$foreground",
+        "label": "$foreground",
+        "axis": "$foreground-muted",
+        "tick": "$foreground-muted",
+        "rule": "$text-disabled",
+        "message": "$foreground-muted",
+        "legend": "$foreground-muted",
+        "more": "bold $foreground-muted",
+        "kind-1": "$text-accent",
+        "kind-2": "$text-warning",
+        "kind-3": "$text-success",
+        "kind-4": "$foreground-muted",
+        "kind-5": "$text-secondary",
+        "kind-1-strong": "bold $text-accent",
+        "kind-2-strong": "bold $text-warning",
+        "kind-3-strong": "bold $text-success",
+        "kind-4-strong": "bold $foreground-muted",
+        "kind-5-strong": "bold $text-secondary",
+    }
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {
+        "rule": "dim $text-disabled",
+        "kind-1": "ansi_cyan",
+        "kind-1-strong": "bold ansi_cyan",
+        "kind-2": "ansi_yellow",
+        "kind-2-strong": "bold ansi_yellow",
+        "kind-3": "ansi_green",
+        "kind-3-strong": "bold ansi_green",
+        "kind-4": "$foreground",
+        "kind-4-strong": "bold $foreground",
+        "kind-5": "ansi_blue",
+        "kind-5-strong": "bold ansi_blue",
+    }
     DEFAULT_CSS = """
     Gantt {
         height: 1fr;
         width: 1fr;
         min-height: 4;
-        & > .gantt--base { color: $foreground; }
-        & > .gantt--label { color: $foreground; }
-        & > .gantt--axis, & > .gantt--tick { color: $foreground-muted; }
-        & > .gantt--rule { color: $text-disabled; }
-        & > .gantt--message, & > .gantt--legend { color: $foreground-muted; }
-        & > .gantt--more { color: $foreground-muted; text-style: bold; }
-        & > .gantt--kind-1 { color: $text-accent; }
-        & > .gantt--kind-2 { color: $text-warning; }
-        & > .gantt--kind-3 { color: $text-success; }
-        & > .gantt--kind-4 { color: $foreground-muted; }
-        & > .gantt--kind-5 { color: $text-secondary; }
-        & > .gantt--kind-1-strong { color: $text-accent; text-style: bold; }
-        & > .gantt--kind-2-strong { color: $text-warning; text-style: bold; }
-        & > .gantt--kind-3-strong { color: $text-success; text-style: bold; }
-        & > .gantt--kind-4-strong { color: $foreground-muted; text-style: bold; }
-        & > .gantt--kind-5-strong { color: $text-secondary; text-style: bold; }
-        &:ansi {
-            & > .gantt--rule { text-style: dim; }
-            & > .gantt--kind-1, & > .gantt--kind-1-strong { color: ansi_cyan; }
-            & > .gantt--kind-2, & > .gantt--kind-2-strong { color: ansi_yellow; }
-            & > .gantt--kind-3, & > .gantt--kind-3-strong { color: ansi_green; }
-            & > .gantt--kind-4, & > .gantt--kind-4-strong { color: $foreground; }
-            & > .gantt--kind-5, & > .gantt--kind-5-strong { color: ansi_blue; }
-        }
     }
     """
 

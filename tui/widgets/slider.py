@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -10,7 +10,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.line_edit import LineEdit
 from tui.widgets.scales import Scale, Stops
@@ -37,32 +37,31 @@ class Slider(FrameWidget, can_focus=True):
     is "off" (a budget that is not set): Delete or Backspace switches off, moving switches on again.
     """
 
-    PREFIX = "slider"
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
-        PREFIX,
-        ("base", "label", "track", "filled", "knob", "value", "off", "edit", "caret", "error"),
-    )
+    STYLES: ClassVar[Mapping[str, str]] = {
+        "base": "$foreground",
+        "label": "$foreground",
+        "track": "$text-disabled",
+        "filled": "$text-primary",
+        "knob": "bold $foreground",
+        "value": "bold $foreground",
+        "off": "$foreground-muted",
+        "edit": "underline $foreground",
+        "caret": "reverse $foreground",
+        "error": "bold $text-error",
+    }
+    ANSI_STYLES: ClassVar[Mapping[str, str]] = {
+        "track": "dim $text-disabled",
+    }
+    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
+        "label": "bold $text-accent",
+        "filled": "bold $text-accent",
+        "knob": "bold $text-accent",
+        "value": "bold $text-accent",
+    }
     DEFAULT_CSS = """
     Slider {
         height: 1;
         width: 1fr;
-        & > .slider--base { color: $foreground; }
-        & > .slider--label { color: $foreground; }
-        & > .slider--track { color: $text-disabled; }
-        & > .slider--filled { color: $text-primary; }
-        & > .slider--knob { color: $foreground; text-style: bold; }
-        & > .slider--value { color: $foreground; text-style: bold; }
-        & > .slider--off { color: $foreground-muted; }
-        & > .slider--edit { color: $foreground; text-style: underline; }
-        & > .slider--caret { color: $foreground; text-style: reverse; }
-        & > .slider--error { color: $text-error; text-style: bold; }
-        &:ansi > .slider--track { text-style: dim; }
-        &:focus {
-            & > .slider--label { color: $text-accent; text-style: bold; }
-            & > .slider--filled { color: $text-accent; text-style: bold; }
-            & > .slider--knob { color: $text-accent; text-style: bold; }
-            & > .slider--value { color: $text-accent; text-style: bold; }
-        }
         &:disabled { text-opacity: 50%; }
     }
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple
 
@@ -11,7 +11,7 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.widgets.frame import Frame, FrameWidget, component_classes
+from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.text import fit, plain
 
@@ -79,27 +79,26 @@ def fit_columns(
 class Table(FrameWidget, can_focus=True):
     """Rows of text under a header, with a row cursor. Texts are untrusted and never markup."""
 
-    PREFIX = "table"
-    COMPONENT_CLASSES: ClassVar[set[str]] = component_classes(
-        PREFIX,
-        ("base", "header", "plain", "strong", "muted", "good", "bad", "warn", "cursor", "message"),
-    )
+    STYLES: ClassVar[Mapping[str, str]] = {
+        "base": "$foreground",
+        "header": "bold $foreground-muted",
+        "plain": "$foreground",
+        "strong": "bold $foreground",
+        "muted": "$foreground-muted",
+        "good": "$text-success",
+        "bad": "$text-error",
+        "warn": "$text-warning",
+        "message": "$foreground-muted",
+        "cursor": "bold $foreground",
+    }
+    FOCUS_STYLES: ClassVar[Mapping[str, str]] = {
+        "cursor": "reverse $foreground",
+    }
     DEFAULT_CSS = """
     Table {
         height: 1fr;
         width: 1fr;
         min-height: 2;
-        & > .table--base { color: $foreground; }
-        & > .table--header { color: $foreground-muted; text-style: bold; }
-        & > .table--plain { color: $foreground; }
-        & > .table--strong { color: $foreground; text-style: bold; }
-        & > .table--muted { color: $foreground-muted; }
-        & > .table--good { color: $text-success; }
-        & > .table--bad { color: $text-error; }
-        & > .table--warn { color: $text-warning; }
-        & > .table--message { color: $foreground-muted; }
-        & > .table--cursor { color: $foreground; text-style: bold; }
-        &:focus > .table--cursor { text-style: reverse; }
     }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
