@@ -102,14 +102,14 @@ from engine.refresh import PriceChange as PriceChange
 from engine.refresh import Refreshed as Refreshed
 from engine.refresh import refresh_catalog as refresh_catalog
 from engine.sources import check_sources as check_sources
-from engine.sources import format_profile as format_profile
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
-from engine.sources import write_profile as write_profile
 from engine.sources.history_server import HistoryApplication as HistoryApplication
 from engine.sources.history_server import list_applications as list_applications
 from engine.sources.peek import Peek as Peek
 from engine.sources.peek import peek as peek
+from engine.sources.profile_file import write_profile as write_profile
+from engine.sources.profile_text import format_profile as format_profile
 from engine.sources.resource_profile import read_resources as read_resources
 from engine.sources.resource_profile import revise_resources as revise_resources
 from engine.sources.workflow_file import is_workflow as is_workflow

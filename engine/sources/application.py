@@ -299,12 +299,21 @@ class Application:
         self.seen(event.completed_ms)
 
     def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:
-        self._stage(event.info, line)
-
-    def stage_completed(self, event: events.StageEvent, line: bytes) -> None:
         info = event.info
-        stage = self._stage(info, line)
-        attempt = stage.attempts[info.attempt]
+        stage = self.stage_of(info.stage)
+        if not stage.attempts:
+            self._describe(stage, info, line)
+        self._attempt(stage, info)
+
+    def submission_seen(self, stage_id: int) -> bool:
+        """Whether the log has told what the stage is made of."""
+        stage = self.stages.get(stage_id)
+        return stage is not None and bool(stage.attempts)
+
+    def stage_completed(self, event: events.StageCompleted) -> None:
+        info = event.info
+        stage = self.stage_of(info.stage)
+        attempt = self._attempt(stage, info)
         attempt.completed_ms = info.completed_ms
         attempt.failed = info.failure is not None
         self.seen(info.completed_ms)
@@ -327,25 +336,27 @@ class Application:
             self.tasks[stage_id] = stage.tasks
         return stage
 
-    def _stage(self, info: events.StageInfo, line: bytes) -> Stage:
-        stage = self.stage_of(info.stage)
-        if not stage.attempts:
-            stage.name, stage.profile = info.name, info.profile
-            stage.parents = info.parents
-            stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
-            stage.library = self.lineage.library_of(line)
-            stage.operations = self.lineage.operations_of(info.rdds)
-            stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
-            stage.cached_rdds = self.lineage.cached_in(info.rdds)
-            stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
-            stage.reads_cache = self.lineage.reads_cache(info.rdds)
+    def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
+        """What a stage is made of, told by its first event."""
+        stage.name, stage.profile = info.name, info.profile
+        stage.parents = info.parents
+        stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
+        stage.library = self.lineage.library_of(line)
+        stage.operations = self.lineage.operations_of(info.rdds)
+        stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
+        stage.cached_rdds = self.lineage.cached_in(info.rdds)
+        stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
+        stage.reads_cache = self.lineage.reads_cache(info.rdds)
+
+    def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
+        """The attempt that an event is about."""
         if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
         attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
         if attempt.submitted_ms is None:
             attempt.submitted_ms = info.submitted_ms
         self.seen(info.submitted_ms)
-        return stage
+        return attempt
 
     # The cache
 

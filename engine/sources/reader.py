@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
 from engine.profile import Notice, OptexProfile, Profile, Run
-from engine.sources import codecs, profile_file, run_table
+from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
@@ -24,6 +24,7 @@ from engine.sources.samples import list_samples, sample_files, sample_named
 
 if TYPE_CHECKING:
     from engine.sources.history_archive import Archive
+    from engine.sources.run_table import RunTable
 
 STDIN = "-"
 LONGEST_SHOWN = 100
@@ -228,15 +229,18 @@ class Reader:
         if kind == "event log":
             return self._events([(stream, everything, 0)], stream.name)
         if kind == "profile":
-            return _profile_found(
-                profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
-            )
+            from engine.sources import profile_file
+
+            profile = profile_file.parse(_text(everything, stream), stream.name)
+            return _profile_found(profile, Path(stream.name).name)
         if _WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
                 remedy="give its file alone to sparkplan workflow, or to the planner",
             )  # fmt: skip
         if kind == "run table":
+            from engine.sources import run_table
+
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
@@ -299,6 +303,8 @@ def kind_of(start: bytes) -> Kind | None:
         return "event log"
     if _PROFILE.search(start):
         return "profile"
+    from engine.sources import run_table
+
     return "run table" if run_table.looks_like(start) else None
 
 
@@ -349,7 +355,7 @@ def _profile_found(profile: Profile, source: str) -> Found:
     )  # fmt: skip
 
 
-def _table_found(table: run_table.RunTable) -> Found:
+def _table_found(table: RunTable) -> Found:
     return Found(
         Path(table.source).name,
         table.runs,

@@ -7,7 +7,6 @@ and environment variables). Files are streamed, never stored.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from dataclasses import dataclass, field
@@ -182,6 +181,8 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
 
 def _hush() -> None:
     """Keeps the libraries' logs off the terminal; handlers of an application still get them."""
+    import logging
+
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         if not logger.handlers:

@@ -118,28 +118,29 @@ _NONE_WHEN_ZERO = frozenset(
 """Newer versions write 0 where older ones leave out the metric: both mean that nothing moved."""
 
 
-def _columns(rows: Rows) -> dict[str, Rows]:
-    """The values behind each measure, -1 where a task did not report it."""
-    duration = rows[:, FINISH] - rows[:, LAUNCH]
-    run, remote, local = rows[:, RUN], rows[:, REMOTE_READ], rows[:, LOCAL_READ]
-    # Spark 1.2 tells remote bytes alone: their sum with the local ones is not known then.
-    shuffled = np.where((remote < 0) | (local < 0), -1, remote + local)
+def _columns(rows: Rows) -> Rows:
+    """(measures, tasks): the values behind each measure of `_SPECS`, -1 where a task did not report
+    it."""
+    by_column = np.ascontiguousarray(rows.T)
+    run, remote, local = by_column[RUN], by_column[REMOTE_READ], by_column[LOCAL_READ]
+    duration = by_column[FINISH] - by_column[LAUNCH]
     reads_shuffle = np.maximum(remote, local) > 0
-    return {
-        "task_seconds": duration,
-        "overhead_seconds": np.where(run < 0, -1, np.maximum(duration - run, 0)),
-        "run_seconds": run,
-        "cpu_seconds": rows[:, CPU],
-        "gc_seconds": rows[:, GC],
-        "fetch_wait_seconds": np.where(reads_shuffle, rows[:, FETCH_WAIT], -1),
-        "input_bytes": rows[:, INPUT],
-        "output_bytes": rows[:, OUTPUT],
-        "shuffle_read_bytes": shuffled,
-        "shuffle_remote_read_bytes": np.where(reads_shuffle, remote, -1),
-        "shuffle_write_bytes": rows[:, SHUFFLE_WRITE],
-        "peak_execution_memory_bytes": rows[:, PEAK_MEMORY],
-        "first_wave_seconds": np.where(rows[:, COLD] > 0, duration, -1),
-    }
+    return np.stack((
+        duration,
+        np.where(run < 0, -1, np.maximum(duration - run, 0)),
+        run,
+        by_column[CPU],
+        by_column[GC],
+        np.where(reads_shuffle, by_column[FETCH_WAIT], -1),
+        by_column[INPUT],
+        by_column[OUTPUT],
+        # Spark 1.2 tells remote bytes alone: their sum with the local ones is not known then.
+        np.where((remote < 0) | (local < 0), -1, remote + local),
+        np.where(reads_shuffle, remote, -1),
+        by_column[SHUFFLE_WRITE],
+        by_column[PEAK_MEMORY],
+        np.where(by_column[COLD] > 0, duration, -1),
+    ))  # fmt: skip
 
 
 WARM_UP_PARTS = (32, 16, 8, 4, 2)
@@ -160,8 +161,8 @@ def _warm_up(rows: Rows) -> tuple[float, ...]:
     size = read / read.mean() if read.any() else np.ones(len(rows))
     seconds = (rows[:, FINISH] - rows[:, LAUNCH]) / (FIXED_SHARE + (1.0 - FIXED_SHARE) * size)
     means = np.cumsum(seconds) / np.arange(1, len(seconds) + 1)
-    firsts = [max(1, len(seconds) // part) for part in WARM_UP_PARTS]
-    return tuple(measures.rounded(means[first - 1] / means[-1]) for first in firsts)
+    firsts = [max(0, len(seconds) // part - 1) for part in WARM_UP_PARTS]
+    return tuple(measures.rounded(mean / means[-1]) for mean in means[firsts].tolist())
 
 
 class StageTasks:
@@ -201,8 +202,9 @@ class StageTasks:
         self.buffer.clear()
         rows = self._valid(rows)
         succeeded = rows[:, STATUS] == SUCCESS
-        work = self._first_successes(rows[succeeded])
-        self._count_waste(rows, successes=int(succeeded.sum()), work=work)
+        successes = int(np.count_nonzero(succeeded))
+        work = self._first_successes(rows if successes == len(rows) else rows[succeeded])
+        self._count_waste(rows, successes=successes, work=work)
         if len(work) and self._summary is None:
             self._keep(work)
 
@@ -212,6 +214,8 @@ class StageTasks:
         good = (rows[:, LAUNCH] > 0) & (place >= 0) & (place < MOST_PARTITIONS)
         good &= (rows[:, LAUNCH] < LATEST_MS) & (rows[:, FINISH] < LATEST_MS)
         good &= (rows[:, FINISH] >= rows[:, LAUNCH]) | (rows[:, STATUS] != SUCCESS)
+        if good.all():
+            return rows
         self.invalid += int((~good).sum())
         return rows[good]
 
@@ -222,13 +226,16 @@ class StageTasks:
         cannot be told apart by number: as many of them count as partitions are missing.
         """
         known = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
+        if known.all():
+            fresh = self._not_done(rows)
+            self.finished += len(fresh)
+            return fresh
         fresh = self._not_done(rows[known])
         anonymous = rows[~known]
-        if len(anonymous):
-            missing = len(anonymous)
-            if self.tasks is not None:
-                missing = max(0, self.tasks - self.finished - len(fresh))
-            fresh = np.concatenate((fresh, anonymous[:missing]))
+        missing = len(anonymous)
+        if self.tasks is not None:
+            missing = max(0, self.tasks - self.finished - len(fresh))
+        fresh = np.concatenate((fresh, anonymous[:missing]))
         self.finished += len(fresh)
         return fresh
 
@@ -236,17 +243,28 @@ class StageTasks:
         if not len(rows):
             return rows
         place = np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
-        distinct, first = np.unique(place, return_index=True)
-        if distinct[-1] >= len(self._done):
-            grown = np.zeros(max(int(distinct[-1]) + 1, 2 * len(self._done)), dtype=bool)
+        highest = int(place.max())
+        if highest >= len(self._done):
+            grown = np.zeros(max(highest + 1, 2 * len(self._done)), dtype=bool)
             grown[: len(self._done)] = self._done
             self._done = grown
-        fresh = ~self._done[distinct]
-        self._done[distinct] = True
+        before, number = self._done[place], np.count_nonzero(self._done)
+        self._done[place] = True
+        if np.count_nonzero(self._done) == number + len(place):  # as nearly always
+            return rows
+        _, first = np.unique(place, return_index=True)
+        fresh = ~before[first]
         kept: Rows = rows[np.sort(first[fresh])]
         return kept
 
     def _count_waste(self, rows: Rows, *, successes: int, work: Rows) -> None:
+        if not len(rows):
+            return
+        first = int(rows[:, LAUNCH].min())
+        self.first_launch_ms = min(first, self.first_launch_ms or first)
+        self.last_finish_ms = max(self.last_finish_ms, int(rows[:, FINISH].max()))
+        if len(work) == len(rows):
+            return
         status, duration = rows[:, STATUS], rows[:, FINISH] - rows[:, LAUNCH]
         spent = np.where((duration > 0) & (status != RESUBMITTED), duration, 0)
         useful = int((work[:, FINISH] - work[:, LAUNCH]).sum())
@@ -255,10 +273,6 @@ class StageTasks:
         self.failed += int((status == FAILED).sum()) + resubmitted
         self.killed += int((status == KILLED).sum()) + max(0, repeated - resubmitted)
         self.wasted_ms += int(spent.sum()) - useful
-        if len(rows):
-            first = int(rows[:, LAUNCH].min())
-            self.first_launch_ms = min(first, self.first_launch_ms or first)
-            self.last_finish_ms = max(self.last_finish_ms, int(rows[:, FINISH].max()))
 
     def _keep(self, work: Rows) -> None:
         extra = work[:, (CACHED_INPUT, MEMORY_SPILLED, DISK_SPILLED)]
@@ -271,8 +285,8 @@ class StageTasks:
             self._sketches = {name: QuantileSketch() for name in _SPECS}
             work = np.concatenate(self._rows)
             self._rows = []
-        for name, values in _columns(work).items():
-            self._sketches[name].add(values[values >= 0])
+        for sketch, values in zip(self._sketches.values(), _columns(work), strict=True):
+            sketch.add(values[values >= 0])
 
     def summary(self) -> TaskSummary | None:
         """What the work adds up to; None when no task finished. The rows are given up."""
@@ -293,15 +307,16 @@ class StageTasks:
         return self._summary
 
     def _measures(self) -> dict[str, Measure | None]:
-        found: dict[str, Measure | None] = {}
-        columns = None if self._sketches else _columns(np.concatenate(self._rows))
-        for name, (unit, points) in _SPECS.items():
-            if self._sketches is not None:
-                measure = measures.of_sketch(self._sketches[name], unit=unit, points=points)
-            else:
-                assert columns is not None
-                measure = measures.of_values(columns[name], unit=unit, points=points)
-            if measure is not None and measure.total == 0.0 and name in _NONE_WHEN_ZERO:
-                measure = None
-            found[name] = measure
-        return found
+        units, points = zip(*_SPECS.values(), strict=True)
+        if self._sketches is None:
+            columns = _columns(np.concatenate(self._rows))
+            found = measures.of_columns(columns, units=units, points=points)
+        else:
+            sketched = zip(self._sketches.values(), units, points, strict=True)
+            found = [measures.of_sketch(s, unit=unit, points=most) for s, unit, most in sketched]
+        named = dict(zip(_SPECS, found, strict=True))
+        for name in _NONE_WHEN_ZERO:
+            measure = named[name]
+            if measure is not None and measure.total == 0.0:
+                named[name] = None
+        return named
