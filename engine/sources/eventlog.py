@@ -17,7 +17,7 @@ from engine.errors import BadInput
 from engine.sources import events
 from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
-from engine.sources.tasks import BUFFER_BYTES, row_of
+from engine.sources.task_rows import BUFFER_BYTES, row_of
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
@@ -180,6 +180,7 @@ class EventLog:
         self.too_long += lines.too_long
         if lines.torn.strip():
             self._read_last_line(lines.torn)
+        self.application.sum_up()
 
     def _read_last_line(self, line: bytes) -> None:
         """A last line without its line end is torn, or whole all the same."""

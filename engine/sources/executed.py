@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.sources.application import Application, Stage
 from engine.sources.clusters import Span
-from engine.sources.tasks import TaskSummary
+from engine.sources.task_summary import TaskSummary
 
 
 @dataclass(frozen=True, slots=True)

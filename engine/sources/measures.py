@@ -67,12 +67,16 @@ def of_columns(
     number = values.shape[1]
     counts = (number - np.count_nonzero(ordered < 0, axis=1)).tolist()
     totals = np.maximum(ordered, 0).sum(axis=1, dtype=np.float64).tolist()
+    found: list[Measure | None] = [None] * len(counts)
     alike: dict[tuple[int, int], list[int]] = {}
+    constant = ordered[range(len(counts)), [-max(count, 1) for count in counts]] == ordered[:, -1]
     for row, (count, most) in enumerate(zip(counts, points, strict=True)):
-        if count:
+        if count and constant[row] and most == SECONDARY_VALUES:
+            alike.setdefault((count, 1), []).append(row)
+        elif count:
             alike.setdefault((count, min(count, most)), []).append(row)
     if not alike:
-        return [None] * len(counts)
+        return found
     parts = []
     for (count, most), rows in alike.items():
         low, high, share = _positions(count, most)
@@ -81,11 +85,10 @@ def of_columns(
         factors = np.array([units[row] for row in rows])
         parts.append(((below + (above - below) * share) * factors[:, None]).ravel())
     kept = iter(all_rounded(np.concatenate(parts)).tolist())
-    found: list[Measure | None] = [None] * len(counts)
     for (count, most), rows in alike.items():
         for row in rows:
             quantiles = tuple(islice(kept, most))
-            found[row] = _measure(count, totals[row], quantiles, units[row], points[row])
+            found[row] = Measure(count, _exact(totals[row], units[row]), quantiles)
     return found
 
 
@@ -107,16 +110,9 @@ def of_sketch(
     if not sketch.count:
         return None
     quantiles = tuple(all_rounded(sketch.quantiles(points) * unit).tolist())
-    return _measure(sketch.count, sketch.total, quantiles, unit, points)
-
-
-def _measure(
-    count: int, total: float, quantiles: tuple[float, ...], unit: float, points: int
-) -> Measure:
-    """A secondary measure that is constant keeps one point: its value at any probability."""
-    if points == SECONDARY_VALUES and quantiles[0] == quantiles[-1]:
+    if points == SECONDARY_VALUES and sketch.minimum == sketch.maximum:
         quantiles = quantiles[:1]
-    return Measure(count, _exact(total, unit), quantiles)
+    return Measure(sketch.count, _exact(sketch.total, unit), quantiles)
 
 
 def _exact(total: float, unit: float) -> float:
