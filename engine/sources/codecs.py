@@ -44,6 +44,7 @@ Decoder = Callable[["Stream"], Iterator[bytes]]
 
 class Stream:
     """An open source: `chunks()` yields its decompressed bytes; `lost` says what broke, if it did.
+    Used with `with`, it closes its file at the end.
 
     `progress` is called with the bytes of the file read so far; what it raises ends the reading.
     `size` is that of the file (None when it is no regular file). Blocks that could not be unpacked
@@ -62,6 +63,12 @@ class Stream:
         self._position = 0
         self._decoded = 0
         self._pushed_back = b""
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def read(self, size: int, /) -> bytes:
         """Raw bytes; blocks until `size` are there or the file ends.
@@ -145,7 +152,7 @@ def decoder_of(head: bytes, name: str) -> Decoder:
 
 
 def open_path(path: Path, progress: Progress | None = None) -> Stream:
-    """Opens a file; `Stream.close` is the garbage collector's, as with any iterator.
+    """Opens a file.
 
     Raises:
         BadInput: when it cannot be opened.

@@ -90,13 +90,14 @@ def _files(source: str) -> LogFiles | None:
 def _look(files: LogFiles) -> Peek:
     log, budget = EventLog(), _Budget(WHOLE_BYTES)
     for path in files.parts:
-        chunks = codecs.open_path(path).chunks()
-        head = next(chunks, b"")
-        if path is files.parts[0]:
-            kind = kind_of(head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16])
-            if kind != "event log" and not ROLLING_PART.match(path.name):
-                return Peek(kind=kind)
-        log.read(budget.within(head, chunks), str(path))
+        with codecs.open_path(path) as stream:
+            chunks = stream.chunks()
+            head = next(chunks, b"")
+            if path is files.parts[0]:
+                kind = kind_of(head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16])
+                if kind != "event log" and not ROLLING_PART.match(path.name):
+                    return Peek(kind=kind)
+            log.read(budget.within(head, chunks), str(path))
         if not budget.left:
             break
     whole = budget.left > 0
@@ -128,7 +129,8 @@ def _tail(path: Path) -> bytes | None:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
             end = file.read(TAIL_BYTES)
         else:
-            found = _last_bytes(codecs.open_path(path).chunks())
+            with codecs.open_path(path) as stream:
+                found = _last_bytes(stream.chunks())
             if found is None:
                 return None
             end = found

@@ -92,7 +92,8 @@ class Reader:
             BadInput: in one line, for anything that cannot be used.
         """
         if source == STDIN:
-            return [self._stream(cast(BinaryIO, sys.stdin.buffer), "standard input")]
+            file = cast(BinaryIO, sys.stdin.buffer)
+            return [self._dispatch(codecs.Stream(file, "standard input", self._progress()))]
         if is_history_server(source):
             return self._history(source)
         path = local_path(source)
@@ -146,7 +147,8 @@ class Reader:
             return self._logs(place.logs(), source.rstrip("/"), opened)
         if _part_of_rolling(place.path):
             return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), opened)]
-        return [self._dispatch(self._stream_of(place.open(place.path), source))]
+        with self._stream_of(place.open(place.path), source) as stream:
+            return [self._dispatch(stream)]
 
     def _history(self, source: str) -> list[Found]:
         """The applications that a history server is asked for."""
@@ -191,10 +193,8 @@ class Reader:
             raise BadInput("is not a file", where=str(path), remedy="give a file or a folder")
         if _part_of_rolling(path):
             return self._log(LogFiles(str(path), (path,), (ONE_PART,)), self._open)
-        return self._dispatch(self._open(path))
-
-    def _stream(self, file: BinaryIO, name: str) -> Found:
-        return self._dispatch(codecs.Stream(file, name, self._progress()))
+        with self._open(path) as stream:
+            return self._dispatch(stream)
 
     def _stream_of(self, file: RemoteFile, name: str) -> codecs.Stream:
         return codecs.Stream(cast(BinaryIO, file), name, self._progress())
@@ -253,13 +253,14 @@ class Reader:
     def _parts(self, files: LogFiles, opened: Open) -> Iterator[Part]:
         missing_before = files.missing_before or (0,) * len(files.parts)
         for path, missing in zip(files.parts, missing_before, strict=True):
-            stream = opened(path)
-            chunks = stream.chunks()
-            head = _first(chunks)
-            start = head[: 1 << 16]
-            if len(files.parts) == 1 and not (_EVENT.match(start) or _LATER_EVENT.search(start)):
-                raise _unrecognised(head, stream.name)
-            yield stream, chain([head], chunks), missing
+            with opened(path) as stream:
+                chunks = stream.chunks()
+                head = _first(chunks)
+                start = head[: 1 << 16]
+                known = _EVENT.match(start) or _LATER_EVENT.search(start)
+                if len(files.parts) == 1 and not known:
+                    raise _unrecognised(head, stream.name)
+                yield stream, chain([head], chunks), missing
 
     def _events(
         self, parts: Iterable[Part], name: str, lost: Sequence[str] = (), where: str | None = None

@@ -134,6 +134,10 @@ class RemoteFile:
     file: Any
     source: str
 
+    def close(self) -> None:
+        """Gives up what was read ahead."""
+        self.file.close()
+
     def read(self, size: int = -1, /) -> bytes:
         """Up to `size` bytes.
 
