@@ -67,6 +67,7 @@ _HOMES = {
     "engine.sources.workflow_file": ("is_workflow", "read_workflow"),
     "engine.sources.peek": ("Peek", "peek"),
     "engine.sources.history_server": ("HistoryApplication", "list_applications"),
+    "engine.sources.remote": ("RemoteEntry", "list_remote"),
     "engine.models.boe_model": ("fit_states", "fit_workflow"),
     "engine.models.fitted_states": ("FittedStates",),
     "engine.models.workflow": ("OwnNodes", "Workflow", "with_scheduler"),

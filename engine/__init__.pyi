@@ -110,6 +110,8 @@ from engine.sources.peek import Peek as Peek
 from engine.sources.peek import peek as peek
 from engine.sources.profile_file import write_profile as write_profile
 from engine.sources.profile_text import format_profile as format_profile
+from engine.sources.remote import RemoteEntry as RemoteEntry
+from engine.sources.remote import list_remote as list_remote
 from engine.sources.resource_profile import read_resources as read_resources
 from engine.sources.resource_profile import revise_resources as revise_resources
 from engine.sources.workflow_file import is_workflow as is_workflow
