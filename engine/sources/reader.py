@@ -357,13 +357,8 @@ def _profile_found(profile: Profile, source: str) -> Found:
 
 
 def _table_found(table: RunTable) -> Found:
-    return Found(
-        Path(table.source).name,
-        table.runs,
-        name=table.name,
-        unit=table.unit,
-        notices=table.notices,
-    )
+    name = Path(table.source).name
+    return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
 
 
 def _part_of_rolling(path: Path) -> bool:

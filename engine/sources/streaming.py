@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.sources.application import Application, Job
+from engine.sources.application import Application
+from engine.sources.entities import Job
 
 
 @dataclass(frozen=True, slots=True)
