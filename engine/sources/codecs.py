@@ -19,6 +19,7 @@ from engine.sources.blocks import (
     LZ4_MAGIC,
     LZF_MAGIC,
     SNAPPY_MAGIC,
+    Block,
     DamagedStream,
     Read,
     lz4_blocks,
@@ -199,14 +200,14 @@ def _gzip(source: Stream) -> Iterator[bytes]:
         yield chunk
 
 
-def _blocks(decode: Callable[[Read], Iterator[bytes | None]]) -> Decoder:
+def _blocks(decode: Callable[[Read], Iterator[Block | None]]) -> Decoder:
     """The decoder of a stream of blocks, small ones put together to chunks.
 
     A line end stands where a damaged block was, so that the halves of two lines never make one.
     """
 
     def chunks(source: Stream) -> Iterator[bytes]:
-        gathered: list[bytes] = []
+        gathered: list[Block] = []
         size = 0
         try:
             for block in decode(source.read):
