@@ -6,10 +6,8 @@ is damaged keeps what was decoded up to there and says so in `Stream.lost`.
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -187,6 +185,9 @@ def _zstd(source: Stream) -> Iterator[bytes]:
 
 
 def _gzip(source: Stream) -> Iterator[bytes]:
+    import gzip
+    import zlib
+
     reader = gzip.GzipFile(fileobj=cast(BinaryIO, source), mode="rb")
     while True:
         try:
