@@ -6,7 +6,6 @@ here, in an `Offer`. A value that is not known is None, never 0.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -230,6 +229,8 @@ class Catalog:
     @cached_property
     def median_cpu_score_per_vcpu(self) -> float | None:
         """The median over all scored types: what stands in for a source type nobody named."""
+        import statistics  # takes 5 ms, which commands without a catalog need not wait for
+
         scores = [
             score
             for offer in self.offers.values()

@@ -1,7 +1,8 @@
 """Logs of applications that still run: when one has grown, it is worth reading again.
 
 Spark writes `NAME.inprogress` and drops the ending when the application is done; of a rolling log
-the empty file `appstatus_NAME.inprogress` tells the same.
+the empty file `appstatus_NAME.inprogress` tells the same. A folder of logs is followed as long as
+one of them is unfinished: what grows, ends or joins it then is read again.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 RUNNING = ".inprogress"
 
@@ -32,11 +34,23 @@ class Grown:
     words: str
 
 
+MOST_WATCHED = 2_000
+"""A folder of more files is not followed: looking at each every second would be a load."""
+
+
+class Unfinished(NamedTuple):
+    """What there is of unfinished logs: of a folder all files count, also those that ended."""
+
+    size_bytes: int
+    files: int
+    running: int
+
+
 @dataclass
 class _Followed:
     source: str
-    read_bytes: int
-    seen_bytes: int
+    read: Unfinished
+    seen: Unfinished
     first_change: float | None = None
     last_change: float = 0.0
 
@@ -57,20 +71,20 @@ class Watch:
     def follow(self, sources: tuple[str, ...]) -> None:
         """Take the sizes of now as those that are read."""
         self._sources = sources
-        sizes = ((source, running_bytes(source)) for source in sources)
-        self._followed = [_Followed(source, n, n) for source, n in sizes if n is not None]
+        found = ((source, unfinished(source)) for source in sources)
+        self._followed = [_Followed(source, now, now) for source, now in found if now is not None]
 
     def poll(self) -> Grown | None:
         """What has grown and come to rest, or ended; None while there is nothing new."""
         now = self._clock()
         for log in self._followed:
-            size = running_bytes(log.source)
-            if size is None:
+            found = unfinished(log.source)
+            if found is None:
                 return self._ended(log)
-            if size != log.seen_bytes:
-                log.seen_bytes, log.last_change = size, now
+            if found != log.seen:
+                log.seen, log.last_change = found, now
                 log.first_change = now if log.first_change is None else log.first_change
-            if log.first_change is None or size == log.read_bytes:
+            if log.first_change is None or found == log.read:
                 continue
             rests = now - log.last_change >= QUIET_SECONDS
             if rests or now - log.first_change >= LONGEST_WAIT_SECONDS:
@@ -87,20 +101,37 @@ class Watch:
         return Grown(sources, f"{_name(now_called)} has ended: it was read again")
 
 
-def running_bytes(source: str) -> int | None:
-    """The size of the unfinished log that a source is; None for any other source."""
+def unfinished(source: str) -> Unfinished | None:
+    """What grows of a source: an unfinished log, rolling or not, or a folder of logs with one;
+    None for any other source."""
     path = Path(source)
     try:
-        if source.endswith(RUNNING):
-            return path.stat().st_size if path.is_file() else None
-        if not path.is_dir():
-            return None
-        with os.scandir(path) as entries:
-            files = [(entry.name, entry.stat().st_size) for entry in entries if entry.is_file()]
+        if path.is_dir():
+            return _in_folder(path)
+        if source.endswith(RUNNING) and path.is_file():
+            return Unfinished(path.stat().st_size, 1, 1)
     except (OSError, ValueError):
-        return None
-    marked = any(name.startswith("appstatus_") and name.endswith(RUNNING) for name, _ in files)
-    return sum(size for _, size in files) if marked else None
+        pass
+    return None
+
+
+def _in_folder(folder: Path) -> Unfinished | None:
+    size = files = running = 0
+    for place, _, names in os.walk(folder):
+        files += len(names)
+        if files > MOST_WATCHED:
+            return None
+        running += sum(name.endswith(RUNNING) for name in names)
+        size += sum(_size(os.path.join(place, name)) for name in names)
+    return Unfinished(size, files, running) if running else None
+
+
+def _size(path: str) -> int:
+    """0 for a file that has just got another name."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
 
 
 def _name(source: str) -> str:

@@ -17,22 +17,13 @@ from engine.errors import BadInput
 from engine.profile import Profile
 from engine.sources.folders import logs_in
 from engine.sources.merge import together
-from engine.sources.profile_file import write_profile
-from engine.sources.profile_text import format_profile
 from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
 
-__all__ = [
-    "Sample",
-    "check_sources",
-    "format_profile",
-    "list_samples",
-    "read",
-    "write_profile",
-]
+__all__ = ["Sample", "check_sources", "list_samples", "read"]
 
 
 def read(

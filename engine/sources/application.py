@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 
 import msgspec
 
 from engine.sources import events
 from engine.sources.categories import Lineage
-from engine.sources.tasks import StageTasks
+from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
+from engine.sources.tasks import StageTasks, summarise
 
 MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
@@ -25,82 +25,16 @@ make us read all of them."""
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?$")
 
 
-@dataclass(slots=True)
-class Executor:
-    """One executor; `cores` is None where the log does not say, `busiest` then bounds it."""
-
-    host: str
-    added_ms: int | None
-    cores: int | None = None
-    profile: int = 0
-    removed_ms: int | None = None
-    storage_bytes: int | None = None
-    running: int = 0
-    busiest: int = 0
-    cold_slots: int = 0
-
-    @property
-    def ran_tasks(self) -> bool:
-        """Whether a task was seen to start on it."""
-        return self.busiest > 0 or self.cold_slots < (self.cores or 0)
-
-
-@dataclass(slots=True)
-class Job:
-    """One job and what its properties say it belongs to."""
-
-    job_id: int
-    submitted_ms: int | None
-    stage_ids: tuple[int, ...]
-    completed_ms: int | None = None
-    sql_execution_id: int | None = None
-    query: str | None = None
-    batch_id: int | None = None
-    dstream_batch_ms: int | None = None
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One attempt of a stage, from submission to completion."""
-
-    submitted_ms: int | None
-    completed_ms: int | None = None
-    failed: bool = False
-
-
-@dataclass(slots=True)
-class Stage:
-    """A stage over all its attempts."""
-
-    stage_id: int
-    name: str = ""
-    parents: tuple[int, ...] | None = None
-    profile: int = 0
-    final_rdd: int | None = None
-    cached_rdds: tuple[int, ...] = ()
-    disk_backed_rdds: tuple[int, ...] = ()
-    operations: tuple[str, ...] = ()
-    operation_counts: tuple[int, ...] = ()
-    reads_cache: bool = False
-    library: str | None = None
-    tasks: StageTasks = field(default_factory=StageTasks)
-    attempts: dict[int, Attempt] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Batch:
-    """A micro-batch as its query reported it."""
-
-    started: str
-    duration_ms: int | None
-
-
 HIGHEST_ID = 1 << 31
 """Spark counts stages and jobs in 32 bits."""
 
 MOST_CORES = 1 << 16
 MOST_TASKS = 10_000_000
 """No executor has so many cores, no stage so many tasks: such a number is damage."""
+
+
+WAITING_BYTES = 8 << 20
+"""Rows of completed stages that are kept until they are summed up together."""
 
 
 class BadEvent(ValueError):
@@ -135,6 +69,8 @@ class Application:
         self.jobs: dict[int, Job] = {}
         self.stages: dict[int, Stage] = {}
         self.tasks: dict[int, StageTasks] = {}
+        self._completed: list[StageTasks] = []
+        self._waiting_bytes = 0
         self.planned: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
         self.jobs_of_stage: dict[int, list[int]] = {}
         self.batches: dict[tuple[str, int], Batch] = {}
@@ -299,19 +235,36 @@ class Application:
         self.seen(event.completed_ms)
 
     def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:
-        self._stage(event.info, line)
-
-    def stage_completed(self, event: events.StageEvent, line: bytes) -> None:
         info = event.info
-        stage = self._stage(info, line)
-        attempt = stage.attempts[info.attempt]
+        stage = self.stage_of(info.stage)
+        if not stage.attempts:
+            self._describe(stage, info, line)
+        self._attempt(stage, info)
+
+    def submission_seen(self, stage_id: int) -> bool:
+        """Whether the log has told what the stage is made of."""
+        stage = self.stages.get(stage_id)
+        return stage is not None and bool(stage.attempts)
+
+    def stage_completed(self, event: events.StageCompleted) -> None:
+        info = event.info
+        stage = self.stage_of(info.stage)
+        attempt = self._attempt(stage, info)
         attempt.completed_ms = info.completed_ms
         attempt.failed = info.failure is not None
         self.seen(info.completed_ms)
-        stage.tasks.flush()
         if not attempt.failed:
-            stage.tasks.summary()
+            self._completed.append(stage.tasks)
+            self._waiting_bytes += stage.tasks.close()
+            if self._waiting_bytes > WAITING_BYTES:
+                self.sum_up()
             self.lineage.computed(stage.cached_rdds)
+
+    def sum_up(self) -> None:
+        """Sums up the tasks of the stages that have completed: many at a time is quicker."""
+        summarise(self._completed)
+        self._completed.clear()
+        self._waiting_bytes = 0
 
     def stage_of(self, stage_id: int) -> Stage:
         """The stage of that id, made where the log has lost its submission.
@@ -327,25 +280,27 @@ class Application:
             self.tasks[stage_id] = stage.tasks
         return stage
 
-    def _stage(self, info: events.StageInfo, line: bytes) -> Stage:
-        stage = self.stage_of(info.stage)
-        if not stage.attempts:
-            stage.name, stage.profile = info.name, info.profile
-            stage.parents = info.parents
-            stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
-            stage.library = self.lineage.library_of(line)
-            stage.operations = self.lineage.operations_of(info.rdds)
-            stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
-            stage.cached_rdds = self.lineage.cached_in(info.rdds)
-            stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
-            stage.reads_cache = self.lineage.reads_cache(info.rdds)
+    def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
+        """What a stage is made of, told by its first event."""
+        stage.name, stage.profile = info.name, info.profile
+        stage.parents = info.parents
+        stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
+        stage.library = self.lineage.library_of(line)
+        stage.operations = self.lineage.operations_of(info.rdds)
+        stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
+        stage.cached_rdds = self.lineage.cached_in(info.rdds)
+        stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
+        stage.reads_cache = self.lineage.reads_cache(info.rdds)
+
+    def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
+        """The attempt that an event is about."""
         if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
         attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
         if attempt.submitted_ms is None:
             attempt.submitted_ms = info.submitted_ms
         self.seen(info.submitted_ms)
-        return stage
+        return attempt
 
     # The cache
 

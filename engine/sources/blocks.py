@@ -2,7 +2,8 @@
 
 Each block says how long it is, so that one whose content is damaged can be left out and the next
 one read. Each decoder is given `read`, which returns the asked bytes or, at the end, fewer; it
-yields the content of each block, or None for a block that is damaged.
+yields the content of each block, or None for a block that is damaged. A block is a
+view of what it was unpacked into: it is copied once, into the chunk that it becomes a part of.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 
 Read = Callable[[int], bytes]
+Block = bytes | memoryview
 
 LARGEST_BLOCK_BYTES = 1 << 25
 """No writer makes larger blocks: such a length is damage."""
@@ -28,7 +30,7 @@ class DamagedStream(Exception):
     """The compressed stream breaks off or is damaged; the text says which."""
 
 
-def lz4_blocks(read: Read) -> Iterator[bytes | None]:
+def lz4_blocks(read: Read) -> Iterator[Block | None]:
     """lz4-java's `LZ4BlockOutputStream`: headers of 21 bytes (magic, token, compressed length,
     original length, checksum), each followed by one raw lz4 block. A block of length 0 ends a
     stream; another one may follow.
@@ -51,14 +53,14 @@ def lz4_blocks(read: Read) -> Iterator[bytes | None]:
             yield block
             continue
         try:
-            content = bytes(decompress(block, output_len=original))
+            content = memoryview(decompress(block, output_len=original))
         except problem:
             yield None
         else:
             yield content if len(content) == original else None
 
 
-def snappy_blocks(read: Read) -> Iterator[bytes | None]:
+def snappy_blocks(read: Read) -> Iterator[Block | None]:
     """xerial's `SnappyOutputStream`: a header of 16 bytes (magic, version, oldest version that
     reads it), then blocks: the length of each in 4 bytes, the most significant first, and one raw
     snappy block. Another stream, with its header, may follow.
@@ -81,13 +83,13 @@ def snappy_blocks(read: Read) -> Iterator[bytes | None]:
         block = _whole(read(packed), packed, "snappy")
         try:
             fits = length_of(block) <= LARGEST_BLOCK_BYTES
-            content = bytes(decompress(block)) if fits else None
+            content = memoryview(decompress(block)) if fits else None
         except cramjam.DecompressionError:
             content = None
         yield content
 
 
-def lzf_blocks(read: Read) -> Iterator[bytes | None]:
+def lzf_blocks(read: Read) -> Iterator[Block | None]:
     """ning's `LZFOutputStream`: chunks of at most 64 KiB, each `ZV`, its type (0 stored, 1
     compressed), its compressed length in 2 bytes and, where compressed, its original length.
 

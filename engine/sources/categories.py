@@ -8,18 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from engine.sources.events import RddInfo
 
-_PACKAGES = (
-    (b"org.apache.spark.graphx.", "graphx"),
-    (b"org.apache.spark.mllib.", "mllib"),
-    (b"org.apache.spark.ml.", "mllib"),
-    (b"org.apache.spark.streaming.", "streaming"),
-)
-"""The first package found in a stage's call stack names its library."""
+_PACKAGE = re.compile(rb"org\.apache\.spark\.(graphx|mllib|ml|streaming)\.")
+_LIBRARIES = {b"graphx": "graphx", b"mllib": "mllib", b"ml": "mllib", b"streaming": "streaming"}
+"""The first of these packages that is in a stage's call stack names its library."""
 
 LIBRARY_SHARE = 0.10
 """A library names the application's category from this share of the task time up."""
@@ -39,9 +36,21 @@ class _Scope(msgspec.Struct, frozen=True, gc=False):
 _decode_scope = msgspec.json.Decoder(_Scope).decode
 
 
+@lru_cache(maxsize=1024)
 def without_paths(text: str) -> str:
     """The text with `/home/someone/job.py:42` shortened to `job.py:42`."""
     return _FOLDERS.sub("", text)
+
+
+@lru_cache(maxsize=1024)
+def _operation(scope: str) -> tuple[str, str] | None:
+    """Name and id of the operation that an RDD scope stands for; None for none."""
+    try:
+        decoded = _decode_scope(scope)
+    except msgspec.MsgspecError:
+        return None
+    name = without_paths(decoded.name).strip()
+    return (name, decoded.id) if name else None
 
 
 class Lineage:
@@ -61,7 +70,8 @@ class Lineage:
     @staticmethod
     def library_of(line: bytes) -> str | None:
         """The library in the call stack of a stage event, None for plain RDD and SQL work."""
-        return next((name for package, name in _PACKAGES if package in line), None)
+        found = set(_PACKAGE.findall(line))
+        return next((name for package, name in _LIBRARIES.items() if package in found), None)
 
     @staticmethod
     def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:
@@ -69,12 +79,9 @@ class Lineage:
         names: dict[str, None] = {}
         for rdd in rdds:
             if rdd.scope and len(names) < MOST_OPERATIONS:
-                try:
-                    name = without_paths(_decode_scope(rdd.scope).name).strip()
-                except msgspec.MsgspecError:
-                    continue
-                if name:
-                    names[name] = None
+                operation = _operation(rdd.scope)
+                if operation is not None:
+                    names[operation[0]] = None
         return tuple(names)
 
     def operation_counts(
@@ -85,12 +92,9 @@ class Lineage:
         """
         scopes: dict[str, set[str]] = {name: set() for name in operations}
         for rdd in self._computed_in(rdds):
-            if rdd.scope:
-                try:
-                    scope = _decode_scope(rdd.scope)
-                except msgspec.MsgspecError:
-                    continue
-                scopes.get(without_paths(scope.name).strip(), set()).add(scope.id)
+            operation = _operation(rdd.scope) if rdd.scope else None
+            if operation is not None and operation[0] in scopes:
+                scopes[operation[0]].add(operation[1])
         counts = tuple(len(ids) for ids in scopes.values())
         return () if all(count == 1 for count in counts) else counts
 

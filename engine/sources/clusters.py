@@ -16,7 +16,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup
 from engine.errors import BadInput
 from engine.profile import Notice
-from engine.sources.application import Application, Executor
+from engine.sources.application import Application
+from engine.sources.entities import Executor
 from engine.sources.settings import worker_type
 from engine.units import format_seconds, parse_memory_gib
 

@@ -6,10 +6,8 @@ is damaged keeps what was decoded up to there and says so in `Stream.lost`.
 
 from __future__ import annotations
 
-import gzip
 import os
 import stat
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -19,6 +17,7 @@ from engine.sources.blocks import (
     LZ4_MAGIC,
     LZF_MAGIC,
     SNAPPY_MAGIC,
+    Block,
     DamagedStream,
     Read,
     lz4_blocks,
@@ -44,6 +43,7 @@ Decoder = Callable[["Stream"], Iterator[bytes]]
 
 class Stream:
     """An open source: `chunks()` yields its decompressed bytes; `lost` says what broke, if it did.
+    Used with `with`, it closes its file at the end.
 
     `progress` is called with the bytes of the file read so far; what it raises ends the reading.
     `size` is that of the file (None when it is no regular file). Blocks that could not be unpacked
@@ -62,6 +62,12 @@ class Stream:
         self._position = 0
         self._decoded = 0
         self._pushed_back = b""
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
 
     def read(self, size: int, /) -> bytes:
         """Raw bytes; blocks until `size` are there or the file ends.
@@ -145,7 +151,7 @@ def decoder_of(head: bytes, name: str) -> Decoder:
 
 
 def open_path(path: Path, progress: Progress | None = None) -> Stream:
-    """Opens a file; `Stream.close` is the garbage collector's, as with any iterator.
+    """Opens a file.
 
     Raises:
         BadInput: when it cannot be opened.
@@ -179,6 +185,9 @@ def _zstd(source: Stream) -> Iterator[bytes]:
 
 
 def _gzip(source: Stream) -> Iterator[bytes]:
+    import gzip
+    import zlib
+
     reader = gzip.GzipFile(fileobj=cast(BinaryIO, source), mode="rb")
     while True:
         try:
@@ -192,14 +201,14 @@ def _gzip(source: Stream) -> Iterator[bytes]:
         yield chunk
 
 
-def _blocks(decode: Callable[[Read], Iterator[bytes | None]]) -> Decoder:
+def _blocks(decode: Callable[[Read], Iterator[Block | None]]) -> Decoder:
     """The decoder of a stream of blocks, small ones put together to chunks.
 
     A line end stands where a damaged block was, so that the halves of two lines never make one.
     """
 
     def chunks(source: Stream) -> Iterator[bytes]:
-        gathered: list[bytes] = []
+        gathered: list[Block] = []
         size = 0
         try:
             for block in decode(source.read):

@@ -17,7 +17,7 @@ from engine.errors import BadInput
 from engine.sources import events
 from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
-from engine.sources.tasks import BUFFER_BYTES, row_of
+from engine.sources.task_rows import BUFFER_BYTES, row_of
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
 TASK_START = b'{"Event":"SparkListenerTaskStart"'
@@ -40,17 +40,36 @@ MOST_BAD_EVENTS = 100_000
 
 LONG_TASK_END = 2048
 _ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
+_BEFORE, _AFTER = 24, 56
+"""Bytes around the place in the line before where a key is looked for first."""
 
 
-def shortened(line: bytes) -> bytes:
-    """A task end without its accumulables and executor metrics, which nobody reads and which
-    make up most of a long one: finding their ends is quicker than parsing them.
+class Shortener:
+    """Takes out of a task end what nobody reads and what makes up most of a long one, accumulables
+    and executor metrics: finding their ends is quicker than parsing them.
 
-    Neither key can occur inside a text, where its quotes would be escaped.
+    Neither key can occur inside a text, where its quotes would be escaped. Both stand nearly where
+    they stood in the line before, a few digits more or less.
     """
-    start = line.find(_ACCUMULABLES)
-    end = line.rfind(_METRICS)
-    return line[:start] + b"}," + line[end:] if 0 < start < end else line
+
+    __slots__ = ("_head", "_tail")
+
+    def __init__(self) -> None:
+        self._head = self._tail = 0
+
+    def shortened(self, line: bytes) -> bytes:
+        """The line without them, or as it is where they are not found."""
+        head, tail = self._head, self._tail
+        start = line.find(_ACCUMULABLES, max(0, head - _BEFORE), head + _AFTER)
+        if start < 0:
+            start = line.find(_ACCUMULABLES)
+        end = line.rfind(_METRICS, -tail - _BEFORE, _AFTER - tail) if tail > _AFTER else -1
+        if end < 0:
+            end = line.rfind(_METRICS)
+        if not 0 < start < end:
+            return line
+        self._head, self._tail = start, len(line) - end
+        return line[:start] + b"}," + line[end:]
 
 
 def _events_before(batch: list[bytes]) -> int:
@@ -67,9 +86,19 @@ def _handler(kind: Any, method: Callable[[Application, Any], None]) -> Handler:
     return lambda application, line: method(application, decode(line))
 
 
-def _stage_handler(method: Callable[[Application, events.StageEvent, bytes], None]) -> Handler:
-    decode = msgspec.json.Decoder(events.StageEvent).decode
-    return lambda application, line: method(application, decode(line), line)
+_decode_stage = msgspec.json.Decoder(events.StageEvent).decode
+_decode_completed = msgspec.json.Decoder(events.StageCompleted).decode
+
+
+def _stage_submitted(application: Application, line: bytes) -> None:
+    application.stage_submitted(_decode_stage(line), line)
+
+
+def _stage_completed(application: Application, line: bytes) -> None:
+    event = _decode_completed(line)
+    if not application.submission_seen(event.info.stage):
+        application.stage_submitted(_decode_stage(line), line)
+    application.stage_completed(event)
 
 
 _HANDLERS: dict[bytes, Handler] = {
@@ -95,8 +124,8 @@ _HANDLERS: dict[bytes, Handler] = {
     b"SparkListenerUnpersistRDD": _handler(events.UnpersistRdd, Application.unpersisted),
     b"SparkListenerJobStart": _handler(events.JobStart, Application.job_start),
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
-    b"SparkListenerStageSubmitted": _stage_handler(Application.stage_submitted),
-    b"SparkListenerStageCompleted": _stage_handler(Application.stage_completed),
+    b"SparkListenerStageSubmitted": _stage_submitted,
+    b"SparkListenerStageCompleted": _stage_completed,
     b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _handler(
         events.SqlExecutionStart, Application.sql_start
     ),
@@ -123,6 +152,7 @@ class EventLog:
         self.too_long = 0
         self.torn_parts = 0
         self.other_application = False
+        self._shortener = Shortener()
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
         """Reads one part: its chunks, decompressed.
@@ -150,6 +180,7 @@ class EventLog:
         self.too_long += lines.too_long
         if lines.torn.strip():
             self._read_last_line(lines.torn)
+        self.application.sum_up()
 
     def _read_last_line(self, line: bytes) -> None:
         """A last line without its line end is torn, or whole all the same."""
@@ -164,7 +195,7 @@ class EventLog:
         """The hot loop: nothing is looked up in it that can be looked up before."""
         application = self.application
         tasks_of, cold = application.tasks, application.cold_tasks
-        other, special = self._other, self._special
+        other, special, shortened = self._other, self._special, self._shortener.shortened
         for line in lines:
             try:
                 if line.startswith(TASK_END):

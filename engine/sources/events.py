@@ -189,9 +189,26 @@ class JobEnd(Struct, frozen=True, gc=False):
 
 
 class StageEvent(Struct, frozen=True, gc=False):
-    """`SparkListenerStageSubmitted` and `SparkListenerStageCompleted`."""
+    """`SparkListenerStageSubmitted`; `SparkListenerStageCompleted` of a stage unknown so far."""
 
     info: StageInfo = field(name="Stage Info")
+
+
+class AttemptInfo(Struct, frozen=True, gc=False):
+    """What the `Stage Info` of a completed attempt adds to that of the submitted one."""
+
+    stage: int = field(name="Stage ID")
+    attempt: int = field(default=0, name="Stage Attempt ID")
+    tasks: int = field(default=0, name="Number of Tasks")
+    submitted_ms: int | None = field(default=None, name="Submission Time")
+    completed_ms: int | None = field(default=None, name="Completion Time")
+    failure: str | None = field(default=None, name="Failure Reason")
+
+
+class StageCompleted(Struct, frozen=True, gc=False):
+    """`SparkListenerStageCompleted`."""
+
+    info: AttemptInfo = field(name="Stage Info")
 
 
 class ExecutorInfo(Struct, frozen=True, gc=False):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.sources.application import Application, Stage
+from engine.sources.application import Application
 from engine.sources.clusters import Span
-from engine.sources.tasks import TaskSummary
+from engine.sources.entities import Stage
+from engine.sources.task_summary import TaskSummary
 
 
 @dataclass(frozen=True, slots=True)

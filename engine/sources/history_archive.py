@@ -63,6 +63,10 @@ class Member:
     file: IO[bytes]
     where: str
 
+    def close(self) -> None:
+        """Lets go of its place in the zip."""
+        self.file.close()
+
     def read(self, size: int = -1, /) -> bytes:
         """Up to `size` bytes.
 

@@ -11,20 +11,26 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from engine.errors import EngineError
 from engine.profile import Run
 from engine.sources import codecs
+from engine.sources.address import is_history_server
 from engine.sources.application import Application
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, log_of
-from engine.sources.reader import Kind, kind_of
+from engine.sources.reader import Kind, Open, kind_of
+from engine.sources.remote import RemotePlace, local_path, scheme_of
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.settings import spark_version
 
 WHOLE_BYTES = 16 << 20
 """Text up to here is read as a whole: some hundredths of a second."""
+
+WHOLE_REMOTE_BYTES = 4 << 20
+"""From afar less is fetched, and the end of a large log is not looked for."""
 
 TAIL_BYTES = 1 << 20
 UNPACKED_BYTES = 256 << 20
@@ -63,13 +69,18 @@ NOTHING = Peek()
 
 
 def peek(source: str | Path) -> Peek:
-    """A first look at a local file, a rolling folder or a sample; never an error.
+    """A first look at a file, a rolling folder or a sample; never an error.
 
-    It costs at most some tenths of a second and a few megabytes.
+    It costs at most some tenths of a second and a few megabytes, of a remote path what fetching
+    its first bytes takes.
     """
     try:
-        files = _files(str(source))
-        return NOTHING if files is None else _look(files)
+        named = str(source)
+        path = local_path(named)
+        if path is None and scheme_of(named):
+            return NOTHING if is_history_server(named) else _look_remote(named)
+        files = _files(named if path is None else str(path))
+        return NOTHING if files is None else _look(files, codecs.open_path)
     except (EngineError, OSError, ValueError):
         return NOTHING
 
@@ -87,20 +98,31 @@ def _files(source: str) -> LogFiles | None:
     return log_of(first) if first.is_dir() else LogFiles(source, (first,))
 
 
-def _look(files: LogFiles) -> Peek:
-    log, budget = EventLog(), _Budget(WHOLE_BYTES)
+def _look_remote(source: str) -> Peek:
+    place = RemotePlace(source)
+    logs = place.logs() if place.is_folder else [LogFiles(source, (place.path,))]
+
+    def opened(path: Path) -> codecs.Stream:
+        return codecs.Stream(cast(BinaryIO, place.open(path)), str(path))
+
+    return _look(logs[0], opened, remote=True) if len(logs) == 1 else NOTHING
+
+
+def _look(files: LogFiles, opened: Open, *, remote: bool = False) -> Peek:
+    log, budget = EventLog(), _Budget(WHOLE_REMOTE_BYTES if remote else WHOLE_BYTES)
     for path in files.parts:
-        chunks = codecs.open_path(path).chunks()
-        head = next(chunks, b"")
-        if path is files.parts[0]:
-            kind = kind_of(head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16])
-            if kind != "event log" and not ROLLING_PART.match(path.name):
-                return Peek(kind=kind)
-        log.read(budget.within(head, chunks), str(path))
+        with opened(path) as stream:
+            chunks = stream.chunks()
+            head = next(chunks, b"")
+            if path is files.parts[0]:
+                kind = kind_of(head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16])
+                if kind != "event log" and not ROLLING_PART.match(path.name):
+                    return Peek(kind=kind)
+            log.read(budget.within(head, chunks), str(path))
         if not budget.left:
             break
     whole = budget.left > 0
-    tail = None if whole else _tail(files.parts[-1])
+    tail = None if whole or remote else _tail(files.parts[-1])
     if tail is not None:
         log.read([tail], files.name)
     return _told(log, files, whole=whole, to_the_end=whole or tail is not None)
@@ -128,7 +150,8 @@ def _tail(path: Path) -> bytes | None:
             file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
             end = file.read(TAIL_BYTES)
         else:
-            found = _last_bytes(codecs.open_path(path).chunks())
+            with codecs.open_path(path) as stream:
+                found = _last_bytes(stream.chunks())
             if found is None:
                 return None
             end = found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
 from engine.profile import Notice, OptexProfile, Profile, Run
-from engine.sources import codecs, profile_file, run_table
+from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
@@ -24,6 +24,7 @@ from engine.sources.samples import list_samples, sample_files, sample_named
 
 if TYPE_CHECKING:
     from engine.sources.history_archive import Archive
+    from engine.sources.run_table import RunTable
 
 STDIN = "-"
 LONGEST_SHOWN = 100
@@ -91,7 +92,8 @@ class Reader:
             BadInput: in one line, for anything that cannot be used.
         """
         if source == STDIN:
-            return [self._stream(cast(BinaryIO, sys.stdin.buffer), "standard input")]
+            file = cast(BinaryIO, sys.stdin.buffer)
+            return [self._dispatch(codecs.Stream(file, "standard input", self._progress()))]
         if is_history_server(source):
             return self._history(source)
         path = local_path(source)
@@ -145,7 +147,8 @@ class Reader:
             return self._logs(place.logs(), source.rstrip("/"), opened)
         if _part_of_rolling(place.path):
             return [self._log(LogFiles(source, (place.path,), (ONE_PART,)), opened)]
-        return [self._dispatch(self._stream_of(place.open(place.path), source))]
+        with self._stream_of(place.open(place.path), source) as stream:
+            return [self._dispatch(stream)]
 
     def _history(self, source: str) -> list[Found]:
         """The applications that a history server is asked for."""
@@ -190,10 +193,8 @@ class Reader:
             raise BadInput("is not a file", where=str(path), remedy="give a file or a folder")
         if _part_of_rolling(path):
             return self._log(LogFiles(str(path), (path,), (ONE_PART,)), self._open)
-        return self._dispatch(self._open(path))
-
-    def _stream(self, file: BinaryIO, name: str) -> Found:
-        return self._dispatch(codecs.Stream(file, name, self._progress()))
+        with self._open(path) as stream:
+            return self._dispatch(stream)
 
     def _stream_of(self, file: RemoteFile, name: str) -> codecs.Stream:
         return codecs.Stream(cast(BinaryIO, file), name, self._progress())
@@ -228,15 +229,18 @@ class Reader:
         if kind == "event log":
             return self._events([(stream, everything, 0)], stream.name)
         if kind == "profile":
-            return _profile_found(
-                profile_file.parse(_text(everything, stream), stream.name), Path(stream.name).name
-            )
+            from engine.sources import profile_file
+
+            profile = profile_file.parse(_text(everything, stream), stream.name)
+            return _profile_found(profile, Path(stream.name).name)
         if _WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
                 remedy="give its file alone to sparkplan workflow, or to the planner",
             )  # fmt: skip
         if kind == "run table":
+            from engine.sources import run_table
+
             return _table_found(run_table.parse(_text(everything, stream), stream.name))
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
@@ -249,13 +253,14 @@ class Reader:
     def _parts(self, files: LogFiles, opened: Open) -> Iterator[Part]:
         missing_before = files.missing_before or (0,) * len(files.parts)
         for path, missing in zip(files.parts, missing_before, strict=True):
-            stream = opened(path)
-            chunks = stream.chunks()
-            head = _first(chunks)
-            start = head[: 1 << 16]
-            if len(files.parts) == 1 and not (_EVENT.match(start) or _LATER_EVENT.search(start)):
-                raise _unrecognised(head, stream.name)
-            yield stream, chain([head], chunks), missing
+            with opened(path) as stream:
+                chunks = stream.chunks()
+                head = _first(chunks)
+                start = head[: 1 << 16]
+                known = _EVENT.match(start) or _LATER_EVENT.search(start)
+                if len(files.parts) == 1 and not known:
+                    raise _unrecognised(head, stream.name)
+                yield stream, chain([head], chunks), missing
 
     def _events(
         self, parts: Iterable[Part], name: str, lost: Sequence[str] = (), where: str | None = None
@@ -299,6 +304,8 @@ def kind_of(start: bytes) -> Kind | None:
         return "event log"
     if _PROFILE.search(start):
         return "profile"
+    from engine.sources import run_table
+
     return "run table" if run_table.looks_like(start) else None
 
 
@@ -349,14 +356,9 @@ def _profile_found(profile: Profile, source: str) -> Found:
     )  # fmt: skip
 
 
-def _table_found(table: run_table.RunTable) -> Found:
-    return Found(
-        Path(table.source).name,
-        table.runs,
-        name=table.name,
-        unit=table.unit,
-        notices=table.notices,
-    )
+def _table_found(table: RunTable) -> Found:
+    name = Path(table.source).name
+    return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
 
 
 def _part_of_rolling(path: Path) -> bool:

@@ -7,7 +7,6 @@ and environment variables). Files are streamed, never stored.
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 from dataclasses import dataclass, field
@@ -64,6 +63,32 @@ def check_remote(source: str) -> None:
     _file_system(source, connect=False)
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteEntry:
+    """What stands in a remote folder: a SOURCE; `size_bytes` is None for a folder."""
+
+    source: str
+    name: str
+    size_bytes: int | None = None
+    folder: bool = False
+
+
+def list_remote(source: str, *, limit: int = 1000) -> tuple[RemoteEntry, ...]:
+    """What a remote folder holds, folders first, by name; nothing below them.
+
+    Args:
+        limit: at most so many entries.
+
+    Raises:
+        BadInput: when it is no folder, or cannot be read by this user.
+        ServiceUnavailable: when the store does not answer.
+    """
+    place = RemotePlace(source)
+    if not place.is_folder:
+        raise BadInput("is not a folder", where=_named(source), remedy="leave out the last /")
+    return tuple(place.entries())[:limit]
+
+
 @dataclass(slots=True)
 class RemotePlace:
     """A file or folder behind a remote path.
@@ -96,6 +121,25 @@ class RemotePlace:
     def path(self) -> Path:
         """The path itself, for `open` and for its name."""
         return Path(self._path)
+
+    def entries(self) -> list[RemoteEntry]:
+        """What stands in the folder itself, folders first, by name.
+
+        Raises:
+            ServiceUnavailable: when the store does not answer.
+        """
+        try:
+            found = self._files.ls(self._path, detail=True)
+        except Exception as error:
+            raise _explained(error, self.source) from None
+        entries = []
+        for info in found:
+            name = str(info["name"]).rstrip("/").rpartition("/")[2]
+            folder = info["type"] == "directory"
+            source = f"{self.source.rstrip('/')}/{name}"
+            if name and str(info["name"]).rstrip("/") != self._path.rstrip("/"):
+                entries.append(RemoteEntry(source, name, None if folder else info["size"], folder))
+        return sorted(entries, key=lambda entry: (not entry.folder, entry.name.lower()))
 
     def logs(self) -> list[LogFiles]:
         """The logs in the folder and those below it.
@@ -134,6 +178,10 @@ class RemoteFile:
 
     file: Any
     source: str
+
+    def close(self) -> None:
+        """Gives up what was read ahead."""
+        self.file.close()
 
     def read(self, size: int = -1, /) -> bytes:
         """Up to `size` bytes.
@@ -182,6 +230,8 @@ def _file_system(source: str, *, connect: bool = True) -> Any:
 
 def _hush() -> None:
     """Keeps the libraries' logs off the terminal; handlers of an application still get them."""
+    import logging
+
     for name in _TALKATIVE:
         logger = logging.getLogger(name)
         if not logger.handlers:

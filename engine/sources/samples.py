@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from typing import TYPE_CHECKING
 
 from engine.errors import BadInput
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 INDEX = "index.yaml"
 
@@ -77,4 +79,6 @@ def sample_files(sample: Sample) -> list[Traversable]:
 
 
 def _folder() -> Traversable:
+    from importlib.resources import files
+
     return files("sample_logs")

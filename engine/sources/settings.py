@@ -10,7 +10,8 @@ import re
 
 from engine.cluster import Cluster
 from engine.profile import Notice
-from engine.sources.application import Application, Stage
+from engine.sources.application import Application
+from engine.sources.entities import Stage
 
 KEPT_CONFIG = frozenset(
     {

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from engine.sources.application import Application, Job
+from engine.sources.application import Application
+from engine.sources.entities import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,8 @@ def trigger_seconds(windows: Sequence[Window]) -> float | None:
     pairs = [(a, b) for a, b in pairwise(windows) if a.query == b.query]
     if not pairs:
         return None
+    import statistics  # costs some milliseconds, which other logs need not wait for
+
     distance = round(statistics.median(b.start_ms - a.start_ms for a, b in pairs), -2)
     candidates = {*USUAL_INTERVALS_MS, max(100, int(distance))}
     waited = {

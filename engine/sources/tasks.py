@@ -1,6 +1,5 @@
-"""The tasks of one stage: rows in a buffer, each partition counted once, then `Measure`s.
+"""The tasks of one stage: rows in a buffer, each partition counted once, then summed up.
 
-A finished task is one row of `WIDTH` 64-bit integers, packed into a byte buffer that NumPy views.
 Work is what the first successful attempt of each partition did; whatever else ran (failed and
 killed attempts, speculative copies, recomputed partitions) is `Waste`. A stage keeps its rows up
 to `EXACT_TASKS`; above that they go into sketches while the log is read, so that memory stays
@@ -9,35 +8,36 @@ constant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from struct import Struct
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.profile import Measure
-from engine.sources import measures
-from engine.sources.events import NO_METRICS, TaskEnd
 from engine.sources.sketch import QuantileSketch
-
-Rows = NDArray[np.int64]
-
-COLUMNS = (
-    "attempt", "index", "partition", "status", "cold", "launch", "finish", "run", "cpu", "gc",
-    "fetch_wait", "remote_read", "local_read", "shuffle_write", "input", "cached_input", "output",
-    "memory_spilled", "disk_spilled", "peak_memory",
-)  # fmt: skip
-WIDTH = len(COLUMNS)
-(
-    ATTEMPT, INDEX, PARTITION, STATUS, COLD, LAUNCH, FINISH, RUN, CPU, GC,
-    FETCH_WAIT, REMOTE_READ, LOCAL_READ, SHUFFLE_WRITE, INPUT, CACHED_INPUT, OUTPUT,
-    MEMORY_SPILLED, DISK_SPILLED, PEAK_MEMORY,
-) = range(WIDTH)  # fmt: skip
-SUCCESS, FAILED, KILLED, RESUBMITTED = range(4)
-
-PACK = Struct(f"<{WIDTH}q").pack
-ROW_BYTES = 8 * WIDTH
-BUFFER_BYTES = 16_384 * ROW_BYTES
+from engine.sources.task_rows import (
+    ATTEMPT,
+    CACHED_INPUT,
+    FAILED,
+    FINISH,
+    INDEX,
+    KILLED,
+    LAUNCH,
+    PARTITION,
+    RESUBMITTED,
+    ROW_BYTES,
+    STATUS,
+    SUCCESS,
+    WIDTH,
+    Rows,
+)
+from engine.sources.task_summary import (
+    SPECS,
+    Measures,
+    TaskSummary,
+    columns_of,
+    of_rows,
+    of_sketches,
+)
 
 EXACT_TASKS = 100_000
 """A stage of more tasks is sketched."""
@@ -47,121 +47,6 @@ MOST_PARTITIONS = 1 << 26
 
 LATEST_MS = 10**14
 """No log is from later (the year 5138): such a time is damage too."""
-
-MS, NS, BYTE = 1e-3, 1e-9, 1.0
-READ_FROM_CACHE = frozenset({"Memory", "Disk"})
-"""`Data Read Method`s of Spark 1.x that mean a persisted block."""
-
-
-def row_of(event: TaskEnd, *, cold: bool) -> bytes:
-    """The packed row of a finished task.
-
-    Raises:
-        struct.error: for numbers that are not 64-bit integers.
-    """
-    info, metrics = event.info, event.metrics or NO_METRICS
-    read, given = metrics.read, metrics.input
-    plain = event.reason.reason == "Success" and not info.failed and not info.killed
-    return PACK(
-        event.attempt, info.index, info.partition, SUCCESS if plain else status_of(event), cold,
-        info.launch_ms, info.finish_ms, metrics.run_ms, metrics.cpu_ns, metrics.gc_ms,
-        read.fetch_wait_ms, read.remote_bytes, read.local_bytes, metrics.write.bytes_written,
-        given.bytes_read, given.bytes_read if given.method in READ_FROM_CACHE else 0,
-        metrics.output.bytes_written,
-        metrics.memory_spilled, metrics.disk_spilled, metrics.peak_memory,
-    )  # fmt: skip
-
-
-def status_of(event: TaskEnd) -> int:
-    """How a task ended; a success that is marked failed or killed is not one."""
-    reason = event.reason.reason
-    if reason == "Success":
-        return FAILED if event.info.failed else KILLED if event.info.killed else SUCCESS
-    if reason == "Resubmitted":
-        return RESUBMITTED
-    return KILLED if reason == "TaskKilled" or event.info.killed else FAILED
-
-
-@dataclass(frozen=True, slots=True)
-class TaskSummary:
-    """What the tasks of a stage add up to; fields as in `StageRun`, times in epoch ms."""
-
-    first_launch_ms: int
-    last_finish_ms: int
-    measures: dict[str, Measure | None]
-    cached_input_bytes: float
-    memory_spilled_bytes: float | None
-    disk_spilled_bytes: float | None
-    warm_up: tuple[float, ...] = ()
-
-
-_SPECS: dict[str, tuple[float, int]] = {
-    "task_seconds": (MS, measures.PRIMARY_VALUES),
-    "overhead_seconds": (MS, measures.SECONDARY_VALUES),
-    "run_seconds": (MS, measures.SECONDARY_VALUES),
-    "cpu_seconds": (NS, measures.SECONDARY_VALUES),
-    "gc_seconds": (MS, measures.SECONDARY_VALUES),
-    "fetch_wait_seconds": (MS, measures.SECONDARY_VALUES),
-    "input_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "output_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "shuffle_read_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "shuffle_remote_read_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "shuffle_write_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "peak_execution_memory_bytes": (BYTE, measures.SECONDARY_VALUES),
-    "first_wave_seconds": (MS, measures.PRIMARY_VALUES),
-}
-"""Measure -> (its unit per stored integer, quantiles to keep)."""
-
-_NONE_WHEN_ZERO = frozenset(
-    {"input_bytes", "output_bytes", "shuffle_read_bytes", "shuffle_write_bytes"}
-)
-"""Newer versions write 0 where older ones leave out the metric: both mean that nothing moved."""
-
-
-def _columns(rows: Rows) -> dict[str, Rows]:
-    """The values behind each measure, -1 where a task did not report it."""
-    duration = rows[:, FINISH] - rows[:, LAUNCH]
-    run, remote, local = rows[:, RUN], rows[:, REMOTE_READ], rows[:, LOCAL_READ]
-    # Spark 1.2 tells remote bytes alone: their sum with the local ones is not known then.
-    shuffled = np.where((remote < 0) | (local < 0), -1, remote + local)
-    reads_shuffle = np.maximum(remote, local) > 0
-    return {
-        "task_seconds": duration,
-        "overhead_seconds": np.where(run < 0, -1, np.maximum(duration - run, 0)),
-        "run_seconds": run,
-        "cpu_seconds": rows[:, CPU],
-        "gc_seconds": rows[:, GC],
-        "fetch_wait_seconds": np.where(reads_shuffle, rows[:, FETCH_WAIT], -1),
-        "input_bytes": rows[:, INPUT],
-        "output_bytes": rows[:, OUTPUT],
-        "shuffle_read_bytes": shuffled,
-        "shuffle_remote_read_bytes": np.where(reads_shuffle, remote, -1),
-        "shuffle_write_bytes": rows[:, SHUFFLE_WRITE],
-        "peak_execution_memory_bytes": rows[:, PEAK_MEMORY],
-        "first_wave_seconds": np.where(rows[:, COLD] > 0, duration, -1),
-    }
-
-
-WARM_UP_PARTS = (32, 16, 8, 4, 2)
-FEWEST_IN_ORDER = 8
-"""Fewer warm tasks do not show how their times fall."""
-
-FIXED_SHARE = 0.25
-"""Of a typical task's time, when tasks of different size are compared: the rest goes with bytes."""
-
-
-def _warm_up(rows: Rows) -> tuple[float, ...]:
-    """`StageRun.warm_up` of a stage's tasks; empty when there are too few."""
-    rows = rows[(rows[:, COLD] <= 0) & (rows[:, FINISH] > rows[:, LAUNCH])]
-    if len(rows) < FEWEST_IN_ORDER:
-        return ()
-    rows = rows[np.argsort(rows[:, LAUNCH], kind="stable")]
-    read = np.maximum(rows[:, (INPUT, REMOTE_READ, LOCAL_READ)], 0).sum(axis=1, dtype=np.float64)
-    size = read / read.mean() if read.any() else np.ones(len(rows))
-    seconds = (rows[:, FINISH] - rows[:, LAUNCH]) / (FIXED_SHARE + (1.0 - FIXED_SHARE) * size)
-    means = np.cumsum(seconds) / np.arange(1, len(seconds) + 1)
-    firsts = [max(1, len(seconds) // part) for part in WARM_UP_PARTS]
-    return tuple(measures.rounded(means[first - 1] / means[-1]) for first in firsts)
 
 
 class StageTasks:
@@ -173,6 +58,8 @@ class StageTasks:
 
     def __init__(self) -> None:
         self.buffer = bytearray()
+        self._told = bytearray()
+        self._closed = False
         self.tasks: int | None = None
         self.finished = 0
         self.invalid = 0
@@ -193,25 +80,61 @@ class StageTasks:
         """Failed attempts, killed attempts, seconds spent in vain."""
         return self.failed, self.killed, self.wasted_ms / 1000.0
 
+    def close(self) -> int:
+        """The stage has completed: what comes from here on is no work of it, if any was done.
+
+        Returns the bytes of rows that are left to be summed up.
+        """
+        self._flush_told()
+        if self._closed:
+            return 0
+        self._told, self.buffer = self.buffer, bytearray()
+        self._closed = not self._told and self.finished > 0
+        return len(self._told)
+
     def flush(self) -> None:
         """Sorts what is buffered into work and waste."""
-        if not self.buffer:
-            return
-        rows = np.frombuffer(bytes(self.buffer), dtype="<i8").reshape(-1, WIDTH)
-        self.buffer.clear()
-        rows = self._valid(rows)
+        self._flush_told()
+        if self.buffer:
+            packed = bytes(self.buffer)
+            self.buffer.clear()
+            self._sort(packed)
+
+    def told(self) -> bytearray:
+        """The rows from before the stage completed that were not sorted yet."""
+        return self._told
+
+    def take(self, rows: Rows, *, first_ms: int, last_ms: int) -> None:
+        """Takes `told` rows of which each is a success that makes sense, or sorts them where they
+        do a partition twice."""
+        if not self._all_fresh(_places(rows)):
+            return self._flush_told()
+        self._told.clear()
+        self._closed = True
+        self.finished += len(rows)
+        self._span(first_ms, last_ms)
+        return self._keep(rows)
+
+    def _flush_told(self) -> None:
+        """The rows from before the stage completed."""
+        if self._told:
+            self._sort(bytes(self._told))
+            self._told.clear()
+            self._closed = self.finished > 0
+
+    def _sort(self, packed: bytes) -> None:
+        rows = self._valid(np.frombuffer(packed, dtype="<i8").reshape(-1, WIDTH))
         succeeded = rows[:, STATUS] == SUCCESS
-        work = self._first_successes(rows[succeeded])
-        self._count_waste(rows, successes=int(succeeded.sum()), work=work)
-        if len(work) and self._summary is None:
+        successes = int(np.count_nonzero(succeeded))
+        work = self._first_successes(rows if successes == len(rows) else rows[succeeded])
+        self._count_waste(rows, successes=successes, work=work)
+        if len(work) and not self._closed:
             self._keep(work)
 
     def _valid(self, rows: Rows) -> Rows:
-        """Rows whose times and partition make sense; a resubmitted task has no finish time."""
-        place = np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
-        good = (rows[:, LAUNCH] > 0) & (place >= 0) & (place < MOST_PARTITIONS)
-        good &= (rows[:, LAUNCH] < LATEST_MS) & (rows[:, FINISH] < LATEST_MS)
-        good &= (rows[:, FINISH] >= rows[:, LAUNCH]) | (rows[:, STATUS] != SUCCESS)
+        good = _sensible(rows)
+        if good.all():
+            return rows
         self.invalid += int((~good).sum())
         return rows[good]
 
@@ -221,32 +144,56 @@ class StageTasks:
         Before Spark 3.3 a retried attempt numbers the missing partitions from 0, so its rows
         cannot be told apart by number: as many of them count as partitions are missing.
         """
-        known = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
+        known = _numbered(rows)
+        if known.all():
+            fresh = self._not_done(rows)
+            self.finished += len(fresh)
+            return fresh
         fresh = self._not_done(rows[known])
         anonymous = rows[~known]
-        if len(anonymous):
-            missing = len(anonymous)
-            if self.tasks is not None:
-                missing = max(0, self.tasks - self.finished - len(fresh))
-            fresh = np.concatenate((fresh, anonymous[:missing]))
+        missing = len(anonymous)
+        if self.tasks is not None:
+            missing = max(0, self.tasks - self.finished - len(fresh))
+        fresh = np.concatenate((fresh, anonymous[:missing]))
         self.finished += len(fresh)
         return fresh
 
     def _not_done(self, rows: Rows) -> Rows:
         if not len(rows):
             return rows
-        place = np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
-        distinct, first = np.unique(place, return_index=True)
-        if distinct[-1] >= len(self._done):
-            grown = np.zeros(max(int(distinct[-1]) + 1, 2 * len(self._done)), dtype=bool)
-            grown[: len(self._done)] = self._done
-            self._done = grown
-        fresh = ~self._done[distinct]
-        self._done[distinct] = True
-        kept: Rows = rows[np.sort(first[fresh])]
+        place = _places(rows)
+        if self._all_fresh(place):
+            return rows
+        _, first = np.unique(place, return_index=True)
+        kept: Rows = rows[np.sort(first[~self._done[place[first]]])]
+        self._done[place] = True
         return kept
 
+    def _all_fresh(self, place: Rows) -> bool:
+        """Whether none of these partitions was done before and none is there twice, as nearly
+        always: then they are done now."""
+        highest = int(place.max())
+        if highest >= len(self._done):
+            grown = np.zeros(max(highest + 1, 2 * len(self._done)), dtype=bool)
+            grown[: len(self._done)] = self._done
+            self._done = grown
+        before, number = self._done[place], np.count_nonzero(self._done)
+        self._done[place] = True
+        fresh = bool(np.count_nonzero(self._done) == number + len(place))
+        if not fresh:
+            self._done[place] = before
+        return fresh
+
+    def _span(self, first_ms: int, last_ms: int) -> None:
+        self.first_launch_ms = min(first_ms, self.first_launch_ms or first_ms)
+        self.last_finish_ms = max(self.last_finish_ms, last_ms)
+
     def _count_waste(self, rows: Rows, *, successes: int, work: Rows) -> None:
+        if not len(rows):
+            return
+        self._span(int(rows[:, LAUNCH].min()), int(rows[:, FINISH].max()))
+        if len(work) == len(rows):
+            return
         status, duration = rows[:, STATUS], rows[:, FINISH] - rows[:, LAUNCH]
         spent = np.where((duration > 0) & (status != RESUBMITTED), duration, 0)
         useful = int((work[:, FINISH] - work[:, LAUNCH]).sum())
@@ -255,53 +202,110 @@ class StageTasks:
         self.failed += int((status == FAILED).sum()) + resubmitted
         self.killed += int((status == KILLED).sum()) + max(0, repeated - resubmitted)
         self.wasted_ms += int(spent.sum()) - useful
-        if len(rows):
-            first = int(rows[:, LAUNCH].min())
-            self.first_launch_ms = min(first, self.first_launch_ms or first)
-            self.last_finish_ms = max(self.last_finish_ms, int(rows[:, FINISH].max()))
 
     def _keep(self, work: Rows) -> None:
-        extra = work[:, (CACHED_INPUT, MEMORY_SPILLED, DISK_SPILLED)]
-        self._sums += np.maximum(extra, 0).sum(axis=0, dtype=np.float64)
-        self._reported |= (extra >= 0).any(axis=0)
+        extra = work[:, CACHED_INPUT:]
+        most = extra.max(axis=0)
+        self._reported |= most >= 0
+        if most.max() > 0:
+            self._sums += np.maximum(extra, 0).sum(axis=0, dtype=np.float64)
         if self._sketches is None:
             self._rows.append(work)
             if self.finished <= EXACT_TASKS:
                 return
-            self._sketches = {name: QuantileSketch() for name in _SPECS}
+            self._sketches = {name: QuantileSketch() for name in SPECS}
             work = np.concatenate(self._rows)
             self._rows = []
-        for name, values in _columns(work).items():
-            self._sketches[name].add(values[values >= 0])
+        for sketch, values in zip(self._sketches.values(), columns_of(work), strict=True):
+            sketch.add(values[values >= 0])
 
     def summary(self) -> TaskSummary | None:
         """What the work adds up to; None when no task finished. The rows are given up."""
+        if self._summary is None:
+            summarise((self,))
         self.flush()
-        if self._summary is None and self.finished:
-            cached, memory, disk = self._sums.tolist()
-            _, has_memory, has_disk = self._reported.tolist()
-            self._summary = TaskSummary(
-                first_launch_ms=self.first_launch_ms or 0,
-                last_finish_ms=self.last_finish_ms,
-                measures=self._measures(),
-                cached_input_bytes=cached,
-                memory_spilled_bytes=memory if has_memory else None,
-                disk_spilled_bytes=disk if has_disk else None,
-                warm_up=() if self._sketches else _warm_up(np.concatenate(self._rows)),
-            )
-            self._rows, self._sketches = [], None
         return self._summary
 
-    def _measures(self) -> dict[str, Measure | None]:
-        found: dict[str, Measure | None] = {}
-        columns = None if self._sketches else _columns(np.concatenate(self._rows))
-        for name, (unit, points) in _SPECS.items():
-            if self._sketches is not None:
-                measure = measures.of_sketch(self._sketches[name], unit=unit, points=points)
-            else:
-                assert columns is not None
-                measure = measures.of_values(columns[name], unit=unit, points=points)
-            if measure is not None and measure.total == 0.0 and name in _NONE_WHEN_ZERO:
-                measure = None
-            found[name] = measure
-        return found
+    def work(self) -> Rows | None:
+        """(tasks, `WIDTH`) rows that wait to be summed up; None for none, or where they went into
+        sketches."""
+        if self._summary is not None or not self._rows:
+            return None
+        return self._rows[0] if len(self._rows) == 1 else np.concatenate(self._rows)
+
+    def sum_up(self, found: Measures, warm_up: tuple[float, ...]) -> None:
+        """Takes what the rows add up to and gives them up."""
+        cached, memory, disk = self._sums.tolist()
+        _, has_memory, has_disk = self._reported.tolist()
+        self._summary = TaskSummary(
+            first_launch_ms=self.first_launch_ms or 0,
+            last_finish_ms=self.last_finish_ms,
+            measures=found,
+            cached_input_bytes=cached,
+            memory_spilled_bytes=memory if has_memory else None,
+            disk_spilled_bytes=disk if has_disk else None,
+            warm_up=warm_up,
+        )
+        self._rows, self._sketches, self._closed = [], None, True
+
+    def sum_up_sketches(self) -> None:
+        """The same for a stage that was sketched."""
+        if self._sketches is not None:
+            self.sum_up(of_sketches(self._sketches), ())
+
+
+def summarise(stages: Sequence[StageTasks]) -> None:
+    """Sums up what stages have done so far, those with as many tasks together."""
+    _take_successes([tasks for tasks in stages if tasks.told()])
+    alike: dict[int, list[tuple[StageTasks, Rows]]] = {}
+    for tasks in stages:
+        tasks.flush()
+        tasks.sum_up_sketches()
+        rows = tasks.work()
+        if rows is not None:
+            alike.setdefault(len(rows), []).append((tasks, rows))
+    for group in alike.values():
+        found = of_rows(np.stack([rows for _, rows in group]))
+        for (tasks, _), (named, warm_up) in zip(group, found, strict=True):
+            tasks.sum_up(named, warm_up)
+
+
+def _take_successes(stages: Sequence[StageTasks]) -> None:
+    """Lets those stages take their rows in which every task succeeded, which one look at the rows
+    of all of them tells."""
+    if not stages:
+        return
+    rows = np.frombuffer(b"".join(tasks.told() for tasks in stages), "<i8").reshape(-1, WIDTH)
+    ends = np.cumsum([len(tasks.told()) // ROW_BYTES for tasks in stages])
+    starts = np.concatenate(([0], ends[:-1]))
+    usual = _sensible(rows) & _numbered(rows) & (rows[:, STATUS] == SUCCESS)
+    told = zip(
+        stages, starts.tolist(), ends.tolist(),
+        np.logical_and.reduceat(usual, starts).tolist(),
+        np.minimum.reduceat(rows[:, LAUNCH], starts).tolist(),
+        np.maximum.reduceat(rows[:, FINISH], starts).tolist(),
+        strict=True,
+    )  # fmt: skip
+    for tasks, start, end, all_usual, first_ms, last_ms in told:
+        if all_usual:
+            tasks.take(rows[start:end], first_ms=first_ms, last_ms=last_ms)
+
+
+def _places(rows: Rows) -> Rows:
+    """Which partition each task was of; before Spark 3.3 only its number in the attempt is told."""
+    return np.where(rows[:, PARTITION] >= 0, rows[:, PARTITION], rows[:, INDEX])
+
+
+def _numbered(rows: Rows) -> NDArray[np.bool_]:
+    """Whether that number is that of the partition."""
+    known: NDArray[np.bool_] = (rows[:, PARTITION] >= 0) | (rows[:, ATTEMPT] == 0)
+    return known
+
+
+def _sensible(rows: Rows) -> NDArray[np.bool_]:
+    """Whether times and partition make sense; a resubmitted task has no finish time."""
+    place, launch, finish = _places(rows), rows[:, LAUNCH], rows[:, FINISH]
+    good: NDArray[np.bool_] = (launch > 0) & (place >= 0) & (place < MOST_PARTITIONS)
+    good &= (launch < LATEST_MS) & (finish < LATEST_MS)
+    good &= (finish >= launch) | (rows[:, STATUS] != SUCCESS)
+    return good

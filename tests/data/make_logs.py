@@ -11,11 +11,14 @@ killed.
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +35,18 @@ DYNAMIC = {
     "spark.dynamicAllocation.shuffleTracking.enabled": "true",
     "spark.dynamicAllocation.executorIdleTimeout": "2s",
     "spark.dynamicAllocation.maxExecutors": "2",
+}
+TWO_HOSTS = "spark://127.0.0.1:17077"
+"""A speculative copy never runs on the host of the first attempt, and all executors of
+`local-cluster` are on one."""
+
+SECOND_HOST = "127.0.0.2"
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "200ms",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.quantile": "0.5",
+    "spark.driver.host": "127.0.0.1",
 }
 CODECS = ("lz4", "lzf", "snappy", "zstd")
 
@@ -56,6 +71,7 @@ RECIPES = (
         "profiles", master="local-cluster[2,2,1024]", conf={**DYNAMIC, "spark.executor.cores": "1"}
     ),
     Recipe("killed", killed=True),
+    Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
 )
 
 
@@ -71,17 +87,49 @@ def run(recipe: Recipe, home: Path, work: Path) -> Path:
     spark.console.unlink(missing_ok=True)
     conf = {**COMMON, "spark.executor.memory": "512m", **recipe.conf,
             "spark.eventLog.dir": logs.as_uri()}  # fmt: skip
-    with suppress(*([SystemExit] if recipe.killed else [])):
+    with (
+        two_hosts(home, work) if recipe.master == TWO_HOSTS else nullcontext(),
+        suppress(*([SystemExit] if recipe.killed else [])),
+    ):
         spark.run("pitfalls.py", (str(notes), recipe.name), conf)
     (log,) = (path for path in logs.iterdir() if path.suffix != ".crc")
     shutil.rmtree(home / "work" / log.stem, ignore_errors=True)
     return log
 
 
+@contextmanager
+def two_hosts(home: Path, work: Path) -> Iterator[None]:
+    """A standalone cluster of two workers of one core, each with an address of its own."""
+    master, worker = (
+        "org.apache.spark.deploy.master.Master",
+        "org.apache.spark.deploy.worker.Worker",
+    )
+    port = TWO_HOSTS.rpartition(":")[2]
+    commands = [[master, "-h", "127.0.0.1", "-p", port, "--webui-port", "17078"]]
+    commands += [
+        [worker, "-h", host, "-c", "1", "-m", "1g", "-d", str(work / "workers"), TWO_HOSTS]
+        for host in ("127.0.0.1", SECOND_HOST)
+    ]
+    started = []
+    with (work / "cluster.console").open("w") as out:
+        try:
+            for command in commands:
+                program = [str(home / "bin" / "spark-class"), *command]
+                environment = {**os.environ, "SPARK_HOME": str(home)}
+                started.append(subprocess.Popen(program, env=environment, stdout=out, stderr=out))
+                time.sleep(4)
+            yield
+        finally:
+            for process in reversed(started):
+                process.terminate()
+                process.wait()
+
+
 def scrubbed(log: Path, machine: Machine) -> str:
     """The events of a log without what tells of the machine; a torn last line is left out."""
     scrubber = Scrubber(machine)
-    lines = log.read_text(encoding="utf-8").splitlines()
+    text = log.read_text(encoding="utf-8").replace(SECOND_HOST, "worker-2")
+    lines = text.splitlines()
     if not _is_event(lines[-1]):
         del lines[-1]
     text = "".join(scrubber.line(line) + "\n" for line in lines)

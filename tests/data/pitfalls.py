@@ -17,6 +17,7 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, T
 
 FOLDER = Path(sys.argv[1])
 Pair = tuple[int, int]
+HANGING_SECONDS = 15.0
 
 
 def plain(context: SparkContext) -> None:
@@ -80,6 +81,14 @@ def killed(context: SparkContext) -> None:
     context.parallelize(range(24), 24).map(pause).count()
 
 
+def speculative(context: SparkContext) -> None:
+    """One task hangs: a copy of it is started on the other host and ends first. The hanging one is
+    killed, but a sleeping Python does not hear it: it ends long after its stage has."""
+    numbers = context.parallelize(range(8), 8).map(pause).mapPartitionsWithIndex(hang_in_last)
+    numbers.map(lambda n: (n % 3, n)).reduceByKey(lambda a, b: a + b, 2).count()
+    time.sleep(HANGING_SECONDS)
+
+
 def pause(number: int) -> int:
     time.sleep(0.7)
     return number
@@ -102,13 +111,21 @@ def die_in_last(partition: int, values: Iterator[Any]) -> Iterator[Any]:
     return values
 
 
+def hang_in_last(partition: int, values: Iterator[Any]) -> Iterator[Any]:
+    """The first attempt of partition 7 hangs."""
+    if partition == 7 and once("hung"):
+        time.sleep(HANGING_SECONDS)
+    return values
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
 
 
 JOBS: dict[str, Callable[[SparkContext], None]] = {
-    job.__name__: job for job in (plain, retries, resubmitted, failing, dynamic, profiles, killed)
+    job.__name__: job
+    for job in (plain, retries, resubmitted, failing, dynamic, profiles, killed, speculative)
 }
 
 if __name__ == "__main__":

@@ -11,7 +11,14 @@ from screen import settled, text_of, typed
 
 import engine
 from tui.screens.open import OpenScreen
-from tui.screens.open_rows import Entry, Listing, application_entries, row
+from tui.screens.open_rows import (
+    MOST_FETCHED,
+    Entry,
+    Listing,
+    application_entries,
+    remote_entries,
+    row,
+)
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "engine" / "sources"))
 
@@ -268,6 +275,56 @@ async def test_only_the_last_server_asked_counts(planner, folder, monkeypatch):
         release.set()
         await shows(pilot, "app-1", "etl")
         assert "too late" not in text_of(pilot.app)
+
+
+# Stores
+
+
+@pytest.fixture
+def store():
+    """A store in memory with a log, a rolling log and a folder with another."""
+    files = pytest.importorskip("fsspec").filesystem("memory")
+    files.store.clear()
+    data = (Path(__file__).parents[1] / "data" / "failing.zstd").read_bytes()
+    for path in ("/b/app", "/b/eventlog_v2_x/events_1_x", "/b/deep/other", "/b/deep/none"):
+        with files.open(path, "wb") as file:
+            file.write(b"nothing" if path.endswith("none") else data)
+    yield files
+    files.store.clear()
+
+
+async def test_a_folder_in_a_store_is_listed_and_its_logs_looked_into(planner, folder, store):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        app.screen.query_one("#typed").value = "memory://b/"
+        await shows(pilot, "press enter to list its files")
+        await pilot.press("enter")
+        await shows(pilot, "deep/", "folder")
+        await shows(pilot, "eventlog_v2_x/", "failing", "complete", "3.5.9")
+        await shows(pilot, " app ", "failing", "complete", "3.5.9")
+        await typed(pilot, "deep")
+        await pilot.pause()
+        await pilot.press("enter")  # entered, and asked for
+        await shows(pilot, "other", "failing")
+        assert "none" in text_of(app)
+        await typed(pilot, "oth")
+        await pilot.pause()
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.sources == ("memory://b/deep/other",)
+
+
+async def test_a_store_that_holds_no_such_folder_is_one_line(planner, folder, store):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "memory://nowhere/")
+        await shows(pilot, "memory://nowhere")
+        assert isinstance(app.screen, OpenScreen)
+
+
+def test_of_very_many_files_in_a_store_only_the_first_are_fetched():
+    found = [engine.RemoteEntry(f"s3://b/{n}", str(n), 5) for n in range(MOST_FETCHED + 3)]
+    assert [e.stamp is None for e in remote_entries(found)].count(True) == 3
 
 
 def test_the_names_of_applications_are_not_markup():

@@ -16,7 +16,7 @@ from tui.reading import Reading
 from tui.reducer import OpenSources, PlanRefused, Reread, reduce
 from tui.session import EngineSession
 from tui.state import PlanState, evidence_key
-from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, running_bytes
+from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, unfinished
 from tui.workers import Cancelled, Latest
 
 STATE = PlanState(sources=("a",))
@@ -235,14 +235,54 @@ def test_a_rolling_log_grows_by_its_parts(tmp_path):
     folder = tmp_path / "eventlog_v2_app"
     folder.mkdir()
     (folder / "events_1_app").write_bytes(b"xx")
-    assert running_bytes(str(folder)) is None
+    assert unfinished(str(folder)) is None
     (folder / "appstatus_app.inprogress").touch()
-    assert running_bytes(str(folder)) == 2
+    assert unfinished(str(folder)) == (2, 2, 1)
     watch = follow(Clock(), folder)
     (folder / "events_2_app").write_bytes(b"x")
-    assert running_bytes(str(folder)) == 3
+    assert unfinished(str(folder)) == (3, 3, 1)
     (folder / "appstatus_app.inprogress").rename(folder / "appstatus_app")
     assert "has ended" in watch.poll().words
+
+
+def test_a_folder_of_logs_is_followed_until_its_last_log_ends(tmp_path):
+    clock = Clock()
+    (tmp_path / "done").write_bytes(b"xxx")
+    first, rolling = tmp_path / "one.inprogress", tmp_path / "eventlog_v2_two"
+    first.write_bytes(b"x")
+    rolling.mkdir()
+    (rolling / "events_1_two").write_bytes(b"xx")
+    (rolling / "appstatus_two.inprogress").touch()
+    watch = follow(clock, tmp_path)
+    assert watch.active
+    assert watch.poll() is None
+
+    def read_again():
+        assert watch.poll() is None  # it may grow on
+        clock.now += QUIET_SECONDS
+        grown = watch.poll()
+        assert grown is not None
+        assert grown.sources == (str(tmp_path),)
+        watch.follow(grown.sources)
+        return grown.words
+
+    (rolling / "events_2_two").write_bytes(b"x")
+    assert "has grown" in read_again()
+    first.rename(tmp_path / "one")  # its last bytes are there already
+    assert "has grown" in read_again()
+    (tmp_path / "three.inprogress").write_bytes(b"")
+    assert "has grown" in read_again()
+    (tmp_path / "three.inprogress").rename(tmp_path / "three")
+    (rolling / "appstatus_two.inprogress").rename(rolling / "appstatus_two")
+    assert "has ended" in watch.poll().words
+    assert not watch.active
+
+
+def test_a_folder_of_very_many_files_is_not_followed(tmp_path, monkeypatch):
+    monkeypatch.setattr("tui.watch.MOST_WATCHED", 2)
+    for name in ("a", "b", "c.inprogress"):
+        (tmp_path / name).touch()
+    assert unfinished(str(tmp_path)) is None
 
 
 def test_only_unfinished_local_logs_are_followed(tmp_path):

@@ -1,4 +1,5 @@
-"""Opening evidence: samples by name, files and folders by path, applications of a history server.
+"""Opening evidence: samples by name, files and folders by path, here or in a store, applications
+of a history server.
 
 Each file is looked into by a thread before it is opened; what is known shows beside its name.
 """
@@ -23,6 +24,7 @@ from tui.screens.open_rows import (
     Listing,
     application_entries,
     at_home,
+    remote_entries,
     row,
     sample_entries,
 )
@@ -34,6 +36,7 @@ from tui.widgets.table import Column, Table
 from tui.workers import Latest
 
 LISTED_APPLICATIONS = 200
+LISTED_FILES = 1000
 REMOTE = "://"
 
 
@@ -56,7 +59,7 @@ class Looked(Message):
 
 @dataclass(eq=False, repr=False)
 class Listed(Message):
-    """A history server answered, or did not."""
+    """A history server or a store answered, or did not."""
 
     address: str
     entries: Sequence[Entry]
@@ -147,7 +150,7 @@ class OpenScreen(Picker):
         """The entries that the typed text leaves."""
         self._hidden = 0
         if self._server is not None and typed.startswith(self._server[0]):
-            return self._applications(typed)
+            return self._narrowed(typed)
         if REMOTE in typed:
             return []
         wanted = typed.lower()
@@ -155,8 +158,8 @@ class OpenScreen(Picker):
         entries, self._hidden = self._listing.entries(typed)
         return [*entries, *samples]
 
-    def _applications(self, typed: str) -> list[Entry]:
-        """The applications that were listed, narrowed by what is typed behind the address."""
+    def _narrowed(self, typed: str) -> list[Entry]:
+        """What was listed, narrowed by what is typed behind the address."""
         address, entries = cast(tuple[str, Sequence[Entry]], self._server)
         wanted = typed[len(address) :].strip("/# ").removeprefix("app=").lower()
         return [
@@ -179,7 +182,7 @@ class OpenScreen(Picker):
         ]
         typed, empty = self._typed_text, self._empty
         if REMOTE in typed:
-            empty = f"press enter to {'list its applications' if _is_server(typed) else 'open it'}"
+            empty = f"press enter to {_on_enter(typed)}"
         self.matched.show(rows, message=empty, cursor=cursor)
 
     @property
@@ -204,7 +207,7 @@ class OpenScreen(Picker):
                 here = table.cursor
                 entry = min(wanted, key=lambda entry: abs(places[entry.key] - here))
                 wanted.remove(entry)
-                source = entry.value if entry.stamp == (0, 0) else str(self._path(entry.value))
+                source = entry.value if entry.stamp == (0, 0) else self._path(entry.value)
                 self._peeks[entry.key] = engine.peek(source)
                 if self._looking is token:
                     self.post_message(Looked())
@@ -212,29 +215,31 @@ class OpenScreen(Picker):
         if wanted:
             self._looker.submit(job)
 
-    def _path(self, source: str) -> Path:
-        return self._here / at_home(source)
+    def _path(self, source: str) -> str:
+        return source if REMOTE in source else str(self._here / at_home(source))
 
     def on_looked(self, message: Looked) -> None:
         """Show what was found."""
         message.stop()
         self._show()
 
-    # History servers
+    # History servers and stores
 
     def _ask(self, address: str) -> None:
-        """List the applications of a history server; its answer comes as a message."""
+        """List the applications of a history server or the files of a folder in a store; the
+        answer comes as a message."""
         self._asked = address
 
         def job() -> None:
             try:
-                found = engine.list_applications(address, limit=LISTED_APPLICATIONS)
+                entries = _listed(address)
             except engine.EngineError as error:
                 self.post_message(Listed(address, (), str(error)))
             else:
-                self.post_message(Listed(address, application_entries(found)))
+                self.post_message(Listed(address, entries))
 
-        self._say([("asking the history server ...", "warn")])
+        asked = "history server" if _is_server(address) else "store"
+        self._say([(f"asking the {asked} ...", "warn")])
         self._lister.submit(job)
 
     def on_listed(self, message: Listed) -> None:
@@ -249,7 +254,8 @@ class OpenScreen(Picker):
         self._server = (message.address, message.entries)
         self.refill(self._typed_text)
         if not message.entries:
-            self._say([("it holds no application", "warn")])
+            what = "application" if _is_server(message.address) else "file"
+            self._say([(f"it holds no {what}", "warn")])
 
     # Answering
 
@@ -261,7 +267,7 @@ class OpenScreen(Picker):
             self._leave_with(tuple(self._marked), add=False)
             return
         address = typed.strip()
-        if entry is None and _is_server(address):
+        if entry is None and (_is_server(address) or _is_remote_folder(address)):
             self._ask(address)
             return
         source = entry.value if entry else address
@@ -269,6 +275,8 @@ class OpenScreen(Picker):
             line = self.query_one("#typed", Input)
             line.value = source
             line.cursor_position = len(source)
+            if _is_remote_folder(source):
+                self._ask(source)
         elif source:
             self._leave_with((source,), add=False)
 
@@ -321,6 +329,23 @@ class OpenScreen(Picker):
         elif line is None and (entry := cast(Entry | None, self.current)) is not None:
             line = [(entry.detail, "muted")]
         self.query_one("#said", Prose).show([line] if line else [])
+
+
+def _listed(address: str) -> list[Entry]:
+    if _is_server(address):
+        return application_entries(engine.list_applications(address, limit=LISTED_APPLICATIONS))
+    return remote_entries(engine.list_remote(address, limit=LISTED_FILES))
+
+
+def _on_enter(address: str) -> str:
+    if _is_server(address):
+        return "list its applications"
+    return "list its files" if _is_remote_folder(address) else "open it"
+
+
+def _is_remote_folder(address: str) -> bool:
+    """Whether that is a folder in a store, to be looked into; `^o` opens all of it."""
+    return REMOTE in address and address.endswith("/") and not address.lower().startswith("http")
 
 
 def _is_server(address: str) -> bool:

@@ -30,6 +30,9 @@ COLUMNS = (
 
 MARK = "•"
 
+MOST_FETCHED = 40
+"""Of so many files in a store the beginning is fetched to look into it."""
+
 
 @dataclass(frozen=True)
 class Entry(Option):
@@ -75,6 +78,23 @@ def application_entries(found: Sequence[engine.HistoryApplication]) -> list[Entr
         entries.append(
             Entry(application.source, application.app_id, _started(application), known=known)
         )
+    return entries
+
+
+def remote_entries(found: Sequence[engine.RemoteEntry]) -> list[Entry]:
+    """What a remote folder holds; the first files and rolling logs are looked into."""
+    entries, looked = list[Entry](), 0
+    for entry in found:
+        if entry.folder and not entry.name.startswith(ROLLING_PREFIX):
+            entries.append(Entry(f"{entry.source}/", f"{entry.name}/", "folder", folder=True))
+            continue
+        looked += 1
+        stamp = (entry.size_bytes or 0, 1) if looked <= MOST_FETCHED else None
+        if entry.folder:
+            entries.append(Entry(entry.source, f"{entry.name}/", "rolling log", stamp=stamp))
+        else:
+            size = _size(entry.size_bytes or 0)
+            entries.append(Entry(entry.source, entry.name, size=size, stamp=stamp))
     return entries
 
 

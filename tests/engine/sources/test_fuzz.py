@@ -29,8 +29,9 @@ import zstandard
 import engine
 from engine.errors import EngineError
 from engine.profile import Profile
-from engine.sources import codecs, format_profile, read
+from engine.sources import codecs, read
 from engine.sources.profile_file import parse
+from engine.sources.profile_text import format_profile
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import SHARED

@@ -141,6 +141,27 @@ def test_fetch_failures_retry_a_stage_for_what_is_missing() -> None:
     assert work + wasted == pytest.approx(busy / 1000.0)
 
 
+def test_a_speculative_copy_replaces_the_task_that_hangs() -> None:
+    """The hanging task ends as killed after its stage has completed: waste all the same."""
+    lines = text_of(DATA / "speculative.zstd").splitlines()
+    events = [json.loads(line) for line in lines]
+    names = [event["Event"].removeprefix("SparkListener") for event in events]
+    ends = [n for n, name in enumerate(names) if name == "TaskEnd"]
+    (killed,) = (n for n in ends if events[n]["Task End Reason"]["Reason"] == "TaskKilled")
+    (copy,) = (n for n in ends if events[n]["Task Info"]["Speculative"])
+    assert copy < names.index("StageCompleted") < killed
+    run = one(DATA / "speculative.zstd")
+    first, second = run.stages
+    hung, done = (events[n]["Task Info"] for n in (killed, copy))
+    assert hung["Index"] == done["Index"] == 7
+    assert (first.tasks, first.task_seconds.count) == (8, 8)
+    assert (first.waste.failed_tasks, first.waste.killed_tasks) == (0, 1)
+    assert first.waste.seconds == (hung["Finish Time"] - hung["Launch Time"]) / 1000
+    assert (done["Finish Time"] - done["Launch Time"]) / 1000 in first.task_seconds.quantiles
+    assert second.waste == type(second.waste)()
+    assert (run.complete, run.notices) == (True, ())
+
+
 def test_resubmitted_tasks_count_once() -> None:
     """Map outputs of a lost executor, computed again within the same attempt of the stage."""
     run = one(DATA / "resubmitted.zstd")

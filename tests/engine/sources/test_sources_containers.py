@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -274,3 +275,25 @@ def test_progress_counts_the_bytes_of_all_files_and_can_end_the_reading(tmp_path
 
     with pytest.raises(KeyboardInterrupt):
         read(tmp_path, progress=cancel)
+
+
+@pytest.mark.parametrize(
+    "name", ["plain.zstd", "plain.lz4", "plain.lzf", "failing.zstd", "nothing"]
+)
+def test_files_are_closed_when_they_are_read(name: str, tmp_path: Path) -> None:
+    """Also where reading ends early or with an error."""
+    script = (
+        "import sys, warnings; warnings.simplefilter('error', ResourceWarning); said = []\n"
+        "sys.unraisablehook = said.append\n"
+        "import engine\n"
+        "for look in (engine.read, engine.peek):\n"
+        "    try: look(sys.argv[1])\n"
+        "    except engine.EngineError: pass\n"
+        "sys.exit(len(said))"
+    )
+    path = Path(__file__).parents[2] / "data" / name
+    if name == "nothing":
+        path = tmp_path / name
+        path.write_bytes(b"PAR1 not a log")
+    done = subprocess.run([sys.executable, "-c", script, str(path)], check=False)
+    assert done.returncode == 0

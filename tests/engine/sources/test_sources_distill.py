@@ -11,7 +11,7 @@ import sparklog as log
 from engine.catalog import InstanceType
 from engine.errors import BadInput
 from engine.profile import Run, StageRun
-from engine.sources import read, tasks
+from engine.sources import read, task_rows, tasks
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -538,8 +538,7 @@ def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path)
 
 
 def test_a_stage_of_many_tasks_is_sketched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tasks, "BUFFER_BYTES", 64 * tasks.ROW_BYTES)
-    monkeypatch.setattr("engine.sources.eventlog.BUFFER_BYTES", 64 * tasks.ROW_BYTES)
+    monkeypatch.setattr("engine.sources.eventlog.BUFFER_BYTES", 64 * task_rows.ROW_BYTES)
     count = 1500
     stage = log.info(0, count)
     ends = [log.task(0, n, 2.0, 2.0 + 0.2 + n / 1000, index=n) for n in range(count)]

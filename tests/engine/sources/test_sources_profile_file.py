@@ -25,8 +25,9 @@ from engine.profile import (
     StageRun,
     Waste,
 )
-from engine.sources import format_profile, read, write_profile
-from engine.sources.profile_file import parse
+from engine.sources import read
+from engine.sources.profile_file import parse, write_profile
+from engine.sources.profile_text import format_profile
 
 DATA = Path(__file__).parents[2] / "data"
 HEAD = "format: sparkplan-profile/1\nname: x\n"

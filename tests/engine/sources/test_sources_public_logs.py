@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from engine.errors import EngineError
-from engine.sources import format_profile, read
+from engine.sources import read
 from engine.sources.profile_file import parse
+from engine.sources.profile_text import format_profile
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import SHARED, needs_shared

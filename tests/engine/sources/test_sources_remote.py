@@ -15,7 +15,8 @@ import sparklog as log
 from engine.errors import BadInput, ServiceUnavailable, UnknownName
 from engine.profile import Profile
 from engine.sources import check_sources, read
-from engine.sources.remote import RemotePlace
+from engine.sources.peek import Peek, peek
+from engine.sources.remote import RemotePlace, list_remote
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -235,3 +236,44 @@ def test_progress_counts_the_bytes_of_a_store(store: Any) -> None:
     seen: list[tuple[int, int | None]] = []
     read("memory://b/log", progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (len(TEXT), None)
+
+
+def test_a_first_look_at_remote_logs(store: Any, tmp_path: Path) -> None:
+    put(store, "/b/app", log.lz4_blocks(TEXT))
+    put(store, "/b/eventlog_v2_a/events_1_a", TEXT)
+    put(store, "/b/eventlog_v2_a/appstatus_a", b"")
+    (tmp_path / "app").write_bytes(TEXT)
+    here = peek(tmp_path / "app")
+    assert here.whole
+    assert here.complete
+    assert peek("memory://b/app") == here
+    assert peek("memory://b/eventlog_v2_a") == here
+    assert peek((tmp_path / "app").as_uri()) == here
+    assert peek("memory://b/none") == peek("memory://b") == peek("nosuch://b/app") == Peek()
+
+
+def test_of_a_large_remote_log_only_the_beginning_is_fetched(
+    store: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, "/b/app", TEXT)
+    monkeypatch.setattr("engine.sources.peek.WHOLE_REMOTE_BYTES", 1500)
+    monkeypatch.setattr("engine.sources.codecs.CHUNK_BYTES", 500)
+    found = peek("memory://b/app")
+    assert (found.whole, found.seconds, found.complete) == (False, None, None)
+    assert found.name == peek("memory://b/app").name is not None
+
+
+def test_a_remote_folder_is_listed(store: Any) -> None:
+    for name in ("app", "Beta", "sub/deep"):
+        put(store, f"/b/{name}", b"xyz")
+    found = list_remote("memory://b/")
+    assert [(e.source, e.name, e.size_bytes, e.folder) for e in found] == [
+        ("memory://b/sub", "sub", None, True),
+        ("memory://b/app", "app", 3, False),
+        ("memory://b/Beta", "Beta", 3, False),
+    ]
+    assert [e.source for e in list_remote("memory://b/sub")] == ["memory://b/sub/deep"]
+    with pytest.raises(BadInput, match="is not a folder"):
+        list_remote("memory://b/app")
+    with pytest.raises(BadInput):
+        list_remote("memory://none")

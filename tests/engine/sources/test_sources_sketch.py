@@ -35,7 +35,7 @@ def test_quantiles_within_the_stated_error(values: list[int], points: int, parts
 @pytest.mark.parametrize("count", [1, 2, 11, 12, 201, 202, 5000, 20_000])
 def test_exact_measures_agree_with_numpy(count: int) -> None:
     values = np.random.default_rng(count).integers(1, 10**6, count)
-    measure = measures.of_values(values, unit=1e-3, points=201)
+    (measure,) = measures.of_columns(values[None, :], units=(1e-3,), points=(201,))
     assert measure is not None
     assert (measure.count, measure.total) == (count, values.sum() / 1000)
     points = min(count, 201)
@@ -44,8 +44,24 @@ def test_exact_measures_agree_with_numpy(count: int) -> None:
 
 
 def test_what_was_not_reported_does_not_count() -> None:
-    assert measures.of_values(np.asarray([-1, -1]), unit=1.0) is None
-    found = measures.of_values(np.asarray([-1, 7, 7]), unit=1.0)
+    rows = np.asarray([[-1, -1, -1], [-1, 7, 7]])
+    nothing, found = measures.of_columns(rows, units=(1.0, 1.0), points=(11, 11))
+    assert nothing is None
     assert found is not None
     assert (found.count, found.total, found.quantiles) == (2, 14.0, (7.0,))
     assert measures.of_sketch(QuantileSketch(), unit=1.0) is None
+
+
+@given(
+    st.lists(st.integers(0, 2**63), min_size=1, max_size=40)
+    | st.lists(st.integers(0, 10**6), min_size=1, max_size=40),
+    st.sampled_from([1.0, 0.5, 0.1, 1e-3, 1e-9]),
+)
+def test_rounding_many_is_rounding_each(values: list[int], unit: float) -> None:
+    found = measures.all_rounded(np.asarray(values, dtype=np.float64) * unit)
+    assert found.tolist() == [measures.rounded(float(value) * unit) for value in values]
+
+
+def test_a_last_digit_of_a_half_is_rounded_by_its_exact_value() -> None:
+    halves = np.arange(100_005, 1_000_000, 10) / 1e3
+    assert measures.all_rounded(halves).tolist() == [measures.rounded(v) for v in halves.tolist()]

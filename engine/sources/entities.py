@@ -1,0 +1,77 @@
+"""What an application is made of: executors, jobs, stages and their attempts, micro-batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from engine.sources.tasks import StageTasks
+
+
+@dataclass(slots=True)
+class Executor:
+    """One executor; `cores` is None where the log does not say, `busiest` then bounds it."""
+
+    host: str
+    added_ms: int | None
+    cores: int | None = None
+    profile: int = 0
+    removed_ms: int | None = None
+    storage_bytes: int | None = None
+    running: int = 0
+    busiest: int = 0
+    cold_slots: int = 0
+
+    @property
+    def ran_tasks(self) -> bool:
+        """Whether a task was seen to start on it."""
+        return self.busiest > 0 or self.cold_slots < (self.cores or 0)
+
+
+@dataclass(slots=True)
+class Job:
+    """One job and what its properties say it belongs to."""
+
+    job_id: int
+    submitted_ms: int | None
+    stage_ids: tuple[int, ...]
+    completed_ms: int | None = None
+    sql_execution_id: int | None = None
+    query: str | None = None
+    batch_id: int | None = None
+    dstream_batch_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt of a stage, from submission to completion."""
+
+    submitted_ms: int | None
+    completed_ms: int | None = None
+    failed: bool = False
+
+
+@dataclass(slots=True)
+class Stage:
+    """A stage over all its attempts."""
+
+    stage_id: int
+    name: str = ""
+    parents: tuple[int, ...] | None = None
+    profile: int = 0
+    final_rdd: int | None = None
+    cached_rdds: tuple[int, ...] = ()
+    disk_backed_rdds: tuple[int, ...] = ()
+    operations: tuple[str, ...] = ()
+    operation_counts: tuple[int, ...] = ()
+    reads_cache: bool = False
+    library: str | None = None
+    tasks: StageTasks = field(default_factory=StageTasks)
+    attempts: dict[int, Attempt] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Batch:
+    """A micro-batch as its query reported it."""
+
+    started: str
+    duration_ms: int | None
