@@ -14,7 +14,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.profile import Profile, Run
-from engine.sequential import Decision, enough_repetitions, gains
+from engine.sequential import Decision, gains
 
 
 def cluster(name: str, nodes: int) -> Cluster:
@@ -169,15 +169,3 @@ def test_advice_needs_prices() -> None:
     run = Run(100.0, Cluster.of_nodes(instance_type="x", nodes=2, vcpus=4, memory_gib=8.0), WORK)
     with pytest.raises(BadInput, match="prices"):
         advise(fit(Profile("made", (run,))), catalog=None, nodes=(1, 2))
-
-
-def test_simcosts_rule_stops_when_the_mean_is_known_well_enough() -> None:
-    assert not enough_repetitions([10.0], epsilon=5.0)
-    # t* = 1.886 for 2 degrees of freedom at 80 %, sd 1: 1.886 / sqrt(3) = 1.089
-    assert enough_repetitions([9.0, 10.0, 11.0], epsilon=1.09)
-    assert not enough_repetitions([9.0, 10.0, 11.0], epsilon=1.08)
-    # 20 values of sd 1: 1.328 / sqrt(20) = 0.297
-    rng = np.random.default_rng(0).normal(size=20)
-    values = list((rng - rng.mean()) / rng.std(ddof=1))
-    assert enough_repetitions(values, epsilon=0.2970)
-    assert not enough_repetitions(values, epsilon=0.2968)
