@@ -8,9 +8,10 @@ Gaussian process:
                                               + family(cores, size) + type(cores, size)
 
 Where run times are the evidence, the mean is a power law of cores and size with a wide prior, and
-amplitude and length are averaged over a small grid by their likelihood. Where logs are (or fewer
-than three runs), the mean and the spread are the fitted model's, which knows stages, and the runs
-correct it near where they were made.
+amplitude and length are averaged over a small grid by their likelihood; half of the belief is that,
+the other half the fitted model's, which knows physical laws and memory cliffs. Where logs are (or
+fewer than three runs), the mean and the spread are the fitted model's alone, which knows stages.
+The runs correct it near where they were made.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ LEVEL_SPREAD = 2.0
 
 RUNS_FOR_PROCESS = 3
 """Runs from which on run times speak for themselves."""
+
+EVEN = np.asarray([0.5, 0.5])
+"""Weights of the process and of the fitted model. Each knows what the other does not (families of
+machines; laws and cliffs), and a dozen runs chosen one by one cannot tell which is the better."""
 
 _FAMILY = re.compile(r"[A-Za-z_-]+")
 
@@ -187,9 +192,13 @@ def p_within(mean: FloatArray, deviation: FloatArray, deadline_seconds: float) -
 def believe(fitted: FittedModel, points: Points) -> Belief:
     """What the fitted model and its runs say of some places."""
     runs = fitted.profile.runs
-    if len(runs) >= RUNS_FOR_PROCESS and not fitted.profile.has_stages:
-        return _from_runs(points, fitted.profile)
-    return _from_model(fitted, points)
+    by_model = _from_model(fitted, points)
+    if len(runs) < RUNS_FOR_PROCESS or fitted.profile.has_stages:
+        return by_model
+    by_runs = _from_runs(points, fitted.profile)
+    if np.isnan(by_model.mean).any():
+        return by_runs
+    return _averaged((by_runs, by_model), EVEN)
 
 
 def _from_runs(points: Points, profile: Profile) -> Belief:

@@ -9,7 +9,6 @@ Powell and Dayanik, "The Knowledge-Gradient Policy for Correlated Normal Beliefs
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -119,19 +118,3 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         gain[place] = float(saved.mean())
         changes[place] = float((best != chosen).mean())
     return Gains(gain, changes)
-
-
-def enough_repetitions(values: Sequence[float], *, epsilon: float, confidence: float = 0.8) -> bool:
-    """SimCost's stopping rule (Eq. 6): t* sd / sqrt(n) < epsilon, t* of n - 1 degrees of freedom,
-    in the unit of the values. Never with fewer than two.
-
-    The paper's t* = 1.325 at n = 20 is the quantile of 20 degrees of freedom; the rule's own
-    statistic has n - 1 (1.328).
-    """
-    from scipy.special import stdtrit
-
-    n = len(values)
-    if n < 2:
-        return False
-    t_star = float(stdtrit(n - 1, 0.5 + 0.5 * confidence))
-    return t_star * float(np.std(values, ddof=1)) / math.sqrt(n) < epsilon

@@ -21,13 +21,10 @@ from engine.experiments import (
 )
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
+from engine.models.simcost_sampling import CONFIDENCE, EPSILON, estimate, is_enough
 from engine.models.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
-from engine.sequential import enough_repetitions
-
-EPSILON_SHARE = 0.1
-"""Eq. 6 of SimCost asks for a bound: a tenth of the mean."""
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -155,15 +152,20 @@ def _known_type(name: str | None, runs: Sequence[Run]) -> KnownType:
         )  # fmt: skip
         repeats.setdefault(place, []).append(run.seconds)
     most = max(repeats.values(), key=len)
-    epsilon = EPSILON_SHARE * sum(most) / len(most)
     return KnownType(
         instance=name,
         runs=len(runs),
         nodes=tuple(sorted({run.cluster.nodes for run in runs if run.cluster.nodes})),
         sizes=tuple(sorted({run.workload.input_bytes for run in runs if run.workload.input_bytes})),
         repeated=len(most),
-        settled=enough_repetitions(most, epsilon=epsilon) if len(most) > 1 else None,
+        settled=_settled(most) if len(most) > 1 else None,
     )
+
+
+def _settled(seconds: Sequence[float]) -> bool:
+    """Whether SimCost's rule (Eq. 6) would make no further repetition."""
+    found = estimate(seconds, confidence=CONFIDENCE)
+    return is_enough(found, epsilon=EPSILON * found.mean)
 
 
 @dataclass(frozen=True)

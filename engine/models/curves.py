@@ -25,9 +25,8 @@ from engine.models.machines import (
     MachineRuns,
     equivalents,
     families,
-    range_notices,
-    spread_beyond,
 )
+from engine.models.measured_range import range_notices, spread_beyond
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Run
 

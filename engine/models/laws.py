@@ -4,9 +4,9 @@ A law says how time depends on machines, cores, size, iterations and memory, up 
 
     T = level * sum_j w_j f_j(m, p, z) / f_j(centre) * (1 + cliff) * (g + (1 - g) i / i0)
 
-with the terms f_j of `TERMS` in machines m, their cores p and the relative size z; non-negative
+with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
 shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
-(s / p, s / p^2) is done (1 + height) times. Few runs fit many laws. So laws are drawn from a prior
+(z / p, z / p^2) is done (1 + height) times. Few runs fit many laws. So laws are drawn from a prior
 and weighted by their likelihood, and a prediction is the mean of log T over them: with three runs
 the prior decides what they cannot, with thirty the runs do. Every law grows with the size, so the
 mean does.

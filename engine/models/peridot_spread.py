@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.machines import SPREAD_PER_DOUBLING, SPREAD_UNSCALED
+from engine.models.measured_range import SPREAD_PER_DOUBLING, SPREAD_UNSCALED
 
 PUBLISHED_SPREAD = 0.083
 """Prior: standard deviation of log time near the references. The mean relative error over the

@@ -24,15 +24,14 @@ from engine.models.design import Kind, Rows, kinds_of, rows_of
 from engine.models.laws import PHASES
 from engine.models.machines import (
     SAME,
-    SPREAD_PER_DOUBLING,
     Equivalents,
     MachineRuns,
-    beyond,
     equivalents,
     runs_by_type,
     shape_of,
     vcpus_of,
 )
+from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.run_time_notices import (
     fit_notices,
     iteration_notices,

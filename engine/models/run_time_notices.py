@@ -10,7 +10,8 @@ from engine.cluster import Workload
 from engine.models.applicability import ERROR_LIMIT, shrinks_with_size
 from engine.models.base import LeaveOneOut
 from engine.models.design import Rows
-from engine.models.machines import Equivalents, MachineRuns, range_notices
+from engine.models.machines import Equivalents, MachineRuns
+from engine.models.measured_range import range_notices
 from engine.models.run_times import RunTimes
 from engine.profile import Notice
 

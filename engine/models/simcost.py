@@ -31,6 +31,8 @@ from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_memory import assured_by_cache, assured_by_peak, assured_by_runs
 from engine.models.simcost_rates import resources_of_shape, seconds_per_byte
 from engine.models.simcost_sampling import (
+    CONFIDENCE,
+    EPSILON,
     Estimate,
     draw,
     estimate,
@@ -46,10 +48,6 @@ from engine.models.simcost_stages import (
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
-
-CONFIDENCE = 0.80
-EPSILON = 0.10
-"""The paper's example of the stopping rule (Eq. 6); its epsilon is taken as a share of the mean."""
 
 MOST_DRAWN = 201
 """Tasks that are drawn per stage and round; the spread of the mean of more follows from theirs."""

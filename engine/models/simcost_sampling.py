@@ -15,6 +15,10 @@ from numpy.typing import NDArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray, student_quantile
 
+CONFIDENCE = 0.80
+EPSILON = 0.10
+"""The paper's example of the stopping rule (Eq. 6); its epsilon is taken as a share of the mean."""
+
 FEWEST_ROUNDS = 20
 MOST_ROUNDS = 640
 """The paper's example stops at 20 simulations; a mean that is not settled after so many more is

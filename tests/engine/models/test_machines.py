@@ -15,13 +15,13 @@ from engine.errors import ModelDoesNotFit
 from engine.models.ernest import Ernest
 from engine.models.levels import level_of
 from engine.models.machines import (
-    beyond,
     distinct_configurations,
     equivalents,
     families,
     nearest,
     unit_of,
 )
+from engine.models.measured_range import beyond
 from engine.profile import Profile, Run
 
 SMALL = InstanceType("m.small", 4.0, 16.0, arch="x86_64", cpu_score=40.0)
