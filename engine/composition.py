@@ -20,7 +20,7 @@ from engine.cluster import Workload
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast
-from engine.mix_search import Found, Market
+from engine.market import Found, Market
 from engine.mixed import MIXED, Mix, behind
 from engine.mixes import ROUNDING, MixLaw
 from engine.models.base import FittedModel, Prediction, distinct

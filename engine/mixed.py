@@ -20,7 +20,8 @@ from engine.cluster import Layout
 from engine.cost import Cost, itemised
 from engine.errors import BadInput
 from engine.forecast import Forecast
-from engine.mix_search import Found, Market, Search, values_of
+from engine.market import Found, Market, values_of
+from engine.mix_search import Search
 from engine.mixes import MixLaw
 from engine.models.base import distinct
 from engine.profile import Notice

@@ -138,6 +138,18 @@ class MixLaw:
         """(k,) g_t: cores of the measured machine that a node is worth."""
         return self.slots * self.speed
 
+    @cached_property
+    def dof_ends(self) -> FloatArray:
+        """The fewest and the most degrees of freedom of any prediction; NaN where none are
+        known."""
+        known = self.dof[~np.isnan(self.dof)]
+        return np.asarray([known.min(), known.max()] if len(known) else [np.nan, np.nan])
+
+    @cached_property
+    def widest(self) -> float:
+        """No composition has a larger scale of log T."""
+        return float(np.nanmax(self.log_scale, initial=0.0))
+
     def forecast(self, rows: IntArray, counts: IntArray | FloatArray) -> Forecast:
         """The times of n compositions.
 
