@@ -20,6 +20,29 @@ from engine.units import SECONDS_PER_HOUR
 
 
 @dataclass(frozen=True, eq=False)
+class Share:
+    """A maximum share of spot nodes among all, where types are rented both ways.
+
+    Args:
+        types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
+        most: spot nodes / nodes at most.
+    """
+
+    types: IntArray
+    spot: NDArray[np.bool_]
+    most: float
+
+    def allowed(self, rows: IntArray, counts: IntArray) -> NDArray[np.bool_]:
+        """(n,) whether compositions keep it."""
+        spot = np.where(self.spot[rows], counts, 0).sum(axis=1)
+        return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
+
+    def taken(self, rows: IntArray) -> Share:
+        """Of some rows."""
+        return Share(self.types[rows], self.spot[rows], self.most)
+
+
+@dataclass(frozen=True, eq=False)
 class Market:
     """What compositions cost and may hold.
 
@@ -29,6 +52,7 @@ class Market:
         most: (k,) the most nodes of each type.
         constraints: what else binds the counts; None for nothing.
         owned: (k,) nodes of each type that cost nothing; None for none.
+        share: binds the spot nodes, where a type may be rented both ways; None for one way.
     """
 
     rates: FloatArray
@@ -37,6 +61,7 @@ class Market:
     most: IntArray
     constraints: Constraints | None = None
     owned: IntArray | None = None
+    share: Share | None = None
 
     @classmethod
     def of(
@@ -63,6 +88,7 @@ class Market:
             most=self.most[rows],
             constraints=None if self.constraints is None else self.constraints.taken(rows),
             owned=None if self.owned is None else self.owned[rows],
+            share=None if self.share is None else self.share.taken(rows),
         )
 
     def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
@@ -120,6 +146,8 @@ def values_of(
     met &= counts.sum(axis=1) <= goal.max_nodes
     if market.constraints is not None:
         met &= market.constraints.allowed(rows, counts)
+    if market.share is not None:
+        met &= market.share.allowed(rows, counts)
     if goal.budget_usd is not None:
         met &= costs <= goal.most_usd
     values = forecast.seconds if goal.by_time else costs

@@ -74,6 +74,7 @@ class Node:
 
     Args:
         capacity, rates: (k,) capacity, and USD per hour that no price falls below.
+        listed: (k,) USD per hour that a node saves where it is owned.
         owned: (k,) nodes that cost nothing; None for none.
         head: USD per hour of the master.
         credits: the most that owned nodes of other types save, by how many members are open.
@@ -85,22 +86,31 @@ class Node:
     work: Curves
     capacity: FloatArray
     rates: FloatArray
+    listed: FloatArray
     owned: IntArray | None
     head: float
     credits: tuple[float, ...]
     members: int
 
     @classmethod
-    def of(cls, law: MixLaw, market: Market, most_types: int) -> Node:
-        """Of a market."""
-        members = most_types
+    def of(cls, law: MixLaw, market: Market, most_types: int, *, dual: float = 0.0) -> Node:
+        """Of a market.
+
+        Args:
+            dual: USD per hour that a spot node more than the share allows is charged. Where the
+                share is kept that adds nothing, so that no price falls below these (Lagrange).
+        """
+        members, rates, share = most_types, market.rates, market.share
+        if share is not None:
+            members *= 2
+            rates = rates + dual * (share.spot - share.most)
         largest = np.sort(market.credit)[::-1][:members]
         saved = [float(largest[:open_].sum()) for open_ in range(members + 1)]
         counts = np.arange(1, law.seconds.shape[1] + 1)
         work = (law.seconds + market.billing.startup_seconds) * counts * law.capacity[:, None]
         return cls(
-            Curves.of(law.seconds), Curves.of(work), law.capacity, market.rates, market.owned,
-            market.head, tuple(saved), members,
+            Curves.of(law.seconds), Curves.of(work), law.capacity, rates,
+            market.rates, market.owned, market.head, tuple(saved), members,
         )  # fmt: skip
 
     def taken(self, rows: IntArray) -> Node:
@@ -112,6 +122,7 @@ class Node:
             work=self.work.taken(rows),
             capacity=self.capacity[rows],
             rates=self.rates[rows],
+            listed=self.listed[rows],
             owned=owned,
         )
 
@@ -123,10 +134,11 @@ class Node:
     def price(self, row: IntArray, nodes: IntArray, *, linear: bool = False) -> FloatArray:
         """(n,) USD per hour of so many nodes of a type; `linear`: at most that, and linear in the
         number, as if all that are owned were there."""
+        price = np.asarray(nodes * self.rates[row])
         if self.owned is None:
-            return np.asarray(nodes * self.rates[row])
-        paid = nodes - self.owned[row]
-        return np.asarray((paid if linear else np.maximum(paid, 0)) * self.rates[row])
+            return price
+        free = self.owned[row] if linear else np.minimum(self.owned[row], nodes)
+        return np.asarray(price - free * self.listed[row])
 
 
 @dataclass(frozen=True, eq=False)

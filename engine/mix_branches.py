@@ -39,6 +39,7 @@ class State:
         rows, counts: (n, q) members in the order of rank and their nodes; of open ones 0.
         nodes: (n,) nodes in all.
         last: (n,) rank of the last member, -1 for none.
+        types: (n,) how many types the members are of: one may be rented in two ways.
         depth: how many members.
     """
 
@@ -47,6 +48,7 @@ class State:
     counts: IntArray
     nodes: IntArray
     last: IntArray
+    types: IntArray
     depth: int
 
     def __len__(self) -> int:
@@ -57,7 +59,7 @@ class State:
         index = np.arange(len(self))[places] if isinstance(places, slice) else places
         return State(
             self.parts.taken(index), self.rows[index], self.counts[index], self.nodes[index],
-            self.last[index], self.depth,
+            self.last[index], self.types[index], self.depth,
         )  # fmt: skip
 
 
@@ -72,6 +74,7 @@ class Branches:
     node: Node
     target: float
     until: float
+    most_types: int
 
     def compositions(self) -> Iterator[tuple[IntArray, IntArray]]:
         """(n, q) types and counts whose bound is below the target, in parts."""
@@ -82,7 +85,7 @@ class Branches:
         shape = (j, members)
         root = State(
             windows.empty, np.zeros(shape, np.int64), np.zeros(shape, np.int64),
-            np.zeros(j, np.int64), np.full(j, -1), 0,
+            np.zeros(j, np.int64), np.full(j, -1), np.zeros(j, np.int64), 0,
         )  # fmt: skip
         yield from self._under(root)
 
@@ -150,7 +153,8 @@ class Branches:
             at, ranks = self._followers(part)
             if not len(at):
                 continue
-            if part.depth:
+            # Clusters of one row are known, except where one may be rented in two ways.
+            if part.depth or self.market.share is not None:
                 yield from self._whole(part, at, ranks)
             if part.depth + 1 < self.node.members:
                 yield from self._under(self._longer(part, at, ranks))
@@ -160,7 +164,18 @@ class Branches:
         ranks = np.arange(len(self._ranked))
         fits = self._fits[self._ranked][:, state.parts.window] > 0
         at, found = np.nonzero((ranks > state.last[:, None]) & fits.T)
-        return at, found
+        if self.market.share is None:
+            return at, found
+        room = (state.types[at] < self.most_types) | self._held(state, at, found)
+        return at[room], found[room]
+
+    def _held(self, state: State, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
+        """Whether a follower is a type that the state holds already, rented the other way."""
+        if self.market.share is None:
+            return np.zeros(len(at), dtype=bool)
+        types = self.market.share.types
+        held = np.where(state.counts[at] > 0, types[state.rows[at]], -1)
+        return np.asarray((held == types[self._ranked[ranks]][:, None]).any(axis=1))
 
     def _whole(
         self, state: State, at: IntArray, ranks: IntArray
@@ -194,7 +209,7 @@ class Branches:
         """States with one member more, of every number of nodes that may be below the target."""
         open_, more = self.node.members - state.depth, ranks < len(self._ranked) - 1
         at, ranks = at[more], ranks[more]
-        row = self._ranked[ranks]
+        row, new = self._ranked[ranks], ~self._held(state, at, ranks)
         most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
         room = self._room(state.parts.taken(at), row, most, open_=open_)
         index = np.repeat(np.arange(len(room)), room)
@@ -206,5 +221,6 @@ class Branches:
             self.windows.with_one(
                 state.parts.taken(at), row, counts, open_=open_, then=open_ - 1
             ),
-            rows, numbers, state.nodes[at] + counts, ranks[index], state.depth + 1,
+            rows, numbers, state.nodes[at] + counts, ranks[index], state.types[at] + new[index],
+            state.depth + 1,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ LEAST_TARGET = 1e-6
 """Share of the best known value that the first target is at least: bounds may be zero."""
 
 _ZOOMS = 12
+
+DUALS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)
+"""Quantiles of what a spot node saves that are tried as the charge for one too many."""
 
 _FILTERED = 3
 """Rounds of splitting windows after which types without promise are left out."""
@@ -70,7 +73,7 @@ class Search:
             usable = np.isfinite(self.market.rates) & (self.market.most > 0)
             usable &= np.isfinite(self.law.capacity) & (self.law.executor_cores == cores)
             usable &= np.isfinite(self.law.seconds).any(axis=1)
-            if usable.sum() > 1:
+            if usable.sum() > (1 if self.market.share is None else 0):
                 bound = min(bound, _Group.of(self, np.flatnonzero(usable)).search())
         optimal = bound >= self.worth
         return Found(
@@ -151,6 +154,7 @@ class _Group:
         group, low, high = self, edges[:-1], edges[1:]
         try:
             for _ in range(_FILTERED):
+                group = group._priced(low, high)
                 windows = group._windows(low, high)
                 pool = Pool(low, high, windows.floor(windows.empty, self.owner.worth))
                 hot = pool.floor < self.owner.worth
@@ -180,6 +184,25 @@ class _Group:
                 proven, step = target, step * STEP_GROWTH
         except OutOfTime:
             return max(proven, pool.least)
+
+    def _priced(self, low: FloatArray, high: FloatArray) -> _Group:
+        """The group with the charge for spot nodes that bounds best (see `Node.of`)."""
+        share, owner = self.market.share, self.owner
+        if share is None or not share.spot.any() or share.spot.all():
+            return self
+        ordinary = dict(zip(share.types[~share.spot], self.market.rates[~share.spot], strict=True))
+        spot = zip(share.types[share.spot], self.market.rates[share.spot], strict=True)
+        saved = np.asarray([ordinary[name] - rate for name, rate in spot if name in ordinary])
+        duals = [0.0, *np.quantile(saved, DUALS).tolist()] if len(saved) else [0.0]
+        best, least = self, -math.inf
+        for dual in duals:
+            node = Node.of(self.law, self.market, owner.most_types, dual=dual)
+            group = replace(self, node=node)
+            windows = group._windows(low, high)
+            floor = float(windows.floor(windows.empty, owner.worth).min())
+            if floor > least:
+                best, least = group, floor
+        return best
 
     def _promising(self, windows: Windows, hot: NDArray[np.bool_]) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""
@@ -240,7 +263,7 @@ class _Group:
         windows = self._windows(pool.low[hot], pool.high[hot])
         branches = Branches(
             self.law, self.market, self.owner.goal, windows, self.node, target,
-            self.owner.started + self.owner.limit_seconds,
+            self.owner.started + self.owner.limit_seconds, self.owner.most_types,
         )  # fmt: skip
         for rows, counts in branches.compositions():
             self.owner.offer(self.types, rows, counts)
