@@ -354,7 +354,8 @@ def handover_of(
         master=catalog.billing.master if catalog else None,
         node_memory_gib=memory,
         shuffle_partitions=workload.shuffle_partitions if workload else None,
-        spot=spot,
+        spot=bool(choice.spot) if choice.composition else spot,
+        part_spot=choice.spot,
         report=found,
         choice=choice,
     )
@@ -365,6 +366,9 @@ def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
     what = types or plural(choice.executors or 0, "executor")
     lines = [f"sparkplan: {what}, model {found.model}"]
+    if choice.spot:
+        rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
+        lines.append(f"at spot prices: {rented}")
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")

@@ -31,7 +31,7 @@ from tui.messages import Compared, MixFailed, MixReady, PlanFailed, PlanReady, P
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.pinning import PinActions
 from tui.reading import Reading
-from tui.session import Answer, Built, EngineSession, Session
+from tui.session import Answer, Built, EngineSession, Session, splits
 from tui.start import AppOptions
 from tui.state import (
     MOST_TYPES,
@@ -270,7 +270,7 @@ class PlannerApp(TourActions, HabitActions, PinActions, KeyActions, DialogAction
         if self._settling is not None:
             self._settling.stop()
             self._settling = None
-        if self.state.mix > 1:
+        if self.state.mix > 1 or splits(self.state):
             self._settling = self.set_timer(SETTLED_SECONDS, self._search_mixes)
 
     def _search_mixes(self) -> None:

@@ -187,7 +187,7 @@ class EngineSession:
         """Searches once for each goal: going over a list asks for nothing new."""
         plan, report = answer.built.plan, answer.report
         key = (plan, report.goal, report.billing, state.mix)
-        if state.mix == 1:
+        if state.mix == 1 and not splits(state):
             return answer
         found = self._mixed.get(key)
         if found is None:
@@ -336,6 +336,11 @@ def limits_of(state: PlanState) -> Limits:
             remedy=f"raise Max nodes, or type :min-nodes {state.max_nodes}",
         )
     return limits
+
+
+def splits(state: PlanState) -> bool:
+    """Whether nodes of a type may be rented in part at spot prices."""
+    return state.spot and state.limits.max_spot is not None
 
 
 def _goal(state: PlanState) -> Goal:

@@ -53,6 +53,7 @@ class Limits(NamedTuple):
     min_nodes: int = 1
     arch: str | None = None
     exclude: tuple[str, ...] = ()
+    max_spot: float | None = None
 
 
 NO_LIMITS = Limits()
