@@ -8,6 +8,7 @@ again if it does not stand.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -42,6 +43,30 @@ MIXED = Notice(
 )
 
 
+def apart(surface: Surface) -> tuple[Notice, ...]:
+    """What is to be said of measured types that are left out of mixes: executors of an application
+    have one shape, and a measured type keeps the one that it was measured with, as nothing is known
+    of another."""
+    measured = set(surface.fitted.profile.instance_types)
+    candidates = surface.candidates
+    cores = [layout.executor_cores for layout in candidates.layouts]
+    others = Counter(c for n, c in zip(candidates.names, cores, strict=True) if n not in measured)
+    if not others:
+        return ()
+    common = others.most_common(1)[0][0]
+    return tuple(
+        Notice(
+            "layout-not-mixed",
+            f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
+            f"executors of {common}: of an application all executors are alike, so that {name} is "
+            "mixed with none of them",
+            f"add a run on {name} with executors of {common} cores",
+        )
+        for name, own in zip(candidates.names, cores, strict=True)
+        if name in measured and own != common and others[own] == 0
+    )
+
+
 def splits(surface: Surface, billing: Billing) -> bool:
     """Whether a type may be rented both on demand and as spot nodes."""
     return billing.spot and surface.limits.max_spot is not None
@@ -60,6 +85,7 @@ def with_mixes(
     Under a maximum share of spot nodes a type may be rented both ways, so that a cluster of one
     type may be better as well.
     """
+    answer = _said(answer, surface, most_types)
     goal, evaluated = answer.goal, answer.evaluated
     partly = splits(surface, billing)
     surface, whole = surface.rented(billing)
@@ -80,6 +106,13 @@ def with_mixes(
             return _won(answer, mix, evaluated, optimal=found.optimal)
     optimal = answer.optimal and found.optimal
     return replace(answer, evaluated=evaluated, optimal=optimal)
+
+
+def _said(answer: Recommendation, surface: Surface, most_types: int) -> Recommendation:
+    """The answer with what keeps types out of mixes."""
+    if most_types == 1:
+        return answer
+    return replace(answer, warnings=distinct([*answer.warnings, *apart(surface)]))
 
 
 @dataclass(frozen=True, eq=False)
