@@ -28,7 +28,8 @@ from engine.catalog import Billing
 from engine.catalog_file import load_catalog
 from engine.cost import node_rate
 from engine.forecast import FloatArray
-from engine.mix_search import Market, Search, values_of
+from engine.market import Market, values_of
+from engine.mix_search import Search
 from engine.mixes import MixLaw
 from engine.profile import Profile
 from engine.recommendation import Goal

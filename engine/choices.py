@@ -97,6 +97,7 @@ class Answers:
             offer=offer,
             billing=self._rules(row),
             catalog=self.catalog,
+            owned=nodes - self._paid(row, nodes),
         )
         executors = layout.executors_per_node * nodes
         return Choice(
@@ -115,6 +116,7 @@ class Answers:
             executors=executors,
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=self._note(row),
+            spot=self._spot(row, nodes),
             warnings=(*self._speed_notices(row), *self._price_notices(row)),
         )
 
@@ -140,6 +142,11 @@ class Answers:
         """The billing of a type: one without a spot price comes here only with nodes one owns."""
         offer = self.surface.candidates.offers[row]
         return self.billing if price_of(offer, self.billing) else replace(self.billing, spot=False)
+
+    def _spot(self, row: int, nodes: int) -> dict[str, int]:
+        """The nodes that are rented at spot prices."""
+        paid = self._paid(row, nodes) if self._rules(row).spot else 0
+        return {self.surface.candidates.offers[row].instance.name: paid} if paid else {}
 
     def _paid(self, row: int, nodes: int) -> int:
         """How many of the nodes are paid for."""
@@ -177,22 +184,16 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        members = [(flat // self.surface.max_nodes, choice.nodes or 1)]
-        return replace(
-            choice, warnings=(*self.notices_at(flat), *self.interruptions(choice, members))
-        )
+        return replace(choice, warnings=(*self.notices_at(flat), *self.interruptions(choice)))
 
-    def interruptions(
-        self, choice: Choice, members: Sequence[tuple[int, int]]
-    ) -> tuple[Notice, ...]:
-        """What interruptions of its spot nodes cost; `members` are rows of the surface and their
-        nodes, of which those that are owned are never interrupted."""
+    def interruptions(self, choice: Choice) -> tuple[Notice, ...]:
+        """What interruptions of its spot nodes cost."""
         cost = choice.cost
-        if not self.billing.spot or cost is None or cost.billed_seconds <= 0.0:
+        if cost is None or cost.billed_seconds <= 0.0:
             return ()
-        offers = self.surface.candidates.offers
         notice = interruption_notice(
-            [(offers[row], self._paid(row, nodes)) for row, nodes in members],
+            [(self.catalog.offer(name), nodes) for name, nodes in choice.spot.items()],
+            nodes=choice.nodes or 1,
             seconds=choice.seconds,
             usd_per_second=cost.total_usd / cost.billed_seconds,
             run=self.surface.fitted.profile.largest_run,

@@ -20,8 +20,9 @@ from engine.cluster import Workload
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast
-from engine.mix_search import Found, Market
-from engine.mixed import MIXED, Mix, behind
+from engine.limits import Limits
+from engine.market import Found, Market
+from engine.mixed import Mix, Stock, behind
 from engine.mixes import ROUNDING, MixLaw
 from engine.models.base import FittedModel, Prediction, distinct
 from engine.profile import Notice
@@ -53,6 +54,7 @@ def predict_composition(
     deadline_seconds: float | None = None,
     confidence: float = 0.9,
     spot: bool = False,
+    max_spot: float | None = None,
     billing: Billing | None = None,
     today: date | None = None,
 ) -> Composed:
@@ -62,7 +64,8 @@ def predict_composition(
         composition: type -> nodes, at least one each.
         workload: None for that of the profile's largest run.
         deadline_seconds: for the probability of meeting it; None for no deadline.
-        spot: at spot prices.
+        spot: at spot prices; max_spot: at most this share of the nodes, those that save most first,
+            and the others on demand; None for all.
         billing: None for the catalog's own rules.
         today: the date that prices are compared with; None for the current one.
 
@@ -74,17 +77,21 @@ def predict_composition(
     workload = workload or fitted.profile.reference_workload
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
+    Limits(max_spot=max_spot)
     places = Placed.of(fitted, composition, catalog)
     for offer in places.candidates.offers:
-        if price_of(offer, billing) is None:
+        if max_spot is None and price_of(offer, billing) is None:
             raise BadInput(
                 f"{offer.instance.name} has no spot price in catalog {catalog.name}",
                 remedy="leave out --spot, or name another type",
             )
     goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
     today = today or date.today()
+    if billing.spot:
+        places = places.on_spot(1.0 if max_spot is None else max_spot)
     surface = places.surface(workload)
-    if len(places.counts) == 1:
+    if len(places.counts) == 1 and places.spot in ((), (0,), places.counts):
+        billing = replace(billing, spot=any(places.spot))
         return _of_one_type(surface, places.counts[0], goal, billing, today)
     return _of_several(surface, places, goal, billing, today)
 
@@ -93,16 +100,25 @@ def predict_composition(
 class Placed:
     """A composition as rows of candidates and their counts.
 
-    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere.
+    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere. `spot` is
+    how many nodes of each type are spot nodes; empty for none.
     """
 
     fitted: FittedModel
     candidates: Candidates
     counts: tuple[int, ...]
     max_nodes: int | None = None
+    spot: tuple[int, ...] = ()
 
     @classmethod
-    def on(cls, surface: Surface, composition: Mapping[str, int], *, max_nodes: int) -> Placed:
+    def on(
+        cls,
+        surface: Surface,
+        composition: Mapping[str, int],
+        *,
+        max_nodes: int,
+        spot: Mapping[str, int],
+    ) -> Placed:
         """A composition of a surface's own candidates, as the search over it sees them: beyond
         `max_nodes` nodes of one type its time stays."""
         rows = [surface.rows[name] for name in sorted(composition)]
@@ -113,7 +129,8 @@ class Placed:
             layouts=tuple(all_of.layouts[row] for row in rows),
         )
         counts = tuple(composition[name] for name in candidates.names)
-        return cls(surface.fitted, candidates, counts, max_nodes)
+        rented = tuple(spot.get(name, 0) for name in candidates.names)
+        return cls(surface.fitted, candidates, counts, max_nodes, rented)
 
     @classmethod
     def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
@@ -155,24 +172,55 @@ class Placed:
         if self.max_nodes is not None:
             columns = min(columns, self.max_nodes)
         blank = self._blank(workload, columns)
-        return blank.refined(behind(self.found, MixLaw.of(blank), blank))
+        return blank.refined(self._behind(blank))
+
+    def _behind(self, surface: Surface) -> list[int]:
+        stock = self.stock(surface, Billing())
+        return behind(self.found, stock.law(surface), stock, surface)
+
+    def on_spot(self, share: float) -> Placed:
+        """With that share of the nodes as spot nodes, those that save most first."""
+        offers, left = self.candidates.offers, int(share * sum(self.counts) + 1e-9)
+        saved = [
+            offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
+            for offer in offers
+        ]
+        spot = [0] * len(offers)
+        for row in sorted(range(len(offers)), key=lambda row: -saved[row]):
+            if offers[row].spot is not None:
+                spot[row] = min(left, self.counts[row])
+                left -= spot[row]
+        return replace(self, spot=tuple(spot))
 
     @property
     def found(self) -> Found:
-        """All of it, as the search names a composition."""
-        rows = tuple(range(len(self.counts)))
-        return Found(rows, self.counts, np.nan, np.nan, optimal=False, evaluated=0)
+        """All of it, as the search names a composition: types on demand, then as spot nodes."""
+        spot = self.spot or (0,) * len(self.counts)
+        ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
+        rows = tuple(range(2 * len(self.counts)))
+        return Found(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
+
+    def stock(self, surface: Surface, billing: Billing) -> Stock:
+        """Its types, rented both ways."""
+        k = len(self.counts)
+        market = Market(np.zeros(2 * k), 0.0, billing, np.tile(np.asarray(self.counts), 2))
+        return Stock(billing, np.tile(np.arange(k), 2), np.repeat([False, True], k), market)
+
+    def law(self, surface: Surface) -> MixLaw:
+        """The law over its types, on demand and as spot nodes."""
+        return self.stock(surface, Billing()).law(surface)
 
     def forecast(self, workload: Workload) -> Forecast:
         """Its time for a workload."""
-        rows, counts = np.asarray([self.found.rows]), np.asarray([self.counts])
-        return MixLaw.of(self.surface(workload)).forecast(rows, counts)
+        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        return self.law(self.surface(workload)).forecast(rows, counts)
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
         """What the model warns of with that workload, over all types."""
         surface = self.surface(workload)
-        points = behind(self.found, MixLaw.of(surface), surface)
-        return distinct([notice for point in points for notice in surface.notices(point)])
+        return distinct(
+            [notice for point in self._behind(surface) for notice in surface.notices(point)]
+        )
 
     def _blank(self, workload: Workload, columns: int) -> Surface:
         k = len(self.counts)
@@ -190,13 +238,27 @@ def _of_one_type(
     surface: Surface, nodes: int, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """The model's own prediction, and the price list's cost."""
-    answers, point = Answers(surface, goal, billing, today), nodes - 1
+    point = nodes - 1
+    surface, billing = surface.rented(billing)
+    answers = Answers(surface, goal, billing, today)
     cluster = surface.cluster(point)
     prediction = surface.fitted.predict(
         cluster=cluster, workload=surface.workload, confidence=goal.confidence
     )
     choice = answers.warned(answers.choice(point))
     warnings = distinct([*prediction.warnings, *choice.warnings])
+    phases = prediction.phases
+    if phases is not None and choice.spot:
+        phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
+    if choice.spot:
+        prediction = replace(
+            prediction,
+            seconds=choice.seconds,
+            low=choice.low,
+            high=choice.high,
+            phases=phases,
+            forecast=surface.at(point),
+        )
     return Composed(choice, replace(prediction, warnings=warnings))
 
 
@@ -204,15 +266,13 @@ def _of_several(
     surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """By the law of unlike nodes."""
-    rates, head = surface.rates(billing)
-    market = Market(rates, head, billing, np.asarray(places.counts))
-    mix = Mix(surface, market, goal, places.found, today)
+    mix = Mix(surface, places.stock(surface, billing), goal, places.found, today)
     forecast = mix.forecast()
     if not np.isfinite(forecast.seconds[0]):
         raise BadInput("the model has no prediction for this composition", where="composition")
     choice, fitted = mix.choice(), surface.fitted
     low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
-    notices = [*fitted.profile.notices, *fitted.fit_notices, MIXED, *choice.warnings]
+    notices = [*fitted.profile.notices, *fitted.fit_notices, *choice.warnings]
     prediction = Prediction(
         model=fitted.model,
         seconds=choice.seconds,

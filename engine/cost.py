@@ -174,8 +174,12 @@ def itemised(
     offer: Offer,
     billing: Billing,
     catalog: Catalog,
+    owned: int = 0,
 ) -> Cost:
     """The cost of one run with every part apart.
+
+    Args:
+        nodes: that are paid for; owned: that cost nothing, which is said.
 
     Raises:
         UnknownName: when the catalog does not hold the master's type.
@@ -199,8 +203,19 @@ def itemised(
         / SECONDS_PER_HOUR,
         dbu_usd=sum(n * dbu_rate(one, billing) for n, one in every) * billed / SECONDS_PER_HOUR,
         billed_seconds=billed,
-        assumptions=assumptions(price, billing, catalog.exchange),
+        assumptions=(
+            *owned_lines(owned, offer.instance.name),
+            *assumptions(price, billing, catalog.exchange),
+        ),
     )
+
+
+def owned_lines(nodes: int, name: str) -> tuple[str, ...]:
+    """What is to be said of nodes that are not paid for."""
+    if not nodes:
+        return ()
+    said = "1 node is owned and costs" if nodes == 1 else f"{nodes} nodes are owned and cost"
+    return (f"{name}: {said} nothing here, neither price nor the managed service",)
 
 
 def surcharge_rate(offer: Offer, billing: Billing) -> float:

@@ -12,8 +12,14 @@ nodes that run for T hours see N = sum_t lambda_t n_t T. One interruption holds 
 - it is taken not to be replaced: for the half of the run that is left on average, 1/n is missing.
 
 The two parts with T are even over 0 ... twice their mean (an interruption comes at any time), so
-E[d^2] is 4/3 d^2 at most, and the hold-up has the mean N d and the deviation sqrt(N 4/3) d. Good
-for N well below one; it does not shift the predicted time, it is said beside it.
+E[d^2] is 4/3 d^2 at most, and the hold-up has the mean N d and the deviation sqrt(N 4/3) d. Of
+unlike nodes one takes its share g / C of the capacity with it, in place of 1/n; then
+
+    mean = T (t + (1 + phi) T) / 2 * sum_t lambda_t s_t g_t / C
+    variance = 4/3 T ((t + (1 + phi) T) / 2)^2 * sum_t lambda_t s_t (g_t / C)^2
+
+with s_t spot nodes of type t. Both are part of every forecast of spot nodes (`with_hold_ups`): the
+mean is added to the predicted time, the variance to that of log T. Good for N well below one.
 """
 
 from __future__ import annotations
@@ -22,7 +28,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.catalog import Offer
+from engine.forecast import FloatArray, Forecast
 from engine.profile import Notice, Run
 from engine.units import SECONDS_PER_HOUR, format_seconds, format_usd
 
@@ -89,6 +98,7 @@ def held_up(
     seconds: float,
     task_seconds: float,
     shuffle_share: float,
+    nodes: int | None = None,
 ) -> Held | None:
     """How interruptions hold up a run on spot nodes; None where a range is not known.
 
@@ -96,8 +106,10 @@ def held_up(
         members: types and their spot nodes.
         seconds: predicted time T; task_seconds: mean time of a task t.
         shuffle_share: phi, share of the work in stages that write a shuffle.
+        nodes: all nodes of the cluster; None where all are spot nodes.
     """
-    low, high, nodes = 0.0, 0.0, sum(count for _, count in members)
+    low, high = 0.0, 0.0
+    nodes = nodes or sum(count for _, count in members)
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
     for offer, count in members:
         share = monthly_share(offer.interruption)
@@ -109,6 +121,52 @@ def held_up(
             high += hourly_rate(share[1]) * count * hours
     each = (task_seconds + (1.0 + shuffle_share) * seconds) / 2.0 / nodes
     return Held(low, None if open_ended else high, each)
+
+
+def rate_of(offer: Offer) -> float:
+    """Interruptions per node and hour that are expected of a type: the middle of its range, the
+    lower end of an open one; 0 where none is known, which `interruption_notice` says."""
+    share = monthly_share(offer.interruption)
+    if share is None:
+        return 0.0
+    low = hourly_rate(share[0])
+    return low if share[1] is None or share[1] >= 1.0 else (low + hourly_rate(share[1])) / 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class LostWork:
+    """What an interruption costs a run: the mean time of a task, and the share of the work in
+    stages that write a shuffle (see `work_of`)."""
+
+    task_seconds: float
+    shuffle_share: float
+
+    @classmethod
+    def of(cls, run: Run | None) -> LostWork:
+        """Of a measured run."""
+        return cls(*work_of(run))
+
+
+NOTHING_LOST = LostWork(0.0, 0.0)
+
+
+def with_hold_ups(
+    forecast: Forecast, work: LostWork, *, rate: FloatArray, square: FloatArray
+) -> Forecast:
+    """Forecasts in which interruptions are expected.
+
+    Args:
+        rate: (n,) sum of lambda_t s_t g_t / C per hour; square: (n,) of lambda_t s_t (g_t / C)^2.
+            Where both are 0 nothing changes.
+    """
+    seconds = forecast.seconds
+    hours = seconds / SECONDS_PER_HOUR
+    each = (work.task_seconds + (1.0 + work.shuffle_share) * seconds) / 2.0
+    with np.errstate(invalid="ignore"):  # inf: no prediction
+        longer = seconds + np.where(rate > 0.0, hours * rate * each, 0.0)
+        spread = np.sqrt(4.0 / 3.0 * hours * square) * each / longer
+    spread = np.where(square > 0.0, spread, 0.0)
+    return Forecast(longer, np.hypot(forecast.log_scale, spread), forecast.dof)
 
 
 def work_of(run: Run | None) -> tuple[float, float]:
@@ -128,14 +186,25 @@ def work_of(run: Run | None) -> tuple[float, float]:
 
 
 def interruption_notice(
-    members: Sequence[tuple[Offer, int]], *, seconds: float, usd_per_second: float, run: Run | None
+    members: Sequence[tuple[Offer, int]],
+    *,
+    nodes: int,
+    seconds: float,
+    usd_per_second: float,
+    run: Run | None,
 ) -> Notice | None:
-    """What is to be said of a run with spot nodes; None where it has none."""
+    """What is to be said of a run with spot nodes; None where it has none.
+
+    Args:
+        members: types and their spot nodes, of `nodes` in all.
+    """
     members = [(offer, nodes) for offer, nodes in members if nodes > 0]
     if not members:
         return None
     task_seconds, share = work_of(run)
-    held = held_up(members, seconds=seconds, task_seconds=task_seconds, shuffle_share=share)
+    held = held_up(
+        members, seconds=seconds, task_seconds=task_seconds, shuffle_share=share, nodes=nodes
+    )
     remedy = "rent on demand where the deadline is hard"
     if held is None:
         unknown = [o.instance.name for o, _ in members if monthly_share(o.interruption) is None]
@@ -146,13 +215,13 @@ def interruption_notice(
     ranges = ", ".join(f"{o.instance.name} {o.interruption}" for o, _ in members)
     expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"
     delay, spread = held.mean_seconds, held.deviation_seconds
-    lone = sum(nodes for _, nodes in members) == 1
+    lone = nodes == 1
     after = "and ends it if the node is not replaced" if lone else "if the node is not replaced"
     text = (
         f"{expected} interruptions expected in a run ({ranges} a month); one holds it up by "
         f"{format_seconds(held.each_seconds)} {after}: on average "
         f"{format_seconds(delay)} ± {format_seconds(spread)} and "
         f"{format_usd(delay * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
-        f"not in the time and cost shown"
+        f"in the time, interval and cost shown"
     )
     return Notice("spot-interruptions", text, remedy)

@@ -31,6 +31,8 @@ class Limits:
         min_nodes: at least so many workers.
         arch: "x86_64" or "arm64"; None for that of the measured types.
         exclude: globs of types that are not rented.
+        max_spot: where spot prices are asked for, at most this share of the nodes is rented at
+            them, and the others on demand; None for all of the workers.
     """
 
     owned: tuple[tuple[str, int], ...] = ()
@@ -39,6 +41,7 @@ class Limits:
     min_nodes: int = 1
     arch: str | None = None
     exclude: tuple[str, ...] = ()
+    max_spot: float | None = None
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -55,6 +58,11 @@ class Limits:
             raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus:g}")
         if self.min_nodes < 1:
             raise BadInput(f"min_nodes must be at least 1, not {self.min_nodes}")
+        if self.max_spot is not None and not 0.0 <= self.max_spot <= 1.0:
+            raise BadInput(
+                f"the share of spot nodes lies between 0 and 100 %, not {100 * self.max_spot:g} %",
+                where="max-spot",
+            )
         if self.arch is not None and self.arch not in ARCHITECTURES:
             raise UnknownName("architecture", self.arch, ARCHITECTURES)
 

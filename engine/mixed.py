@@ -8,24 +8,28 @@ again if it does not stand.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
 from engine.cluster import Layout
 from engine.cost import Cost, itemised
 from engine.errors import BadInput
-from engine.forecast import Forecast
-from engine.mix_search import Found, Market, Search, values_of
+from engine.forecast import FloatArray, Forecast
+from engine.market import Found, Market, Share, values_of
+from engine.mix_search import Search
 from engine.mixes import MixLaw
 from engine.models.base import distinct
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
+from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8
@@ -35,8 +39,37 @@ MIXED = Notice(
     "mixed-cluster",
     "the time of unlike nodes is averaged over what the model says of each type at the same "
     "capacity; no run on unlike nodes was measured",
-    "ask for one type with --mix 1",
+    "ask for one type: --mix 1, in the planner :mix 1",
 )
+
+
+def apart(surface: Surface) -> tuple[Notice, ...]:
+    """What is to be said of measured types that are left out of mixes: executors of an application
+    have one shape, and a measured type keeps the one that it was measured with, as nothing is known
+    of another."""
+    measured = set(surface.fitted.profile.instance_types)
+    candidates = surface.candidates
+    cores = [layout.executor_cores for layout in candidates.layouts]
+    others = Counter(c for n, c in zip(candidates.names, cores, strict=True) if n not in measured)
+    if not others:
+        return ()
+    common = others.most_common(1)[0][0]
+    return tuple(
+        Notice(
+            "layout-not-mixed",
+            f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
+            f"executors of {common}: of an application all executors are alike, so that {name} is "
+            "mixed with none of them",
+            f"add a run on {name} with executors of {common} cores",
+        )
+        for name, own in zip(candidates.names, cores, strict=True)
+        if name in measured and own != common and others[own] == 0
+    )
+
+
+def splits(surface: Surface, billing: Billing) -> bool:
+    """Whether a type may be rented both on demand and as spot nodes."""
+    return billing.spot and surface.limits.max_spot is not None
 
 
 def with_mixes(
@@ -47,32 +80,88 @@ def with_mixes(
     most_types: int,
     today: date | None = None,
 ) -> Recommendation:
-    """The answer, or a mix of up to `most_types` types that is better."""
-    goal = answer.goal
-    rates, head = surface.rates(billing)
-    constraints = surface.constraints
-    most = constraints.most(goal.max_nodes)
-    market = Market.of(rates, head, billing, most, constraints, surface.owned)
-    priced, searched = _searched(market, goal, surface)
-    evaluated = answer.evaluated
+    """The answer, or a mix of up to `most_types` types that is better.
+
+    Under a maximum share of spot nodes a type may be rented both ways, so that a cluster of one
+    type may be better as well.
+    """
+    answer = _said(answer, surface, most_types)
+    goal, evaluated = answer.goal, answer.evaluated
+    partly = splits(surface, billing)
+    surface, whole = surface.rented(billing)
+    stock = Stock.of(surface, billing if partly else whole, goal.max_nodes)
+    priced, searched = _searched(stock.market, goal, surface.slots[stock.base])
     for _ in range(_ROUNDS):
-        law = MixLaw.of(surface)
+        law = stock.law(surface)
         found = Search(law, priced, searched, most_types, value=_value(answer)).run()
         evaluated += found.evaluated
         if found.rows is None:
             break
-        refined = surface.refined(behind(found, law, surface))
+        refined = surface.refined(behind(found, law, stock, surface))
         rows, counts = np.asarray([found.rows]), np.asarray([found.counts])
-        value = float(values_of(MixLaw.of(refined), priced, searched, rows, counts)[0])
+        value = float(values_of(stock.law(refined), priced, searched, rows, counts)[0])
         surface = refined
         if value < _value(answer):
-            mix = Mix(surface, market, goal, found, today)
+            mix = Mix(surface, stock, goal, found, today)
             return _won(answer, mix, evaluated, optimal=found.optimal)
     optimal = answer.optimal and found.optimal
     return replace(answer, evaluated=evaluated, optimal=optimal)
 
 
-def _searched(market: Market, goal: Goal, surface: Surface) -> tuple[Market, Goal]:
+def _said(answer: Recommendation, surface: Surface, most_types: int) -> Recommendation:
+    """The answer with what keeps types out of mixes."""
+    if most_types == 1:
+        return answer
+    return replace(answer, warnings=distinct([*answer.warnings, *apart(surface)]))
+
+
+@dataclass(frozen=True, eq=False)
+class Stock:
+    """What compositions are made of: the types of a surface, and how each is rented.
+
+    Args:
+        base: (r,) row of the surface; spot: (r,) whether the nodes are spot nodes.
+        market: what they cost.
+    """
+
+    billing: Billing
+    base: IntArray
+    spot: NDArray[np.bool_]
+    market: Market
+
+    @classmethod
+    def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
+        """All types rented one way, or both ways under a maximum share of spot nodes."""
+        constraints, k = surface.constraints, surface.shape[0]
+        every = np.arange(k)
+        if not splits(surface, billing):
+            rates, head = surface.rates(billing)
+            most = constraints.most(max_nodes)
+            market = Market.of(rates, head, billing, most, constraints, surface.owned)
+            return cls(billing, every, np.full(k, billing.spot), market)
+        rates, head = surface.rates(replace(billing, spot=False))
+        cheaper, _ = surface.rates(billing)
+        rows = np.flatnonzero(cheaper < rates)
+        base = np.append(every, rows)
+        spot = np.append(np.zeros(k, dtype=bool), np.ones(len(rows), dtype=bool))
+        owned = np.where(spot, 0, surface.owned[base])
+        market = Market.of(
+            np.append(rates, cheaper[rows]), head, billing, constraints.most(max_nodes)[base],
+            constraints.taken(base), owned if owned.any() else None,
+        )  # fmt: skip
+        share = Share(base, spot, float(surface.limits.max_spot or 0.0))
+        return cls(billing, base, spot, replace(market, share=share))
+
+    def law(self, surface: Surface) -> MixLaw:
+        """The law of their times."""
+        law = MixLaw.of(surface)
+        if len(self.base) == len(law.slots) and self.market.share is None:
+            return law
+        rows = self.base[self.spot]
+        return law.with_spot(rows, surface.interrupted[rows])
+
+
+def _searched(market: Market, goal: Goal, slots: FloatArray) -> tuple[Market, Goal]:
     """The market and the goal that the search sees.
 
     Vcore-seconds are a price too: a node of s vcores "costs" s per hour, nothing is owned and
@@ -89,9 +178,9 @@ def _searched(market: Market, goal: Goal, surface: Surface) -> tuple[Market, Goa
             where="--objective",
             remedy="leave out the budget, or ask for one type with --mix 1",
         )
-    rates = np.where(np.isfinite(market.rates), surface.slots, np.inf)
+    rates = np.where(np.isfinite(market.rates), slots, np.inf)
     exact = Billing(granularity_seconds=0.0)
-    priced = Market(rates, 0.0, exact, market.most, market.constraints)
+    priced = Market(rates, 0.0, exact, market.most, market.constraints, share=market.share)
     return priced, replace(goal, objective="cost")
 
 
@@ -106,12 +195,14 @@ def _value(answer: Recommendation) -> float:
     return math.inf if value is None else value
 
 
-def behind(found: Found, law: MixLaw, surface: Surface) -> list[int]:
-    """Points of the surface that a mix was computed from."""
+def behind(found: Found, law: MixLaw, stock: Stock | None, surface: Surface) -> list[int]:
+    """Points of the surface that a mix was computed from; without a stock, its rows are those of
+    the surface."""
     rows = np.asarray(found.rows)
     alike = (np.asarray(found.counts) * law.capacity[rows]).sum() / law.capacity[rows]
     points = []
-    for row, count in zip(rows.tolist(), alike.tolist(), strict=True):
+    base = rows if stock is None else stock.base[rows]
+    for row, count in zip(base.tolist(), alike.tolist(), strict=True):
         for nodes in {math.floor(count + 1e-9), math.ceil(count - 1e-9)}:
             column = min(max(nodes, 1), surface.max_nodes) - 1
             points.append(row * surface.max_nodes + column)
@@ -123,37 +214,44 @@ class Mix:
     """A composition that was found, on the surface that it was confirmed on."""
 
     surface: Surface
-    market: Market
+    stock: Stock
     goal: Goal
     found: Found
     today: date | None
 
     @property
-    def members(self) -> list[tuple[int, int]]:
-        """(row, nodes) of each type, the one with the most nodes first."""
+    def members(self) -> list[tuple[int, bool, int]]:
+        """(row of the surface, spot or not, nodes), the type with the most nodes first."""
+        base, spot = self.stock.base, self.stock.spot
         pairs = zip(self.found.rows or (), self.found.counts, strict=True)
-        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))
+        found = [(int(base[row]), bool(spot[row]), nodes) for row, nodes in pairs if nodes]
+        totals = {row: sum(n for other, _, n in found if other == row) for row, _, _ in found}
+        return sorted(found, key=lambda one: (-totals[one[0]], one[0], one[1]))
 
     def forecast(self) -> Forecast:
         """Its time."""
         rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
-        return MixLaw.of(self.surface).forecast(rows, counts)
+        return self.stock.law(self.surface).forecast(rows, counts)
 
     def choice(self) -> Choice:
         """The composition as the optimiser shows one."""
         candidates, forecast = self.surface.candidates, self.forecast()
         seconds = float(forecast.seconds[0])
         low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
-        offers = candidates.offers
-        layouts = [(candidates.layouts[row], nodes) for row, nodes in self.members]
+        names = candidates.names
+        layouts = [(candidates.layouts[row], nodes) for row, _, nodes in self.members]
         executors = sum(layout.executors_per_node * nodes for layout, nodes in layouts)
         shape = _shape([layout for layout, _ in layouts])
         deadline = self.goal.deadline_seconds
         cost = self._cost(seconds)
+        composition: dict[str, int] = {}
+        for row, _, nodes in self.members:
+            composition[names[row]] = composition.get(names[row], 0) + nodes
+        only = next(iter(composition)) if len(composition) == 1 else None
         choice = Choice(
-            composition={offers[row].instance.name: nodes for row, nodes in self.members},
-            instance=None,
-            nodes=sum(nodes for _, nodes in self.members),
+            composition=composition,
+            instance=only,
+            nodes=sum(composition.values()),
             seconds=seconds,
             low=low,
             high=high,
@@ -165,29 +263,46 @@ class Mix:
             layout=shape,
             executors=executors,
             vcore_seconds=executors * shape.executor_cores * seconds,
-            note="mix",
+            note="mix" if only is None else "part spot",
+            spot={names[row]: paid for row, spot, paid in self._paid() if spot and paid},
         )
         return replace(choice, warnings=self._warnings(choice))
 
+    def _paid(self) -> list[tuple[int, bool, int]]:
+        """The members with the nodes that are paid for; none that is owned is a spot node."""
+        found, split = [], self.stock.market.share is not None
+        for row, spot, nodes in self.members:
+            owned = 0 if spot and split else int(self.surface.owned[row])
+            found.append((row, spot, max(nodes - owned, 0)))
+        return found
+
     def _cost(self, seconds: float) -> Cost:
         """Every part of the cost; the master is billed once."""
-        catalog, billing = self.surface.candidates.catalog, self.market.billing
+        catalog, billing = self.surface.candidates.catalog, self.stock.billing
         parts = []
-        for place, (row, nodes) in enumerate(self.members):
-            rules = billing if place == 0 else replace(billing, master=None)
+        for place, (row, spot, paid) in enumerate(self._paid()):
             offer = self.surface.candidates.offers[row]
-            paid = int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
-            parts.append(
-                itemised(nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog)
-            )
+            spot = spot and offer.spot is not None
+            rules = replace(billing, spot=spot, master=billing.master if place == 0 else None)
+            cost = itemised(
+                nodes=paid, seconds=seconds, offer=offer, billing=rules, catalog=catalog,
+                owned=self._nodes(place) - paid,
+            )  # fmt: skip
+            parts.append(cost)
         return added(parts)
+
+    def _nodes(self, place: int) -> int:
+        return self.members[place][2]
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
         """What the model and the prices say of each member, at its capacity."""
-        answers = Answers(self.surface, self.goal, self.market.billing, self.today)
-        points = behind(self.found, MixLaw.of(self.surface), self.surface)
+        billing = replace(self.stock.billing, spot=bool(choice.spot))
+        answers = Answers(self.surface, self.goal, billing, self.today)
+        law = self.stock.law(self.surface)
+        points = behind(self.found, law, self.stock, self.surface)
         notices = [notice for point in points for notice in answers.notices_at(point)]
-        return distinct([MIXED, *notices, *answers.interruptions(choice, self.members)])
+        mixed = [MIXED] if choice.instance is None else []
+        return distinct([*mixed, *notices, *answers.interruptions(choice)])
 
 
 def added(costs: Sequence[Cost]) -> Cost:

@@ -30,6 +30,7 @@ import numpy as np
 
 from engine.catalog import InstanceType
 from engine.forecast import FloatArray, Forecast
+from engine.interruptions import NOTHING_LOST, LostWork, with_hold_ups
 from engine.surface import Surface
 from engine.sweeps import IntArray
 from engine.transfer import speed_of
@@ -91,6 +92,9 @@ class MixLaw:
         slots, speed: (k,) of a node, and of one of its cores; NaN where a layout is not known.
         executor_cores: (k,) types are mixed with others that have the same.
         tasks, work: (s,) tasks of the measured stages and their task seconds.
+        interrupted: (k,) interruptions of a node per hour; None for no spot nodes.
+        safe: (k,) nodes that are never interrupted; None for none.
+        lost: what an interruption costs.
     """
 
     seconds: FloatArray
@@ -101,6 +105,9 @@ class MixLaw:
     executor_cores: IntArray
     tasks: FloatArray
     work: FloatArray
+    interrupted: FloatArray | None = None
+    safe: IntArray | None = None
+    lost: LostWork = NOTHING_LOST
 
     @classmethod
     def of(cls, surface: Surface) -> MixLaw:
@@ -115,7 +122,7 @@ class MixLaw:
         times = [stage.task_seconds for stage in run.stages] if run else []
         measured = [time for time in times if time is not None]
         return cls(
-            seconds=surface.predicted,
+            seconds=surface.uninterrupted,
             log_scale=surface.forecast.log_scale.reshape(surface.shape),
             dof=surface.forecast.dof.reshape(surface.shape),
             slots=np.asarray([x.executors_per_node * x.executor_cores for x in layouts], float),
@@ -123,7 +130,20 @@ class MixLaw:
             executor_cores=np.asarray([x.executor_cores for x in layouts]),
             tasks=np.asarray([float(time.count) for time in measured]),
             work=np.asarray([time.total for time in measured]),
+            interrupted=surface.interrupted if surface.spot else None,
+            safe=surface.owned if surface.spot else None,
+            lost=surface.lost_work,
         )
+
+    def with_spot(self, rows: IntArray, rates: FloatArray) -> MixLaw:
+        """The law over all types on demand, and behind them some as spot nodes.
+
+        Args:
+            rows: (s,) which; rates: (s,) their interruptions per node and hour.
+        """
+        k = len(self.slots)
+        both = self.taken(np.append(np.arange(k), rows))
+        return replace(both, interrupted=np.append(np.zeros(k), rates))
 
     def taken(self, rows: IntArray) -> MixLaw:
         """The law over some types, repeated or reordered."""
@@ -131,12 +151,34 @@ class MixLaw:
             name: getattr(self, name)[rows]
             for name in ("seconds", "log_scale", "dof", "slots", "speed", "executor_cores")
         }
+        for name in ("interrupted", "safe"):
+            held = getattr(self, name)
+            changed[name] = None if held is None else held[rows]
         return replace(self, **changed)
 
     @cached_property
     def capacity(self) -> FloatArray:
         """(k,) g_t: cores of the measured machine that a node is worth."""
         return self.slots * self.speed
+
+    @cached_property
+    def dof_ends(self) -> FloatArray:
+        """The fewest and the most degrees of freedom of any prediction; NaN where none are
+        known."""
+        known = self.dof[~np.isnan(self.dof)]
+        return np.asarray([known.min(), known.max()] if len(known) else [np.nan, np.nan])
+
+    @cached_property
+    def widest(self) -> float:
+        """No composition has a larger scale of log T."""
+        widest = float(np.nanmax(self.log_scale, initial=0.0))
+        if self.interrupted is None or not self.interrupted.any():
+            return widest
+        # At most one node does all of the work, and is interrupted at the highest rate.
+        seconds = self.seconds[np.isfinite(self.seconds)]
+        one = np.full(len(seconds), self.interrupted.max())
+        longest = with_hold_ups(Forecast.of(seconds, 0.0), self.lost, rate=0.0 * one, square=one)
+        return float(np.hypot(widest, longest.log_scale.max(initial=0.0)))
 
     def forecast(self, rows: IntArray, counts: IntArray | FloatArray) -> Forecast:
         """The times of n compositions.
@@ -164,7 +206,13 @@ class MixLaw:
         widest = scale.max(axis=1)
         decides = member & ((scale >= widest[:, None]) | np.isnan(scale))
         dof = np.where(decides, between(self.dof, rows, alike), np.inf).min(axis=1)
-        return Forecast.of(seconds, widest, dof)
+        found = Forecast.of(seconds, widest, dof)
+        if self.interrupted is None:
+            return found
+        exposed = counts if self.safe is None else np.maximum(counts - self.safe[rows], 0)
+        rate = self.interrupted[rows] * exposed * self.capacity[rows] / total[:, None]
+        square = rate * self.capacity[rows] / total[:, None]
+        return with_hold_ups(found, self.lost, rate=rate.sum(axis=1), square=square.sum(axis=1))
 
 
 def source_of(surface: Surface) -> InstanceType | None:

@@ -26,7 +26,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
-from engine.mixed import with_mixes
+from engine.mixed import splits, with_mixes
 from engine.models.base import FittedModel, distinct
 from engine.owned import recommend_owned
 from engine.profile import Notice
@@ -119,7 +119,7 @@ def mixed(
 ) -> Recommendation:
     """`settle`, with up to `mix` types in one cluster."""
     answer = settle(surface, goal, billing, today=today)
-    if mix == 1:
+    if mix == 1 and not splits(surface, billing):
         return answer
     return with_mixes(answer, surface, billing, most_types=mix, today=today)
 
@@ -147,7 +147,9 @@ def sensitivity(
     best = (answer or ask(goal)).recommended
     if best is None:
         return None
-    return WhatIf(ask, surface, goal, billing, best, steps=mix == 1).sensitivity()
+    steps = mix == 1 and not splits(surface, billing)
+    surface, _ = surface.rented(billing)
+    return WhatIf(ask, surface, goal, billing, best, steps=steps).sensitivity()
 
 
 def settle(
@@ -163,6 +165,8 @@ def settle(
     `select` answers a slider from the surface alone; this asks the model again, for the few points
     at the top, until they stand. Closed forms give the same answer both ways.
     """
+    billing = billing or surface.candidates.catalog.billing
+    surface, billing = surface.rented(billing)
     answer = select(surface, goal, billing, candidates=candidates, today=today)
     for _ in range(_REFINEMENTS):
         refined = surface.refined(_best_points(surface, answer))
@@ -171,7 +175,6 @@ def settle(
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
             answer = select(surface, goal, billing, candidates=candidates, today=today)
-    billing = billing or surface.candidates.catalog.billing
     answers = Answers(surface, goal, billing, today)
     return replace(
         answer,
@@ -214,7 +217,7 @@ def select(
     if goal.max_nodes > surface.max_nodes:
         raise BadInput(f"the surface ends at {surface.max_nodes} nodes, not {goal.max_nodes}")
     candidates = candidates or surface.candidates
-    billing = billing or candidates.catalog.billing
+    surface, billing = surface.rented(billing or candidates.catalog.billing)
     view = _View.of(surface, goal, billing, candidates)
     answers = Answers(surface, goal, billing, today)
     frontier = surface.frontier(billing, candidates, goal.max_nodes)

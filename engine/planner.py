@@ -18,6 +18,7 @@ from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.choices import plural
 from engine.cluster import Cluster, Layout, Workload
+from engine.composition import Placed
 from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.exports.base import Handover
@@ -143,13 +144,14 @@ class Plan:
 
     def curve(self, instance: str, goal: Goal, billing: Billing) -> Curve:
         """Time and cost of one type from one node to the goal's maximum."""
-        start = self.surface.index(instance, 1)
-        row = self.surface.rows[instance]
+        surface, billing = self.surface.rented(billing)
+        start = surface.index(instance, 1)
+        row = surface.rows[instance]
         places = range(start, start + goal.max_nodes)
-        forecast = self.surface.at(places)
+        forecast = surface.at(places)
         low, high = forecast.interval(goal.confidence)
-        cost = self.surface.costs(billing)[row, : goal.max_nodes]
-        log_bound = self.surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
+        cost = surface.costs(billing)[row, : goal.max_nodes]
+        log_bound = surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
         feasible = np.isfinite(cost)
         if goal.deadline_seconds is not None:
             feasible = feasible & (log_bound <= np.log(goal.deadline_seconds))
@@ -161,9 +163,13 @@ class Plan:
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a
         mix, that of `alike`."""
-        return self.fitted.predict(
+        found = self.fitted.predict(
             cluster=self.cluster(choice), workload=self.surface.workload, confidence=confidence
         )
+        longer = choice.seconds - found.seconds
+        if choice.instance is None or not choice.spot or found.phases is None or longer <= 0.0:
+            return found
+        return replace(found, phases={**found.phases, "interruptions": longer})
 
     def promised(self, choice: Choice, *, confidence: float) -> float:
         """The shortest deadline in seconds, rounded up (to whole ones from ten on), that a choice
@@ -172,10 +178,17 @@ class Plan:
         Raises:
             UnknownName: for a mix.
         """
-        row, column = divmod(
-            self.surface.index(str(choice.instance), int(choice.nodes or 1)), self.surface.max_nodes
-        )
-        seconds = float(np.exp(self.surface.log_bounds(confidence)[row, column]))
+        surface = self.surface
+        place = surface.index(str(choice.instance), int(choice.nodes or 1))
+        if choice.spot:
+            placed = Placed.on(
+                surface, choice.composition, max_nodes=surface.max_nodes, spot=choice.spot
+            )
+            forecast = placed.forecast(surface.workload)
+            sure = float(forecast.quantile(confidence)[0])
+            seconds = float(forecast.seconds[0]) if np.isnan(sure) else sure
+        else:
+            seconds = float(np.exp(surface.log_bounds(confidence).flat[place]))
         unit = 1.0 if seconds >= 10.0 else 0.01
         return float(unit * np.ceil(seconds * (1.0 + TIE) / unit))
 
@@ -341,7 +354,8 @@ def handover_of(
         master=catalog.billing.master if catalog else None,
         node_memory_gib=memory,
         shuffle_partitions=workload.shuffle_partitions if workload else None,
-        spot=spot,
+        spot=bool(choice.spot) if choice.composition else spot,
+        part_spot=choice.spot,
         report=found,
         choice=choice,
     )
@@ -352,6 +366,9 @@ def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
     what = types or plural(choice.executors or 0, "executor")
     lines = [f"sparkplan: {what}, model {found.model}"]
+    if choice.spot:
+        rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
+        lines.append(f"at spot prices: {rented}")
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")

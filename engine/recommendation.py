@@ -91,6 +91,7 @@ class Choice:
     model gives no interval (or there is no deadline). Costs are None for clusters one owns.
     `executors` and `vcore_seconds` (executors x cores x seconds) count all nodes. `resource_time`
     adds the memory's share to these (SimCost Eq. 1), None where that is not known or not asked.
+    `spot` is how many nodes of each type are rented at spot prices; empty for none.
     """
 
     composition: Mapping[str, int]
@@ -112,6 +113,7 @@ class Choice:
     note: str = ""
     why: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
+    spot: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""
@@ -133,6 +135,7 @@ class Choice:
             "vcore_seconds": self.vcore_seconds,
             "resource_time": self.resource_time,
             "throughput_bytes_per_second": self.throughput_bytes_per_second,
+            "spot": dict(self.spot),
         }
 
 

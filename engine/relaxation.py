@@ -14,7 +14,7 @@ import numpy as np
 
 from engine.errors import BadInput
 from engine.forecast import FloatArray, student_quantile
-from engine.mix_search import Market, values_of
+from engine.market import Market, values_of
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import IntArray

@@ -21,6 +21,7 @@ from engine.cluster import Cluster, Workload
 from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
+from engine.interruptions import LostWork, rate_of, with_hold_ups
 from engine.limits import NO_LIMITS, Constraints, Limits
 from engine.models.base import FittedModel
 from engine.profile import Notice
@@ -44,6 +45,7 @@ class Surface:
         forecast: (k * m,) times and their spread; NaN where the model has no answer.
         exact: points that were evaluated one by one (see `refined`).
         limits: what may be rented; other points count as without an answer (see `seconds`).
+        spot: all nodes that are not owned are spot nodes, which are interrupted.
     """
 
     fitted: FittedModel
@@ -53,6 +55,7 @@ class Surface:
     forecast: Forecast
     exact: frozenset[int] = frozenset()
     limits: Limits = NO_LIMITS
+    spot: bool = False
 
     @classmethod
     def build(
@@ -108,12 +111,54 @@ class Surface:
         """(m,) node counts."""
         return np.arange(1, self.max_nodes + 1)
 
+    def rented(self, billing: Billing) -> tuple[Surface, Billing]:
+        """The surface and the billing of clusters of one type: all of their nodes are spot, or
+        none are, as under a maximum share of spot (`engine.mixed` looks for the best share)."""
+        if billing.spot and self.limits.max_spot is not None:
+            billing = replace(billing, spot=False)
+        if billing.spot == self.spot:
+            return self, billing
+        return (self._on_spot if billing.spot else replace(self, spot=False)), billing
+
+    @cached_property
+    def _on_spot(self) -> Surface:
+        return replace(self, spot=True)
+
+    @cached_property
+    def outlook(self) -> Forecast:
+        """(k * m,) the forecasts, with what interruptions of spot nodes are expected to cost."""
+        if not self.spot or not self.interrupted.any():
+            return self.forecast
+        rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
+        share = self.paid(rows, nodes) / nodes
+        rate = self.interrupted[:, None] * share
+        return with_hold_ups(
+            self.forecast, self.lost_work, rate=rate.ravel(), square=(rate / nodes).ravel()
+        )
+
+    @cached_property
+    def interrupted(self) -> FloatArray:
+        """(k,) interruptions of a spot node per hour."""
+        return np.asarray([rate_of(offer) for offer in self.candidates.offers])
+
+    @cached_property
+    def lost_work(self) -> LostWork:
+        """What an interruption costs."""
+        return LostWork.of(self.fitted.profile.largest_run)
+
     @cached_property
     def predicted(self) -> FloatArray:
         """(k, m) predicted times; inf where the model has no answer."""
-        seconds = self.forecast.seconds
-        known = np.isfinite(seconds) & (seconds > 0)
-        return np.where(known, seconds, np.inf).reshape(self.shape)
+        return self._known(self.outlook)
+
+    @cached_property
+    def uninterrupted(self) -> FloatArray:
+        """(k, m) predicted times of nodes that are never interrupted."""
+        return self._known(self.forecast)
+
+    def _known(self, forecast: Forecast) -> FloatArray:
+        known = np.isfinite(forecast.seconds) & (forecast.seconds > 0)
+        return np.where(known, forecast.seconds, np.inf).reshape(self.shape)
 
     @cached_property
     def seconds(self) -> FloatArray:
@@ -147,7 +192,7 @@ class Surface:
     @cached_property
     def has_interval(self) -> NDArray[np.bool_]:
         """(k, m) whether the model says how sure it is."""
-        unknown = np.isnan(self.forecast.log_scale) | np.isnan(self.forecast.dof)
+        unknown = np.isnan(self.outlook.log_scale) | np.isnan(self.outlook.dof)
         return ~unknown.reshape(self.shape)
 
     @cached_property
@@ -191,7 +236,7 @@ class Surface:
         return self._cached_log_bounds(confidence)  # type: ignore[attr-defined, no-any-return]
 
     def _log_bounds(self, confidence: float) -> FloatArray:
-        scale = self.forecast.log_scale.reshape(self.shape)
+        scale = self.outlook.log_scale.reshape(self.shape)
         student, bounds = self._student.quantile(confidence), np.empty(self.shape)
         for rows in row_blocks(*self.shape):
             np.multiply(scale[rows], student(rows), out=bounds[rows])
@@ -335,7 +380,7 @@ class Surface:
     def at(self, flat: int | Sequence[int]) -> Forecast:
         """The forecasts of some points."""
         places = np.atleast_1d(np.asarray(flat))
-        forecast = self.forecast
+        forecast = self.outlook
         return Forecast(forecast.seconds[places], forecast.log_scale[places], forecast.dof[places])
 
     def cluster(self, flat: int) -> Cluster:
@@ -368,7 +413,7 @@ class Surface:
         batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
         forecast = self.fitted.forecast(batch, self.workload)
         exact = self.exact | frozenset(new)
-        if np.allclose(forecast.seconds, self.at(new).seconds, rtol=TIE, equal_nan=True):
+        if np.allclose(forecast.seconds, self.forecast.seconds[new], rtol=TIE, equal_nan=True):
             return replace(self, exact=exact)
         return replace(self, forecast=patched(self.forecast, new, forecast), exact=exact)
 

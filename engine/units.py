@@ -146,8 +146,8 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
     return _positive(_number(match[1]), text, "an amount of money", where=where)
 
 
-def parse_fraction(text: str, *, where: str | None = None) -> float:
-    """A share between 0 and 1 from "90%", "90" or "0.9"."""
+def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -> float:
+    """A share between 0 and 1 from "90%", "90" or "0.9"; none and all of it only with `ends`."""
     stripped = text.strip()
     try:
         value = float(stripped.removesuffix("%"))
@@ -157,7 +157,7 @@ def parse_fraction(text: str, *, where: str | None = None) -> float:
         ) from None
     if stripped.endswith("%") or value > 1.0:
         value /= 100.0
-    if not 0.0 < value < 1.0:
+    if not (0.0 < value < 1.0 or (ends and value in (0.0, 1.0))):
         raise BadInput(f"a share lies between 0 and 100 %, not {text!r}", where=where)
     return value
 

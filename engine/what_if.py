@@ -30,6 +30,9 @@ NOTABLE = 0.05
 MOST_STEPS = 3
 _MOST_ASKED = 24
 
+_DEADLINE_STEP, _MOST_DEADLINES = 1.25, 6
+"""Deadlines that are tried where none is known to be late enough: up to four times the present."""
+
 _LARGEST = 1024.0
 """Times the input beyond which nothing is looked for."""
 
@@ -46,7 +49,7 @@ class WhatIf:
     Args:
         ask: the optimiser, on the surface and billing below.
         steps: whether the next steps of the deadline (or budget) can be read off the surface: it
-            holds clusters of one type alone.
+            holds clusters of one type alone. Those of mixes are asked for (`_looser_of_mixes`).
     """
 
     ask: Ask
@@ -68,7 +71,7 @@ class WhatIf:
             least_deadline_seconds=promised if bound_by_time else None,
             least_budget_usd=cost if by_budget else None,
             below=self._below(promised, cost),
-            looser=tuple(self._looser()) if self.steps else None,
+            looser=tuple(self._looser() if self.steps else self._looser_of_mixes()),
             holds_until=until,
             holds_note=note,
             holds_warnings=warnings,
@@ -129,6 +132,51 @@ class WhatIf:
             if shown == MOST_STEPS:
                 return
 
+    def _looser_of_mixes(self) -> Iterator[Change]:
+        """The next steps that save `NOTABLE` more: from one mix to the next there are countless
+        small ones. What a deadline must be for a cost is the time of the fastest within it; what a
+        budget must be for a time is the cost of the cheapest that takes no longer."""
+        last = self._value(self.best)
+        for _ in range(MOST_STEPS):
+            found = self._step_to(last * (1.0 - NOTABLE))
+            if found is None or self._value(found) >= last * (1.0 - NOTABLE) * (1.0 + TIE):
+                return
+            last = self._value(found)
+            yield found
+
+    def _step_to(self, value: float) -> Change | None:
+        """The answer to the least loosening with which the goal's value is at most this."""
+        goal = self.goal
+        if goal.by_time:
+            if goal.budget_usd is None:
+                return None
+            asked = replace(
+                goal, deadline_seconds=value, budget_usd=None, confidence=0.5, objective="cost"
+            )
+            cheapest = self._change(asked)
+            if cheapest is None or cheapest.cost_usd <= goal.budget_usd:
+                return None
+            return self._change(replace(goal, budget_usd=cheapest.cost_usd))
+        if goal.deadline_seconds is None:
+            return None
+        for deadline in self._deadlines(value):
+            found = self._change(replace(goal, deadline_seconds=deadline * (1.0 + 1e-9)))
+            if found is not None and self._value(found) <= value * (1.0 + TIE):
+                return replace(found, deadline_seconds=found.promised)
+        return None
+
+    def _deadlines(self, value: float) -> Iterator[float]:
+        """Deadlines beyond the present one, of which one that is late enough is looked for."""
+        goal, start = self.goal, self.goal.deadline_seconds or math.inf
+        if not goal.by_resource and value <= goal.most_usd:
+            fastest = self._change(
+                replace(goal, deadline_seconds=None, budget_usd=value, objective="time")
+            )
+            if fastest is not None and fastest.promised > start:
+                yield fastest.promised
+        for step in range(1, _MOST_DEADLINES + 1):
+            yield start * _DEADLINE_STEP**step
+
     def _limits(self) -> Iterator[float]:
         """Deadlines (budgets) beyond the present one at which something better comes in reach."""
         m = self.goal.max_nodes
@@ -188,7 +236,9 @@ class WhatIf:
         return float(forecast.seconds[0]) if math.isnan(sure) else sure
 
     def _placed(self, choice: Choice) -> Placed:
-        return Placed.on(self.surface, choice.composition, max_nodes=self.surface.max_nodes)
+        return Placed.on(
+            self.surface, choice.composition, max_nodes=self.surface.max_nodes, spot=choice.spot
+        )
 
     def _holds_until(self) -> tuple[float | None, str, tuple[Notice, ...]]:
         """The largest input, in multiples of the present one, with which the answer still satisfies

@@ -146,7 +146,7 @@ def open_planner(arguments: list[str]) -> int:
             budget_usd=args.budget,
             max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
             confidence=args.confidence,
-            spot=args.spot,
+            spot=limits.on_spot(args),
             mix=mix_of(args.mix),
             limits=Limits(**limits.fields_of(args)),
         )

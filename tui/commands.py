@@ -245,6 +245,7 @@ _EXAMPLES = {
     "own": "m5.xlarge=10",
     "limit": "c5.*=20",
     "max-vcpus": "512",
+    "max-spot": "50%",
     "min-nodes": "3",
     "exclude": "t3.* t2.*",
     "mix": "2",

@@ -31,6 +31,7 @@ CLAUSES = (
     Clause("max-vcpus", "N", "quota of vCPUs over all workers", "max_vcpus"),
     Clause("min-nodes", "N", "at least N workers", "min_nodes"),
     Clause("exclude", "GLOB ...", "types that are not rented", "exclude"),
+    Clause("max-spot", "SHARE", "with spot prices on: share of the nodes at most", "max_spot"),
     Clause("arch", "x86_64|arm64", "architecture; otherwise that of the measured types", "arch"),
 )
 
@@ -78,6 +79,8 @@ def line_of(limits: Limits) -> str:
         parts.append(f"min-nodes {limits.min_nodes}")
     if limits.exclude:
         parts.append(f"exclude {' '.join(limits.exclude)}")
+    if limits.max_spot is not None:
+        parts.append(f"max-spot {100.0 * limits.max_spot:.10g}%")
     if limits.arch is not None:
         parts.append(f"arch {limits.arch}")
     return ", ".join(parts)
@@ -114,5 +117,8 @@ _READ: dict[str, Callable[[Limits, str], Any]] = {
     "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
     "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
     "exclude": lambda limits, typed: _more(limits.exclude, typed.replace(",", " ").split()),
+    "max-spot": lambda limits, typed: round(
+        engine.parse_fraction(typed, where="max-spot", ends=True), 9
+    ),
     "arch": lambda limits, typed: typed,
 }

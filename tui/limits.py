@@ -23,6 +23,10 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--min-nodes", type=options.whole(), metavar="N", help="at least N workers")
     parser.add_argument("--arch", metavar="x86_64|arm64", help="default: that of the measured type")
+    parser.add_argument(
+        "--max-spot", metavar="SHARE", type=options.quantity(share),
+        help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
+    )  # fmt: skip
     parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
 
 
@@ -40,7 +44,18 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
         "min_nodes": args.min_nodes or 1,
         "arch": args.arch,
         "exclude": options.globs(args.exclude) or (),
+        "max_spot": args.max_spot,
     }
+
+
+def share(text: str) -> float:
+    """A converter to a share of the nodes, none and all of them included."""
+    return engine.parse_fraction(text, ends=True)
+
+
+def on_spot(args: argparse.Namespace) -> bool:
+    """Whether spot prices are asked for."""
+    return bool(args.spot or args.max_spot is not None)
 
 
 def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import engine
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView, reduce
-from tui.state import evidence_key, plan_key, with_inputs
+from tui.state import evidence_key, plan_key, splits, with_inputs
 from tui.views import inputs
 from tui.workers import Cancelled
 
@@ -84,7 +84,7 @@ class Planning:
         if app._settling is not None:
             app._settling.stop()
             app._settling = None
-        if app.state.mix > 1:
+        if app.state.mix > 1 or splits(app.state):
             app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
 
     def _search_mixes(self) -> None:

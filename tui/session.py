@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import engine
 from tui import options
 from tui.progress import Speedometer
-from tui.state import MAX_NODES, PlanState, Terms, evidence_key
+from tui.state import MAX_NODES, PlanState, Terms, evidence_key, splits
 
 if TYPE_CHECKING:
     from engine import (
@@ -187,7 +187,7 @@ class EngineSession:
         """Searches once for each goal: going over a list asks for nothing new."""
         plan, report = answer.built.plan, answer.report
         key = (plan, report.goal, report.billing, state.mix)
-        if state.mix == 1:
+        if state.mix == 1 and not splits(state):
             return answer
         found = self._mixed.get(key)
         if found is None:

@@ -45,6 +45,7 @@ class Limits(NamedTuple):
     min_nodes: int = 1
     arch: str | None = None
     exclude: tuple[str, ...] = ()
+    max_spot: float | None = None
 
 
 NO_LIMITS = Limits()
@@ -149,3 +150,8 @@ def goal_key(state: PlanState) -> Hashable:
         state.limits,
         state.selected,
     )
+
+
+def splits(state: PlanState) -> bool:
+    """Whether nodes of a type may be rented in part at spot prices."""
+    return state.spot and state.limits.max_spot is not None

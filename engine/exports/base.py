@@ -20,7 +20,8 @@ class Handover:
     `statement` says in plain lines what was predicted and assumed; every export carries it as
     comments where its format has any. `composition` is empty, and provider and region are None,
     for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node. With `spot`
-    the workers are rented at spot prices; the master never is. `report` is the whole answer, and
+    the workers are rented at spot prices; the master never is. `part_spot` is how many of each type
+    are, where the others are not. `report` is the whole answer, and
     `choice` what of it is exported, for the targets that are to be read.
     """
 
@@ -37,6 +38,18 @@ class Handover:
     spot: bool = False
     report: Recommendation | None = None
     choice: Choice | None = None
+    part_spot: Mapping[str, int] | None = None
+
+    def on_spot(self, name: str) -> int:
+        """Spot nodes of a type."""
+        if self.part_spot is not None:
+            return self.part_spot.get(name, 0)
+        return self.composition[name] if self.spot else 0
+
+    @property
+    def spot_nodes(self) -> int:
+        """Spot nodes in all."""
+        return sum(map(self.on_spot, self.composition))
 
     @property
     def nodes(self) -> int:
@@ -140,6 +153,6 @@ def only_type(handover: Handover, target: str) -> str:
         raise BadInput(
             f"{target} cannot express a cluster of unlike nodes",
             where="--to",
-            remedy="choose emr or terraform, or ask for one type with --mix 1",
+            remedy="choose emr or terraform, or ask for one type: --mix 1, in the planner :mix 1",
         )
     return next(iter(handover.composition))

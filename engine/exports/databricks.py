@@ -56,8 +56,11 @@ def cluster_of(handover: Handover) -> dict[str, Any]:
         )
     worker = only_type(handover, "Databricks clusters")
     attributes, ordinary, spot = _AVAILABILITY[handover.provider]
-    # The driver is the first node and is never rented at spot prices.
-    renting = {"availability": spot if handover.spot else ordinary, "first_on_demand": 1}
+    # The driver is the first node and is never rented at spot prices; workers follow it.
+    renting: dict[str, Any] = {"availability": ordinary, "first_on_demand": 1}
+    if handover.spot_nodes:
+        on_demand = handover.nodes - handover.spot_nodes
+        renting = {"availability": spot, "first_on_demand": 1 + on_demand}
     return {
         "cluster_name": printable(handover.application)[:100] or "sparkplan",
         "spark_version": RUNTIME,

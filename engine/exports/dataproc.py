@@ -38,19 +38,26 @@ class Dataproc(Export):
             f"--region {shlex.quote(region)}",
             f"--image-version {IMAGE}",
             f"--master-machine-type {shlex.quote(handover.master or worker)}",
-            f"--num-workers {handover.nodes}",
+            f"--num-workers {handover.nodes - handover.spot_nodes}",
             f"--worker-machine-type {shlex.quote(worker)}",
+            *secondary(handover),
             f"--properties {shlex.quote(properties)}",
             "--max-idle 10m",
         ]
         return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
 
 
+def secondary(handover: Handover) -> list[str]:
+    """Spot nodes are secondary workers: of the machine type of the others."""
+    spot = handover.spot_nodes
+    return [f"--num-secondary-workers {spot}", "--secondary-worker-type spot"] if spot else []
+
+
 def check_workers(handover: Handover) -> None:
     """What Dataproc itself would refuse.
 
     Raises:
-        BadInput: for one worker, and for a cluster of spot nodes alone.
+        BadInput: for one worker, and for fewer than two that are not spot nodes.
     """
     if handover.nodes < LEAST_WORKERS:
         raise BadInput(
@@ -58,10 +65,11 @@ def check_workers(handover: Handover) -> None:
             where="--to",
             remedy="choose spark-submit or kubernetes, or smaller types with --instances",
         )
-    if handover.spot:
+    ordinary = handover.nodes - handover.spot_nodes
+    if ordinary < LEAST_WORKERS:
         raise BadInput(
             "Dataproc rents only secondary workers at spot prices, beside 2 or more ordinary ones; "
-            "this recommendation has spot nodes alone",
+            f"this recommendation has {ordinary or 'none'} of these",
             where="--to",
-            remedy="leave out --spot",
+            remedy="leave out --spot, or limit it with --max-spot",
         )

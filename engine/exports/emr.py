@@ -31,7 +31,7 @@ class Emr(Export):
 
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")
-        if len(handover.composition) == 2:
+        if len(handover.composition) == 2 or partly_spot(handover):
             nodes = f"--instance-fleets {shlex.quote(json.dumps(fleets(handover)))}"
         else:
             nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
@@ -64,16 +64,26 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
 
 
 def groups(handover: Handover) -> list[dict[str, Any]]:
-    """One instance group per type: the first is the core group, the others are task groups."""
+    """One instance group per type, two where it is spot in part: the first is the core group, on
+    demand where any is, and the others are task groups."""
     workers = by_count(handover)
     found: list[dict[str, Any]] = [_group("MASTER", handover.master or workers[0][0], 1)]
-    for place, (name, count) in enumerate(workers):
-        group = _group("CORE" if place == 0 else "TASK", name, count)
-        if handover.spot:
+    rented = [(name, count - handover.on_spot(name), False) for name, count in workers]
+    rented += [(name, handover.on_spot(name), True) for name, _ in workers]
+    for name, count, spot in rented:
+        if not count:
+            continue
+        group = _group("CORE" if len(found) == 1 else "TASK", name, count)
+        if spot:
             # No bid of one's own: the on-demand price is the most that is paid.
             group["Market"] = "SPOT"
         found.append(group)
     return found
+
+
+def partly_spot(handover: Handover) -> bool:
+    """Whether one type is rented both ways, which one instance fleet can hold."""
+    return len(handover.composition) == 1 and 0 < handover.spot_nodes < handover.nodes
 
 
 def _group(kind: str, name: str, count: int) -> dict[str, Any]:
@@ -81,20 +91,21 @@ def _group(kind: str, name: str, count: int) -> dict[str, Any]:
 
 
 def fleets(handover: Handover) -> list[dict[str, Any]]:
-    """A master fleet, and a fleet for each of two worker types."""
+    """A master fleet, and a fleet for each of one or two worker types."""
     workers = by_count(handover)
-    found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=False)]
-    for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=True):
-        found.append(_fleet(kind, name, count, spot=handover.spot))
+    found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
+    for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=False):
+        found.append(_fleet(kind, name, count, spot=handover.on_spot(name)))
     return found
 
 
-def _fleet(kind: str, name: str, count: int, *, spot: bool) -> dict[str, Any]:
-    """One unit of capacity is one node."""
+def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
+    """One unit of capacity is one node; `spot` of them are spot nodes."""
+    capacity = {"TargetOnDemandCapacity": count - spot, "TargetSpotCapacity": spot}
     fleet: dict[str, Any] = {
         "Name": kind.lower(),
         "InstanceFleetType": kind,
-        "TargetSpotCapacity" if spot else "TargetOnDemandCapacity": count,
+        **{name: units for name, units in capacity.items() if units},
         "InstanceTypeConfigs": [{"InstanceType": name, "WeightedCapacity": 1}],
     }
     if spot:

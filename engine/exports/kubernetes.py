@@ -37,7 +37,10 @@ def _nodes(handover: Handover) -> str:
     if not handover.composition:
         return ""
     count = f"{handover.nodes} node" + ("" if handover.nodes == 1 else "s")
-    return f"# needs a node pool of {count} of this type\n"
+    said = f"# needs a node pool of {count} of this type\n"
+    if 0 < handover.spot_nodes < handover.nodes:
+        said += f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"
+    return said
 
 
 def application_of(handover: Handover) -> dict[str, Any]:

@@ -102,7 +102,10 @@ def _row(choice: Choice) -> tuple[str, ...]:
 
 def named(choice: Choice) -> str:
     """ "3 × m5.xlarge + 1 × r5.large"."""
-    return printable(" + ".join(f"{n} × {name}" for name, n in choice.composition.items()))
+    said = " + ".join(f"{n} × {name}" for name, n in choice.composition.items())
+    if choice.spot:
+        said += f" (spot: {' + '.join(f'{n} × {name}' for name, n in choice.spot.items())})"
+    return printable(said)
 
 
 def frontier_of(found: Recommendation | None) -> list[Choice]:

@@ -108,7 +108,7 @@ def _emr(handover: Handover) -> list[Resource]:
         "configurations_json": json.dumps(emr.configurations(handover)),
     }
     found = [Resource("aws_emr_cluster", name, cluster)]
-    if len(workers) == 1 and not handover.spot:
+    if len(workers) == 1 and not handover.spot_nodes:
         (core, count) = workers[0]
         cluster["master_instance_group"] = master
         cluster["core_instance_group"] = {"instance_type": core, "instance_count": count}
@@ -117,19 +117,20 @@ def _emr(handover: Handover) -> list[Resource]:
         "target_on_demand_capacity": 1,
         "instance_type_configs": master,
     }
-    cluster["core_instance_fleet"] = _fleet(*workers[0], spot=handover.spot)
+    core, nodes = workers[0]
+    cluster["core_instance_fleet"] = _fleet(core, nodes, spot=handover.on_spot(core))
     for other, count in workers[1:]:
-        task = _fleet(other, count, spot=handover.spot)
+        task = _fleet(other, count, spot=handover.on_spot(other))
         cluster_id = Reference(f"aws_emr_cluster.{name}.id")
         found.append(Resource("aws_emr_instance_fleet", name, {"cluster_id": cluster_id, **task}))
     return found
 
 
-def _fleet(instance: str, count: int, *, spot: bool) -> dict[str, Any]:
-    """One unit of capacity is one node."""
-    capacity = "target_spot_capacity" if spot else "target_on_demand_capacity"
+def _fleet(instance: str, count: int, *, spot: int) -> dict[str, Any]:
+    """One unit of capacity is one node; `spot` of them are spot nodes."""
+    capacity = {"target_on_demand_capacity": count - spot, "target_spot_capacity": spot}
     fleet: dict[str, Any] = {
-        capacity: count,
+        **{name: units for name, units in capacity.items() if units},
         "instance_type_configs": {"instance_type": instance, "weighted_capacity": 1},
     }
     if spot:
@@ -153,7 +154,11 @@ def _dataproc(handover: Handover) -> list[Resource]:
         "region": region,
         "cluster_config": {
             "master_config": {"num_instances": 1, "machine_type": handover.master or worker},
-            "worker_config": {"num_instances": handover.nodes, "machine_type": worker},
+            "worker_config": {
+                "num_instances": handover.nodes - handover.spot_nodes,
+                "machine_type": worker,
+            },
+            **_secondary(handover.spot_nodes),
             "software_config": {
                 "image_version": dataproc.IMAGE,
                 "override_properties": properties,
@@ -162,6 +167,13 @@ def _dataproc(handover: Handover) -> list[Resource]:
         },
     }
     return [Resource("google_dataproc_cluster", label(handover), cluster)]
+
+
+def _secondary(spot: int) -> dict[str, Any]:
+    """Spot nodes of a Dataproc cluster."""
+    if not spot:
+        return {}
+    return {"preemptible_worker_config": {"num_instances": spot, "preemptibility": "SPOT"}}
 
 
 def _databricks(handover: Handover) -> list[Resource]:

@@ -1,5 +1,6 @@
 import json
 import shlex
+from dataclasses import replace
 
 import hcl2
 import pytest
@@ -118,6 +119,58 @@ def test_a_mix_of_three_is_one_group_per_type() -> None:
         ("TASK", "c", 2),
         ("TASK", "a", 1),
     ]
+
+
+def test_a_type_that_is_spot_in_part_is_one_fleet_with_both_capacities() -> None:
+    part = handover(spot=True, part_spot={"r5.2xlarge": 6})
+    fleets = json.loads(after(words(render(part, to="emr")), "--instance-fleets"))
+    core = next(fleet for fleet in fleets if fleet["InstanceFleetType"] == "CORE")
+    assert (core["TargetOnDemandCapacity"], core["TargetSpotCapacity"]) == (8, 6)
+    (cluster,) = resources(render(part, to="terraform")).values()
+    fleet = cluster["core_instance_fleet"][0]
+    assert (fleet["target_on_demand_capacity"], fleet["target_spot_capacity"]) == (8, 6)
+
+
+def test_a_mix_of_three_that_is_spot_in_part_has_its_core_on_demand() -> None:
+    mix = handover(composition={"a": 1, "b": 5, "c": 2}, spot=True, part_spot={"b": 5, "c": 1})
+    groups = json.loads(after(words(render(mix, to="emr")), "--instance-groups"))
+    said = [
+        (g["InstanceGroupType"], g["InstanceType"], g["InstanceCount"], g.get("Market"))
+        for g in groups[1:]
+    ]
+    assert said == [
+        ("CORE", "c", 1, None),
+        ("TASK", "a", 1, None),
+        ("TASK", "b", 5, "SPOT"),
+        ("TASK", "c", 1, "SPOT"),
+    ]
+
+
+def test_the_other_clouds_and_spot_in_part() -> None:
+    gcp = handover(
+        provider="gcp",
+        composition={"n2": 5},
+        spot=True,
+        part_spot={"n2": 2},
+        region="r",
+        master="m",
+    )
+    said = words(render(gcp, to="dataproc"))
+    assert (after(said, "--num-workers"), after(said, "--num-secondary-workers")) == ("3", "2")
+    assert after(said, "--secondary-worker-type") == "spot"
+    config = resources(render(gcp, to="terraform"))["google_dataproc_cluster"]["cluster_config"][0]
+    assert config["worker_config"][0]["num_instances"] == 3
+    spot = config["preemptible_worker_config"][0]
+    assert (spot["num_instances"], spot["preemptibility"]) == (2, "SPOT")
+    azure = handover(provider="azure", spot=True, part_spot={"r5.2xlarge": 6})
+    cluster = json.loads(words(render(azure, to="databricks"))[4])
+    assert cluster["azure_attributes"] == {"availability": "SPOT_AZURE", "first_on_demand": 9}
+    own = render(handover(spot=True, part_spot={"r5.2xlarge": 6}), to="kubernetes")
+    assert "at most 6 spot nodes" in own
+    assert yaml.safe_load(own)["spec"]["executor"]["instances"] == 28
+    few = replace(gcp, part_spot={"n2": 4})
+    with pytest.raises(BadInput, match="has 1 of these"):
+        render(few, to="dataproc")
 
 
 def test_dataproc_is_a_gcloud_command() -> None:

@@ -7,10 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_mixed import CATALOG, TODAY, fitted, offer
 
 import engine
-from engine.interruptions import HOURS_PER_MONTH, held_up, hourly_rate, monthly_share
+from engine.forecast import Forecast
+from engine.interruptions import (
+    HOURS_PER_MONTH,
+    LostWork,
+    held_up,
+    hourly_rate,
+    monthly_share,
+    with_hold_ups,
+)
 from engine.optimiser import recommend
 
 
@@ -87,3 +97,64 @@ def test_an_unknown_range_is_said_and_an_open_one_is_no_number() -> None:
 def test_nodes_one_owns_are_not_interrupted() -> None:
     limits = engine.Limits(owned=(("small", 40), ("big", 40)))
     assert notices("5-10%", spot=True, limits=limits) == []
+
+
+def chosen(interruption: str | None, **goal) -> engine.Choice:
+    offers = [spot("small", 4, 0.20, interruption)]
+    catalog = replace(CATALOG, offers={o.instance.name: o for o in offers})
+    limits = engine.Limits(min_nodes=20)
+    return recommend(
+        fitted(), catalog=catalog, deadline_seconds=600.0, confidence=0.5, max_nodes=20,
+        today=TODAY, limits=limits, **goal,
+    ).recommended  # fmt: skip
+
+
+def test_interruptions_are_in_time_interval_probability_and_cost() -> None:
+    before = chosen(None, spot=True)
+    assert before.seconds == chosen(None).seconds == chosen("5-10%").seconds
+    for interruption in ("<5%", "5-10%", "15-20%"):
+        now = chosen(interruption, spot=True)
+        assert now.seconds > before.seconds
+        assert now.cost.workers_usd > before.cost.workers_usd
+        assert now.high / now.low > before.high / before.low
+        assert now.p_deadline < before.p_deadline or before.p_deadline == 1.0
+        before = now
+
+
+@given(
+    seconds=st.floats(1.0, 1e6),
+    scale=st.floats(0.001, 0.5),
+    task=st.floats(0.0, 1e3),
+    phi=st.floats(0.0, 1.0),
+    rates=st.lists(st.floats(0.0, 1e-3), min_size=2, max_size=6),
+    nodes=st.integers(1, 500),
+    later=st.floats(1.05, 3.0),
+)
+def test_the_higher_the_rate_the_longer_and_the_less_sure(
+    seconds: float, scale: float, task: float, phi: float, rates: list[float], nodes: int,
+    later: float,
+) -> None:  # fmt: skip
+    model = Forecast.of(np.asarray([seconds]), scale, 8.0)
+    rate = np.asarray([0.0, *sorted(rates)])
+    ones = np.ones(len(rate))
+    found = with_hold_ups(
+        Forecast.of(seconds * ones, scale, 8.0), LostWork(task, phi), rate=rate, square=rate / nodes
+    )
+    assert found.seconds[0] == model.seconds[0]
+    assert found.log_scale[0] == model.log_scale[0]
+    assert (np.diff(found.seconds) >= 0.0).all()
+    assert (np.diff(found.log_scale) >= -1e-9 * found.log_scale[1:]).all()
+    # From the predicted time on: to a deadline that is missed as a rule, more spread is no harm.
+    deadline = float(found.seconds[-1]) * later
+    assert (np.diff(found.p_within(deadline)) <= 1e-12).all()
+
+
+def test_the_law_of_unlike_nodes_takes_the_share_of_the_capacity() -> None:
+    model = Forecast.of(np.asarray([7200.0]), 0.1, 8.0)
+    half = with_hold_ups(
+        model, LostWork(30.0, 0.5), rate=np.asarray([0.5e-3]), square=np.asarray([0.5e-4])
+    )
+    hours, each = 2.0, (30.0 + 1.5 * 7200.0) / 2.0
+    assert half.seconds[0] == pytest.approx(7200.0 + hours * 0.5e-3 * each)
+    spread = math.sqrt(4.0 / 3.0 * hours * 0.5e-4) * each / half.seconds[0]
+    assert half.log_scale[0] == pytest.approx(math.hypot(0.1, spread))

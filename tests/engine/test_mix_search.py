@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -9,11 +10,13 @@ import pytest
 
 from engine.catalog import Billing
 from engine.limits import Constraints
-from engine.mix_search import Bounds, Market, Search, lowest, values_of
+from engine.market import Market, values_of
+from engine.mix_bounds import Node, Windows, hull_chains
+from engine.mix_search import Search
 from engine.mixes import MixLaw, between
 from engine.recommendation import Goal
 
-CASES = 400
+CASES = 200
 """Random catalogs per goal and number of types."""
 
 
@@ -187,20 +190,36 @@ def test_between_whole_counts_is_exact_for_serial_and_divisible_work() -> None:
         assert found == pytest.approx(serial + work / np.minimum(counts, 40.0))
 
 
-def test_bounds_are_below_everything_in_their_cell() -> None:
+def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
     rng = np.random.default_rng(11)
-    for _ in range(50):
-        curves = rng.uniform(1, 9, (3, 20))
-        low = rng.uniform(0.2, 22, (3, 6))
-        high = low * rng.uniform(1.0, 3.0, low.shape)
-        found = lowest(curves, low, high)
-        for row, cell in product(range(3), range(6)):
-            inside = np.linspace(low[row, cell], high[row, cell], 200)
-            values = between(curves, np.full(200, row), inside)
-            assert found[row, cell] <= values.min() + 1e-9
-            assert found[row, cell] in curves[row] or found[row, cell] == pytest.approx(
-                min(values[0], values[-1])
-            )
+    for kind in ("deadline", "budget", "both", "none", "time") * 8:
+        k, m = 4, 6
+        law, market = random_law(rng, k, m), random_market(rng, random_law(rng, k, m), m)
+        law = replace(law, executor_cores=np.full(k, 4))
+        market = replace(market, rates=np.where(np.isfinite(market.rates), market.rates, 9.0))
+        goal = goal_for(kind, rng, law, m)
+        rows, counts = every_mix(law, market, m, 2)
+        if not len(rows):
+            continue
+        values = values_of(law, market, goal, rows, counts)
+        sizes = (counts * law.capacity[rows]).sum(axis=1)
+        edges = np.geomspace(sizes.min() * 0.99, sizes.max() * 1.01, 12)
+        node = Node.of(law, market, 2)
+        windows = Windows.of(law, market, goal, edges[:-1], edges[1:], node)
+        floors = windows.floor(windows.empty, np.inf)
+        for cell in range(11):
+            inside = values[(sizes >= edges[cell]) & (sizes <= edges[cell + 1])]
+            assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind
+
+
+def test_hulls_are_lower_left_and_convex() -> None:
+    rng = np.random.default_rng(3)
+    price, other = rng.uniform(1, 2, 40), rng.uniform(1, 2, (40, 5))
+    for column, chain in enumerate(hull_chains(price, other)):
+        rows = list(dict.fromkeys(chain.tolist()))
+        for weight in np.linspace(0.0, 1.0, 21):
+            score = weight * price + (1.0 - weight) * other[:, column]
+            assert score[rows].min() == pytest.approx(score.min())
 
 
 def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
@@ -213,11 +232,3 @@ def test_a_search_without_time_says_how_far_it_may_be_off() -> None:
     assert unlimited.optimal
     assert not stopped.optimal
     assert stopped.bound <= unlimited.value
-
-
-def test_cells_hold_only_what_they_can() -> None:
-    law = random_law(np.random.default_rng(2), 3, 10)
-    edges = np.geomspace(1.0, 200.0, 9)
-    bounds = Bounds.of(law, Goal(deadline_seconds=100.0), edges)
-    too_small = edges[None, 1:] < law.capacity[:, None]
-    assert np.isinf(bounds.seconds[too_small]).all()

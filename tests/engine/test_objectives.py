@@ -10,7 +10,7 @@ from test_mixed import CATALOG, TODAY, fitted
 
 import engine
 from engine.candidates import select_candidates
-from engine.mix_search import Market, values_of
+from engine.market import Market, values_of
 from engine.mixes import MixLaw
 from engine.optimiser import Goal, recommend
 from engine.surface import Surface

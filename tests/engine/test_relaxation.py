@@ -7,7 +7,8 @@ import pytest
 
 from engine.catalog import Billing
 from engine.errors import BadInput
-from engine.mix_search import Market, Search
+from engine.market import Market
+from engine.mix_search import Search
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.relaxation import relax

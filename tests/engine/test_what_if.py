@@ -117,15 +117,44 @@ def test_what_cannot_be_said_is_said_so() -> None:
     assert ask(deadline_seconds=1.0).sensitivity is None
 
 
-def test_a_mix_names_no_steps_but_where_it_stands() -> None:
+def test_a_mix_names_the_next_steps_that_matter_and_where_it_stands() -> None:
     answer = ask(deadline_seconds=420.0, mix=2)
     assert len(answer.recommended.composition) == 2
     found = answer.sensitivity
-    assert found.looser is None
+    last = answer.recommended.cost_usd
+    assert found.looser
+    for step in found.looser:
+        assert step.deadline_seconds > 420.0
+        assert step.cost_usd <= last * 0.95 * (1 + 1e-6)
+        again = ask(deadline_seconds=step.deadline_seconds * (1 + 1e-6), mix=2).recommended
+        assert again.cost_usd <= step.cost_usd * (1 + 1e-6)
+        last = step.cost_usd
     assert found.least_deadline_seconds <= 420.0
     assert found.below.cost_usd >= answer.recommended.cost_usd
     again = ask(deadline_seconds=found.least_deadline_seconds * (1 + 1e-6), mix=2).recommended
     assert again.composition == answer.recommended.composition
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        {"budget_usd": 1.0},
+        {"deadline_seconds": 420.0, "objective": "time"},
+        {"deadline_seconds": 420.0, "objective": "resource-time"},
+        {"deadline_seconds": 420.0, "budget_usd": 5.0},
+        {"objective": "cost"},
+    ],
+)
+def test_every_goal_of_a_mix_has_its_steps_or_none(goal: dict) -> None:
+    answer = ask(mix=2, **goal)
+    found = answer.sensitivity
+    assert found.looser is not None
+    for step in found.looser:
+        if "budget_usd" in goal and "deadline_seconds" not in goal:
+            assert step.budget_usd > goal["budget_usd"]
+            assert step.seconds <= answer.recommended.seconds * 0.95 * (1 + 1e-6)
+        else:
+            assert step.deadline_seconds > goal["deadline_seconds"]
 
 
 def test_a_surface_can_be_asked_directly() -> None:

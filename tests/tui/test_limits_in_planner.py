@@ -15,7 +15,10 @@ from tui.reducer import SetLimits, SetMaxNodes, SetMix
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
 from tui.widgets.table import Table
 
-LINE = "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, arch arm64"
+LINE = (
+    "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, "
+    "max-spot 50%, arch arm64"
+)
 LIMITS = Limits(
     owned=(("m5.xlarge", 10),),
     most=(("c6i.*", 4),),
@@ -23,6 +26,7 @@ LIMITS = Limits(
     min_nodes=3,
     arch="arm64",
     exclude=("t3.*", "t2.*"),
+    max_spot=0.5,
 )
 
 names = st.text("abcdm5.*-", min_size=1, max_size=8)
@@ -43,6 +47,7 @@ def test_a_line_and_the_limits_that_it_states():
         most=counts,
         max_vcpus=st.none() | st.integers(1, 9999).map(float),
         min_nodes=st.integers(1, 50),
+        max_spot=st.none() | st.integers(0, 1000).map(lambda n: n / 1000),
         arch=st.sampled_from([None, "arm64", "x86_64"]),
         exclude=st.lists(names.filter(lambda n: n != "-"), unique=True, max_size=3).map(tuple),
     )
@@ -67,6 +72,8 @@ def test_one_clause_changes_only_its_own_kind():
         ("own m5.xlarge=0", "at least 1"),
         ("max-vcpus many", "whole number"),
         ("min-nodes 0", "whole number"),
+        ("max-spot 150%", "between 0 and 100 %"),
+        ("max-spot half", "not a share"),
         ("arch sparc", "architecture"),
         ("ovn m5.xlarge=1", "own"),
         ("own", "own needs TYPE=N"),

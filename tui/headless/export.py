@@ -6,6 +6,7 @@ import argparse
 import sys
 
 import engine
+from tui import limits
 from tui.headless import output, recommend
 
 
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
             profile=question.profile,
             catalog=question.catalog,
             workload=question.workload,
-            spot=bool(getattr(args, "spot", False)),
+            spot=limits.on_spot(args),
         )
     )
     output.print_notices(dict.fromkeys([*found.warnings, *found.recommended.warnings]))

@@ -20,6 +20,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--composition", metavar="TYPE=N,...", help="a cluster of unlike nodes, with its cost"
     )
     parser.add_argument("--spot", action="store_true", help="--composition at spot prices")
+    parser.add_argument(
+        "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
+        help="of a --composition only this share of the nodes, those that save most first",
+    )  # fmt: skip
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(
@@ -39,8 +43,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.composition is not None:
         return run_composition(args)
-    if args.spot:
-        raise engine.BadInput("prices are for a composition", where="--spot", remedy=ADD)
+    if limits.on_spot(args):
+        raise engine.BadInput(
+            "prices are for a composition",
+            where="--spot" if args.spot else "--max-spot",
+            remedy=ADD,
+        )
     profile = options.read_profile(args)
     if args.all_models:
         return all_models.run(args, profile)
@@ -77,19 +85,20 @@ def run_composition(args: argparse.Namespace) -> int:
         workload=options.workload_of(args, profile),
         deadline_seconds=args.deadline,
         confidence=args.confidence,
-        spot=args.spot,
+        spot=limits.on_spot(args),
+        max_spot=args.max_spot,
     )
     prediction, choice = found.prediction, found.choice
     if args.json:
         costs = {
             name: value
             for name, value in choice.to_dict().items()
-            if name in ("composition", "executors", "layout", "vcore_seconds")
+            if name in ("composition", "spot", "executors", "layout", "vcore_seconds")
             or name.startswith("cost")
         }
         output.print_json({**as_dict(prediction, fitted, args.deadline), **costs})
         return 0
-    words = text.composition(dict(choice.composition))
+    words = recommend.composition(choice)
     lines = [as_text(prediction, fitted, words, args.deadline)]
     low, high = text.usd(choice.cost_low_usd), text.usd(choice.cost_high_usd)
     known = choice.cost_low_usd is not None

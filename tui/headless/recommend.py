@@ -125,7 +125,7 @@ def answer(
         max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
         mix=args.mix,
         confidence=args.confidence,
-        spot=args.spot,
+        spot=limits.on_spot(args),
         limits=limits.limits_of(args),
         objective={"runtime": "time", "throughput": "time"}.get(args.objective, args.objective),
         with_sensitivity=with_sensitivity,
@@ -155,7 +155,8 @@ def check_goal(args: argparse.Namespace) -> None:
             raise engine.BadInput(
                 "limits are for types of a catalog",
                 where="--max-executors",
-                remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --arch and --exclude",
+                remedy="leave out --own, --limit, --max-vcpus, --min-nodes, --max-spot, --arch "
+                "and --exclude",
             )
         if args.objective == "cost":
             raise engine.BadInput(
@@ -258,9 +259,19 @@ LEAST_USD = 0.001
 def composition(choice: engine.Choice) -> str:
     """What is rented, or of a cluster one owns: how many executors."""
     if choice.composition or choice.executors is None:
-        return text.composition(dict(choice.composition))
+        return text.composition(dict(choice.composition)) + on_spot(choice)
     said = f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
     return said + size(choice.layout) if choice.resource_time is not None else said
+
+
+def on_spot(choice: engine.Choice) -> str:
+    """Which nodes are rented at spot prices, where not all of them are: " (3 of them spot)"."""
+    spot = dict(choice.spot)
+    if not spot or spot == dict(choice.composition):
+        return ""
+    if len(choice.composition) == 1:
+        return f" ({sum(spot.values())} of them spot)"
+    return f" (of them spot: {text.composition(spot)})"
 
 
 def size(layout: engine.Layout | None) -> str:

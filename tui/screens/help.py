@@ -70,7 +70,11 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("data size", "the input; the evidence is scaled to it by the model"),
     ("composition", "so many nodes of a type (workers; the master is billed beside them)"),
     ("mix", "a cluster of unlike nodes, recommended where no cluster of one type is better"),
-    ("limits", "own TYPE=N, limit GLOB=N, max-vcpus N, min-nodes N, exclude GLOB, arch NAME"),
+    (
+        "limits",
+        "own TYPE=N, limit GLOB=N, max-vcpus N, min-nodes N, exclude GLOB, max-spot SHARE, "
+        "arch NAME",
+    ),
     ("frontier", "clusters of one type that no other beats in both time and cost"),
     (
         "recommended",

@@ -115,6 +115,8 @@ def mix(state: PlanState) -> str:
 def billing(state: PlanState, catalog: Catalog | None, marks: Marks) -> str:
     """On demand or spot, the discount, and what the managed service takes."""
     rented = "spot" if state.spot else "on demand"
+    if state.spot and state.limits.max_spot is not None:
+        rented = f"spot up to {100.0 * state.limits.max_spot:.3g} %"
     if catalog is None:
         return rented
     rules, parts = catalog.billing, [rented]

@@ -1,0 +1,226 @@
+"""Builds up every composition that may be below a target, member by member.
+
+Members are added in the order of a rank: types of which few nodes fit below the target first, so
+that the last member, whose count follows from the window, is the one with many. Adding nodes of a
+type never lowers the bound of a part, so the counts that stay below the target are 1 ... n, and n
+is found by bisection.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.market import Market
+from engine.mix_bounds import Node, Parts, Windows
+from engine.mixes import MixLaw
+from engine.recommendation import Goal
+from engine.sweeps import TIE, IntArray
+
+AT_ONCE = 100_000
+"""Pairs of a part and a type that are looked at together."""
+
+
+class OutOfTime(Exception):
+    """The time limit was hit."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Parts of compositions with the same number of members.
+
+    Args:
+        parts: (n,) their sums.
+        rows, counts: (n, q) members in the order of rank and their nodes; of open ones 0.
+        nodes: (n,) nodes in all.
+        last: (n,) rank of the last member, -1 for none.
+        types: (n,) how many types the members are of: one may be rented in two ways.
+        depth: how many members.
+    """
+
+    parts: Parts
+    rows: IntArray
+    counts: IntArray
+    nodes: IntArray
+    last: IntArray
+    types: IntArray
+    depth: int
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def taken(self, places: IntArray | slice) -> State:
+        """Some of them."""
+        index = np.arange(len(self))[places] if isinstance(places, slice) else places
+        return State(
+            self.parts.taken(index), self.rows[index], self.counts[index], self.nodes[index],
+            self.last[index], self.types[index], self.depth,
+        )  # fmt: skip
+
+
+@dataclass(eq=False)
+class Branches:
+    """The search tree under a target, which may be lowered while it is gone through."""
+
+    law: MixLaw
+    market: Market
+    goal: Goal
+    windows: Windows
+    node: Node
+    target: float
+    until: float
+    most_types: int
+
+    def compositions(self) -> Iterator[tuple[IntArray, IntArray]]:
+        """(n, q) types and counts whose bound is below the target, in parts."""
+        windows, members = self.windows, self.node.members
+        if not len(self._ranked):
+            return
+        j = len(windows)
+        shape = (j, members)
+        root = State(
+            windows.empty, np.zeros(shape, np.int64), np.zeros(shape, np.int64),
+            np.zeros(j, np.int64), np.full(j, -1), np.zeros(j, np.int64), 0,
+        )  # fmt: skip
+        yield from self._under(root)
+
+    @cached_property
+    def _most(self) -> IntArray:
+        """(k,) the most nodes of a type."""
+        return np.minimum(self.market.most, self.goal.max_nodes)
+
+    @cached_property
+    def _fits(self) -> IntArray:
+        """(k, j) nodes of a type below the target, beside the best of all others."""
+        k, j = len(self._most), len(self.windows)
+        rows, places = np.divmod(np.arange(k * j), j)
+        root = self.windows.empty.taken(places)
+        found = np.zeros((k, j), dtype=np.int64)
+        found[rows, places] = self._room(root, rows, self._most[rows], open_=self.node.members)
+        return found
+
+    @cached_property
+    def _ranked(self) -> IntArray:
+        """Types that may take part, those of which few nodes fit first."""
+        total = self._fits.sum(axis=1)
+        rows = np.flatnonzero(total)
+        return np.asarray(rows[np.argsort(total[rows], kind="stable")])
+
+    def _room(self, parts: Parts, rows: IntArray, most: IntArray, *, open_: int) -> IntArray:
+        """(n,) the most nodes of a type with which the bound of a part is below the target."""
+        room = np.zeros(len(rows), dtype=np.int64)
+        left = (self.windows.high[parts.window] - parts.capacity) / self.node.capacity[rows]
+        most = np.minimum(most, np.floor(left * (1.0 + TIE)).astype(np.int64))
+        some = np.flatnonzero(most > 0)
+        some = some[self._open(parts, rows, np.ones_like(most), some, open_)]
+        room[some] = 1
+        low, high = room[some], most[some]
+        while True:
+            wide = np.flatnonzero(low < high)
+            if not len(wide):
+                break
+            middle = (low[wide] + high[wide] + 1) // 2
+            counts = np.zeros_like(most)
+            counts[some[wide]] = middle
+            below = self._open(parts, rows, counts, some[wide], open_)
+            low[wide] = np.where(below, middle, low[wide])
+            high[wide] = np.where(below, high[wide], middle - 1)
+        room[some] = low
+        return room
+
+    def _open(
+        self, parts: Parts, rows: IntArray, counts: IntArray, places: IntArray, open_: int
+    ) -> NDArray[np.bool_]:
+        """Whether some parts with so many nodes of a type more are below the target."""
+        some = parts.taken(places)
+        whole = self.windows.with_one(
+            some, rows[places], counts[places], open_=open_, then=open_ - 1, linear=True
+        )
+        return np.asarray(self.windows.floor(whole, self.target) < self.target)
+
+    def _under(self, state: State) -> Iterator[tuple[IntArray, IntArray]]:
+        """Whole compositions under some states."""
+        step = max(1, AT_ONCE // len(self._ranked))
+        for start in range(0, len(state), step):
+            if time.monotonic() > self.until:
+                raise OutOfTime
+            part = state.taken(slice(start, start + step))
+            at, ranks = self._followers(part)
+            if not len(at):
+                continue
+            # Clusters of one row are known, except where one may be rented in two ways.
+            if part.depth or self.market.share is not None:
+                yield from self._whole(part, at, ranks)
+            if part.depth + 1 < self.node.members:
+                yield from self._under(self._longer(part, at, ranks))
+
+    def _followers(self, state: State) -> tuple[IntArray, IntArray]:
+        """Pairs of a state and the rank of a type that may follow its last member."""
+        ranks = np.arange(len(self._ranked))
+        fits = self._fits[self._ranked][:, state.parts.window] > 0
+        at, found = np.nonzero((ranks > state.last[:, None]) & fits.T)
+        if self.market.share is None:
+            return at, found
+        room = (state.types[at] < self.most_types) | self._held(state, at, found)
+        return at[room], found[room]
+
+    def _held(self, state: State, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
+        """Whether a follower is a type that the state holds already, rented the other way."""
+        if self.market.share is None:
+            return np.zeros(len(at), dtype=bool)
+        types = self.market.share.types
+        held = np.where(state.counts[at] > 0, types[state.rows[at]], -1)
+        return np.asarray((held == types[self._ranked[ranks]][:, None]).any(axis=1))
+
+    def _whole(
+        self, state: State, at: IntArray, ranks: IntArray
+    ) -> Iterator[tuple[IntArray, IntArray]]:
+        """Compositions that end with one more member, of as many nodes as the window has room
+        for."""
+        windows, row = self.windows, self._ranked[ranks]
+        window, used = state.parts.window[at], state.parts.capacity[at]
+        capacity = self.node.capacity[row]
+        first = np.ceil((windows.low[window] - used) / capacity * (1.0 - TIE))
+        last = np.floor((windows.high[window] - used) / capacity * (1.0 + TIE))
+        most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
+        first, last = np.maximum(first, 1.0), np.minimum(last, most)
+        number = np.maximum(last - first + 1.0, 0.0).astype(np.int64)
+        some = np.flatnonzero(number)
+        number, first = number[some], first[some].astype(np.int64)
+        index = np.repeat(some, number)
+        offset = np.arange(len(index)) - np.repeat(np.cumsum(number) - number, number)
+        counts = np.repeat(first, number) + offset
+        at, row = at[index], row[index]
+        parts = windows.with_one(
+            state.parts.taken(at), row, counts, open_=self.node.members - state.depth, then=0
+        )
+        good = np.flatnonzero(windows.floor_of_whole(parts) < self.target)
+        if len(good):
+            rows, numbers = state.rows[at[good]], state.counts[at[good]]
+            rows[:, state.depth], numbers[:, state.depth] = row[good], counts[good]
+            yield rows, numbers
+
+    def _longer(self, state: State, at: IntArray, ranks: IntArray) -> State:
+        """States with one member more, of every number of nodes that may be below the target."""
+        open_, more = self.node.members - state.depth, ranks < len(self._ranked) - 1
+        at, ranks = at[more], ranks[more]
+        row, new = self._ranked[ranks], ~self._held(state, at, ranks)
+        most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
+        room = self._room(state.parts.taken(at), row, most, open_=open_)
+        index = np.repeat(np.arange(len(room)), room)
+        counts = np.arange(len(index)) - np.repeat(np.cumsum(room) - room, room) + 1
+        at, row = at[index], row[index]
+        rows, numbers = state.rows[at], state.counts[at]
+        rows[:, state.depth], numbers[:, state.depth] = row, counts
+        return State(
+            self.windows.with_one(
+                state.parts.taken(at), row, counts, open_=open_, then=open_ - 1
+            ),
+            rows, numbers, state.nodes[at] + counts, ranks[index], state.types[at] + new[index],
+            state.depth + 1,
+        )  # fmt: skip
