@@ -43,6 +43,9 @@ IDLE_SHARE = 0.1
 """A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
 another program), not work of the driver: it stays as it is."""
 
+MOST_SLOTS = 1_000_000
+"""No cluster has more: for stages that have the more tasks the more slots there are."""
+
 KEPT_INPUTS = 8
 """Inputs whose tasks are kept: enough to step a slider back and forth."""
 
@@ -133,7 +136,7 @@ class Replay:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling`).
         """
-        stages = self._tasks(ratio, shuffle_partitions)
+        stages = self._tasks(ratio, shuffle_partitions, slots)
         nodes, placed = self._nodes(ratio), []
         for place, shape, grown, lost, (scaled, tasks) in zip(
             self.graph.stage_nodes, self.shapes, self.growth, self.waste, stages, strict=True
@@ -200,26 +203,45 @@ class Replay:
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
     def _tasks(
-        self, ratio: float, shuffle_partitions: int | None
+        self, ratio: float, shuffle_partitions: int | None, slots: int
     ) -> tuple[tuple[Scaled, Tasks], ...]:
+        """Each stage's tasks; those whose number the cluster decides are cut for so many slots."""
         key = (ratio, shuffle_partitions)
         if key not in self._inputs:
             scaled = [shape.scaled(ratio, shuffle_partitions) for shape in self.shapes]
             self._inputs[key] = tuple(
-                (many, shape.tasks(many, dispatch_seconds=idle, rotation=turn))
-                for many, shape, idle, turn in zip(
-                    scaled, self.shapes, self.dispatch_seconds, self.rotation, strict=True
-                )
+                (many, self._drawn(place, many)) for place, many in enumerate(scaled)
             )
             while len(self._inputs) > KEPT_INPUTS:
                 self._inputs.popitem(last=False)
-        return self._inputs[key]
+        stages = self._inputs[key]
+        if slots == self.slots or not self._counting_slots:
+            return stages
+        found = list(stages)
+        for place in self._counting_slots:
+            many = self.shapes[place].scaled(ratio, shuffle_partitions, slots)
+            if many != found[place][0]:
+                found[place] = many, self._drawn(place, many)
+        return tuple(found)
+
+    def _drawn(self, place: int, scaled: Scaled) -> Tasks:
+        return self.shapes[place].tasks(
+            scaled,
+            dispatch_seconds=float(self.dispatch_seconds[place]),
+            rotation=float(self.rotation[place]),
+        )
+
+    @cached_property
+    def _counting_slots(self) -> tuple[int, ...]:
+        """Stages whose number of tasks depends on the cluster."""
+        return tuple(place for place, shape in enumerate(self.shapes) if shape.counts_slots)
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
         """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
         busy: list[tuple[float, int]] = []
         for shape in self.shapes:
-            wanted = shape.scaled(ratio, shuffle_partitions).tasks * shape.stage.task_cpus
+            wanted = shape.scaled(ratio, shuffle_partitions, MOST_SLOTS).tasks
+            wanted *= shape.stage.task_cpus
             busy.append((shape.stage.submitted_seconds, wanted))
             busy.append((shape.stage.completed_seconds, -wanted))
         return max(1, int(np.cumsum([wanted for _, wanted in sorted(busy)]).max()))
