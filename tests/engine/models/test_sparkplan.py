@@ -119,10 +119,10 @@ def test_two_small_logs_foretell_a_large_run() -> None:
     assert found.seconds == pytest.approx(truth.seconds, rel=0.08)
 
 
-@pytest.mark.parametrize("slow", [0.8, 1.0, 1.3])
+@pytest.mark.parametrize("slow", [3.0, 6.0])
 def test_more_input_is_never_faster_where_one_log_hands_over_to_another(slow: float) -> None:
-    """A second log that is faster or slower for its size than the first foretells."""
-    fitted = fit(run_of(2), run_of(2, 2.9, slow=slow), run_of(8, 6.0))
+    """The smaller log met a busy machine: it took longer than the larger one."""
+    fitted = fit(run_of(2, slow=slow), run_of(2, 4.0, slow=0.5))
     size = run_of(2).workload.input_bytes
     assert size is not None
     wanted = [Workload(size * scale) for scale in np.geomspace(0.2, 25.0, 80).tolist()]
