@@ -8,7 +8,7 @@ same tasks. With as many tasks as stored values these are the observed times the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -151,7 +151,7 @@ class StageShape:
         if self.follows is not None:
             return self.follows.counts_slots
         if self.growth is Growth.MERGED:
-            return self._merged_by_rule and self.partitioning.merged_for is None
+            return self._merged_by_rule and self._merging.merged_for is None
         return self.partitioning.parallelism is None and self._is_scan
 
     def _partitions(self, ratio: float, shuffle_partitions: int | None, slots: int | None) -> float:
@@ -184,7 +184,17 @@ class StageShape:
         return read.total if read else 0.0
 
     def _merged(self, ratio: float, slots: int | None) -> float:
-        return self.partitioning.merged(self._shuffled_bytes * ratio, slots)
+        return self._merging.merged(self._shuffled_bytes * ratio, slots)
+
+    @cached_property
+    def _merging(self) -> Partitioning:
+        """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
+        which is the default of some platforms and not always in their logs."""
+
+        def off(rule: Partitioning) -> float:
+            return abs(math.log(self.stage.tasks / rule.merged(self._shuffled_bytes, None)))
+
+        return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
 
     @cached_property
     def _merged_by_rule(self) -> bool:

@@ -60,6 +60,13 @@ def test_merging_by_size_alone_looks_at_no_cores() -> None:
     assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
 
 
+def test_a_log_that_merged_by_size_goes_on_so() -> None:
+    """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
+    merged = shapes(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
+    assert not merged.counts_slots
+    assert merged.scaled(2.0, None, 400).tasks == 32
+
+
 def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
     """Twice the data on the same cluster: as many partitions, each twice as large."""
     merged = shapes(plan())[1]
