@@ -1,6 +1,6 @@
 """Predictions from logs of small runs against larger runs, measured with real Spark.
 
-    python benchmarks/logs.py [--folder FOLDER] [--repeats N]
+    python benchmarks/logs.py [--held-out] [--folder FOLDER] [--repeats N]
 
 Makes logs (about eight minutes; needs Java and `pip install 'sparkplan[spark]'`, or SPARK_HOME), or
 takes those that FOLDER already holds, and prints for each question which logs a model was given,
@@ -10,6 +10,10 @@ Two executors of one core each at most, so that every task has a core of its own
 main axis. `iterate` keeps its input in executor memory: its largest run does not fit there, and
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
+
+`--held-out` makes the runs of `held_out.py` instead (57 runs, 20 to 60 s each on an idle machine;
+its MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job
+and by question.
 """
 
 from __future__ import annotations
@@ -21,9 +25,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import held_out
+from held_out import Made
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -37,20 +44,7 @@ BYTES_PER_FILE = 44.0 * LINES_PER_FILE
 """One input file is one partition."""
 
 
-@dataclass(frozen=True)
-class Made:
-    """A run to make: job, input files, executors of one core, memory of each in MiB."""
-
-    job: str
-    files: int
-    executors: int
-    memory_mib: int
-
-    @property
-    def name(self) -> str:
-        return f"{self.job}-{self.files}files-{self.executors}x{self.memory_mib}m"
-
-
+SETTINGS = {"spark.sql.shuffle.partitions": "16"}
 SMALL, ROOMY = 512, 1024
 AGGREGATE = [Made("aggregate", files, 2, ROOMY) for files in (6, 12, 24, 72)]
 AGGREGATE_ONE = Made("aggregate", 24, 1, ROOMY)
@@ -77,24 +71,36 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--folder", type=Path, help="where logs are kept (a temporary one)")
     parser.add_argument("--repeats", type=int, default=1, help="times each run is made")
+    parser.add_argument("--held-out", action="store_true", help="the jobs of held_out.py")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="sparkplan-logs-") as temporary:
         folder = (options.folder or Path(temporary)).resolve()
+        if options.held_out:
+            for made in held_out.runs():
+                make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
+            held_out.show(folder, print_table)
+            return
         wanted = list(
             dict.fromkeys(run for _, known, asked in QUESTIONS for run in (*known, asked))
         )
         for made in wanted:
-            make(made, folder, options.repeats)
+            make(made, folder, options.repeats, write_input, SETTINGS)
         show({made: fastest(made, folder) for made in wanted})
 
 
-def make(made: Made, folder: Path, repeats: int) -> None:
+def make(
+    made: Made,
+    folder: Path,
+    repeats: int,
+    write: Callable[[Path, int], None],
+    settings: Mapping[str, str],
+) -> None:
     """Runs a job so often that `folder` holds `repeats` logs of it."""
     logs = folder / made.name
     logs.mkdir(parents=True, exist_ok=True)
     for _ in range(repeats - len(list(logs.iterdir()))):
         source, out = folder / f"input-{made.files}", folder / "output"
-        write_input(source, made.files)
+        write(source, made.files)
         conf = {
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": logs.as_uri(),
@@ -104,8 +110,8 @@ def make(made: Made, folder: Path, repeats: int) -> None:
             "spark.executor.extraJavaOptions": "-XX:ActiveProcessorCount=1",
             "spark.sql.files.maxPartitionBytes": "6m",
             "spark.sql.files.openCostInBytes": "1m",
-            "spark.sql.shuffle.partitions": "16",
             "spark.ui.enabled": "false",
+            **settings,
         }
         submit(made, conf, (made.job, source.as_uri(), out.as_uri()))
         shutil.rmtree(out, ignore_errors=True)

@@ -11,12 +11,15 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
 
 from engine.forecast import FloatArray
+
+KEPT_OUTLINES = 1024
+"""Numbers of tasks whose outlines are kept: stages of one job often have the same number."""
 
 EVERY_TASK = 256
 """Up to so many tasks an outline keeps all; of more it keeps `_probabilities`."""
@@ -87,10 +90,18 @@ def outline(ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
     n = len(ordered)
     if n <= EVERY_TASK:
         return ordered, np.ones(n)
-    at = probabilities(n)
-    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
-    counts = np.diff(edges) * n
+    at, counts = outline_of(n)
     return ordered[np.minimum((at * n).astype(int), n - 1)], counts
+
+
+@lru_cache(maxsize=KEPT_OUTLINES)
+def outline_of(tasks: int) -> tuple[FloatArray, FloatArray]:
+    """(p,) `probabilities` of so many tasks, and how many tasks each stands for."""
+    at = probabilities(tasks)
+    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
+    counts = np.diff(edges) * tasks
+    at.flags.writeable = counts.flags.writeable = False
+    return at, counts
 
 
 def probabilities(tasks: int) -> FloatArray:
@@ -100,6 +111,16 @@ def probabilities(tasks: int) -> FloatArray:
     halvings = np.arange(1, TAIL_STEPS * max(1, int(math.log2(tasks / BODY))) + 1) / TAIL_STEPS
     tail = 1.0 - (0.5 / BODY) * 0.5**halvings
     return np.append(np.concatenate((body, tail[tail < 1.0 - 1.0 / tasks])), 1.0 - 0.5 / tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedForm:
+    """Sum and longest of some tasks' times, and `Tasks.expected_makespan` on so many slots."""
+
+    total: float
+    longest: float
+    slots: float
+    makespan: float
 
 
 class Tasks:
@@ -212,15 +233,22 @@ class Tasks:
             return seconds
         return np.concatenate((cold_seconds[:cold], seconds[cold:]))
 
-    def slowed(self, *, contention: float, typical_seconds: float, speed: float) -> Tasks:
+    def slowed(
+        self,
+        *,
+        contention: float,
+        typical_seconds: float,
+        speed: float,
+        known: ClosedForm | None = None,
+    ) -> Tasks:
         """The tasks on slots of another speed, with more or fewer others beside them.
 
         Contention is a factor on the time of a typical task. A longer one outlives the others, and
-        from then on has the cluster to itself.
+        from then on has the cluster to itself. `known` is what was computed of them already.
         """
         if contention == 1.0 and speed == 1.0:
             return self
-        return _Slowed(self, contention, typical_seconds, speed)
+        return _Slowed(self, contention, typical_seconds, speed, known)
 
 
 class DrawnTasks(Tasks):
@@ -279,14 +307,27 @@ class _Slowed(Tasks):
     """Tasks whose times are computed from others' when they are asked for."""
 
     def __init__(
-        self, origin: Tasks, contention: float, typical_seconds: float, speed: float
+        self,
+        origin: Tasks,
+        contention: float,
+        typical_seconds: float,
+        speed: float,
+        known: ClosedForm | None,
     ) -> None:
         self._origin, self._contention = origin, contention
         self._typical, self._speed = typical_seconds, speed
+        self._number, self._known = len(origin), known
         self._capped = {}
+        if known is not None:
+            self.__dict__["total"], self.__dict__["longest"] = known.total, known.longest
 
     def __len__(self) -> int:
-        return len(self._origin)
+        return self._number
+
+    def expected_makespan(self, slots: int) -> float:
+        if self._known is not None and self._known.slots == slots:
+            return self._known.makespan
+        return super().expected_makespan(slots)
 
     def _of(self, seconds: FloatArray) -> FloatArray:
         beside_others = np.minimum(seconds, self._typical)

@@ -19,8 +19,8 @@ from engine.catalog import InstanceType
 from engine.models.application_graph import ApplicationGraph, graph_of
 from engine.models.boe import Needs, Rates, Step, TaskWork, task_time
 from engine.models.stage_shapes import shapes_of
-from engine.models.states import Activity
 from engine.models.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
+from engine.models.workflow_course import Activity
 from engine.profile import Measure, Run, StageRun
 
 BYTES_PER_GBIT = 1e9 / 8.0

@@ -15,8 +15,9 @@ from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
 from engine.models.boe import Rates, TaskWork
 from engine.models.boe_jobs import NodeRates, ObservedJob, catalog_rates
 from engine.models.printed_states import estimate_printed
-from engine.models.states import Activity, Machines, Timeline, estimate
+from engine.models.states import estimate
 from engine.models.workflow import OwnNodes, WorkflowJob
+from engine.models.workflow_course import Activity, Machines, Timeline
 from engine.transfer import Speed, speed_of
 
 AS_GIVEN = Speed(1.0)

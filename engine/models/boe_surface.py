@@ -20,7 +20,7 @@ from engine.forecast import FloatArray
 from engine.models.boe_jobs import NodeRates
 from engine.models.boe_plan import Plan, Target, distinct_targets
 from engine.models.replay_report import exclusive_seconds
-from engine.models.states import Activity
+from engine.models.workflow_course import Activity
 
 ALONE = 66
 """Up to so many distinct clusters are estimated one by one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.waves import probabilities
+from engine.waves import outline_of
 
 
 def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
@@ -31,9 +31,7 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
 
 def drawn_outline(values: FloatArray, n: int, mean: float) -> tuple[FloatArray, FloatArray]:
     """(p,) a few of the n times that `drawn` would give, and how many tasks each stands for."""
-    at = probabilities(n)
-    edges = np.concatenate(([0.0], (at[1:] + at[:-1]) / 2.0, [1.0]))
-    counts = np.diff(edges) * n
+    at, counts = outline_of(n)
     times = quantiles_at(values, at)
     times[-1] = values[-1]
     rest = float(times[:-1] @ counts[:-1])

@@ -23,8 +23,8 @@ from engine.models.boe_notices import (
 )
 from engine.models.boe_plan import Plan, Target, own_target
 from engine.models.boe_surface import seconds_on
-from engine.models.states import Timeline
 from engine.models.workflow import OwnNodes, Workflow
+from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.workloads import completed
 from engine.profile import Notice, Run

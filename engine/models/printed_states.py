@@ -17,7 +17,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe import Needs, TaskTime
 from engine.models.boe_sharing import shared_task_times
-from engine.models.states import Activity, Machines, Running, State, Timeline
+from engine.models.workflow_course import Activity, Machines, Running, State, Timeline
 
 
 def remaining_seconds(

@@ -17,12 +17,13 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.stage_batch import FEWEST_STAGES, StageBatch
 from engine.models.stage_shapes import shapes_of
 from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape
 from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
-from engine.waves import Tasks, waves
+from engine.waves import ClosedForm, Tasks, waves
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
@@ -42,6 +43,9 @@ IDLE_SECONDS = 30.0
 IDLE_SHARE = 0.1
 """A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
 another program), not work of the driver: it stays as it is."""
+
+MOST_SLOTS = 1_000_000
+"""No cluster has more: for stages that have the more tasks the more slots there are."""
 
 KEPT_INPUTS = 8
 """Inputs whose tasks are kept: enough to step a slider back and forth."""
@@ -106,6 +110,10 @@ class Replay:
     _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
         default_factory=OrderedDict, repr=False
     )
+    _batches: OrderedDict[tuple[float, int | None], StageBatch] = field(
+        default_factory=OrderedDict, repr=False
+    )
+    _asked_once: set[tuple[float, int | None]] = field(default_factory=set, repr=False)
 
     @classmethod
     def of(cls, run: Run) -> Replay:
@@ -133,17 +141,22 @@ class Replay:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling`).
         """
-        stages = self._tasks(ratio, shuffle_partitions)
+        stages = self._tasks(ratio, shuffle_partitions, slots)
         nodes, placed = self._nodes(ratio), []
-        for place, shape, grown, lost, (scaled, tasks) in zip(
-            self.graph.stage_nodes, self.shapes, self.growth, self.waste, stages, strict=True
-        ):
+        lasting = speed / (1.0 + self.waste)
+        known = self._in_closed_form(ratio, shuffle_partitions, slots, lasting)
+        for place, (scaled, tasks) in enumerate(stages):
+            shape, (contention, closed) = self.shapes[place], known.get(place, (None, None))
+            if contention is None:
+                contention = self.slowdown(shape, self.growth[place], scaled, slots)
             tasks = tasks.slowed(
-                contention=self.slowdown(shape, grown, scaled, slots),
+                contention=contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
-                speed=speed / (1.0 + float(lost)),
+                speed=float(lasting[place]),
+                known=closed,
             )
-            nodes[place] = _with_tasks(nodes[place], tasks)
+            node = self.graph.stage_nodes[place]
+            nodes[node] = _with_tasks(nodes[node], tasks)
             placed.append(tasks)
         found = schedule(nodes, slots, exact=exact)
         return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages), slots, placed)
@@ -178,7 +191,7 @@ class Replay:
 
     def fresh(self) -> Replay:
         """The same without kept tasks, for changed shapes."""
-        return replace(self, _inputs=OrderedDict())
+        return replace(self, _inputs=OrderedDict(), _batches=OrderedDict(), _asked_once=set())
 
     def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> float:
         """Time of a typical task relative to the observed one of the same size: more run at once,
@@ -200,26 +213,70 @@ class Replay:
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
     def _tasks(
-        self, ratio: float, shuffle_partitions: int | None
+        self, ratio: float, shuffle_partitions: int | None, slots: int
     ) -> tuple[tuple[Scaled, Tasks], ...]:
+        """Each stage's tasks; those whose number the cluster decides are cut for so many slots."""
         key = (ratio, shuffle_partitions)
         if key not in self._inputs:
             scaled = [shape.scaled(ratio, shuffle_partitions) for shape in self.shapes]
             self._inputs[key] = tuple(
-                (many, shape.tasks(many, dispatch_seconds=idle, rotation=turn))
-                for many, shape, idle, turn in zip(
-                    scaled, self.shapes, self.dispatch_seconds, self.rotation, strict=True
-                )
+                (many, self._drawn(place, many)) for place, many in enumerate(scaled)
             )
             while len(self._inputs) > KEPT_INPUTS:
                 self._inputs.popitem(last=False)
-        return self._inputs[key]
+        stages = self._inputs[key]
+        if slots == self.slots or not self._counting_slots:
+            return stages
+        found = list(stages)
+        for place in self._counting_slots:
+            many = self.shapes[place].scaled(ratio, shuffle_partitions, slots)
+            if many != found[place][0]:
+                found[place] = many, self._drawn(place, many)
+        return tuple(found)
+
+    def _in_closed_form(
+        self, ratio: float, shuffle_partitions: int | None, slots: int, speed: FloatArray
+    ) -> dict[int, tuple[float, ClosedForm]]:
+        """Slowdown and closed form of the stages of a large log, those apart whose number of tasks
+        the cluster decides; from the second question about an input on."""
+        apart = () if slots == self.slots else self._counting_slots
+        if len(self.shapes) - len(apart) < FEWEST_STAGES:
+            return {}
+        key = (ratio, shuffle_partitions)
+        if key not in self._asked_once:
+            self._asked_once.add(key)
+            return {}
+        if key not in self._batches:
+            stages = self._tasks(ratio, shuffle_partitions, self.slots)
+            self._batches[key] = StageBatch.of(self.shapes, stages, self.growth, self.slots)
+            while len(self._batches) > KEPT_INPUTS:
+                self._batches.popitem(last=False)
+        batch = self._batches[key]
+        slowdowns = batch.slowdowns(slots)
+        forms = batch.closed_forms(slots, slowdowns, speed)
+        found = dict(enumerate(zip(slowdowns.tolist(), forms, strict=True)))
+        for place in apart:
+            del found[place]
+        return found
+
+    def _drawn(self, place: int, scaled: Scaled) -> Tasks:
+        return self.shapes[place].tasks(
+            scaled,
+            dispatch_seconds=float(self.dispatch_seconds[place]),
+            rotation=float(self.rotation[place]),
+        )
+
+    @cached_property
+    def _counting_slots(self) -> tuple[int, ...]:
+        """Stages whose number of tasks depends on the cluster."""
+        return tuple(place for place, shape in enumerate(self.shapes) if shape.counts_slots)
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
         """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
         busy: list[tuple[float, int]] = []
         for shape in self.shapes:
-            wanted = shape.scaled(ratio, shuffle_partitions).tasks * shape.stage.task_cpus
+            wanted = shape.scaled(ratio, shuffle_partitions, MOST_SLOTS).tasks
+            wanted *= shape.stage.task_cpus
             busy.append((shape.stage.submitted_seconds, wanted))
             busy.append((shape.stage.completed_seconds, -wanted))
         return max(1, int(np.cumsum([wanted for _, wanted in sorted(busy)]).max()))

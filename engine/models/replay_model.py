@@ -20,11 +20,12 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.executor_memory import ExecutorMemory
+from engine.models.log_answers import AnswersOfLogs
 from engine.models.log_notices import range_notices
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.replay import Replay, Replayed
-from engine.models.replay_corrections import Pairs, weights_of
+from engine.models.replay_corrections import Pairs
 from engine.models.replay_notices import (
     LARGEST_CORRECTION,
     fit_notices,
@@ -34,7 +35,7 @@ from engine.models.replay_notices import (
 )
 from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
-from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, steps_to
+from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Profile, Run
@@ -79,34 +80,57 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
-        slots = batch.slots
-        logs, far, shares, doubts, memory_doubts = [], [], [], [], []
-        for place, replay in enumerate(self.replays):
-            ratio = ratio_of(wanted, replay.run)
-            replayed = self._replayed(replay, wanted)
-            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
-            relative = np.asarray([speed.relative for speed in speeds])
-            doubts.append(np.asarray([speed.log_scale for speed in speeds])[batch.type_index])
-            times = replayed.at(slots, relative[batch.type_index])
-            busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
-            doublings = _doublings(busy / replay.slots, ratio)
-            factor = self._memory_factor(place, batch, ratio, times, relative[batch.type_index])
-            memory_doubts.append(MEMORY_DOUBT * np.abs(factor))
-            own = np.log(times.seconds) + factor + log_iterations(replay, wanted)
-            logs.append(own + self.bias[place])
-            far.append(doublings)
-            shares.append(_sure_share(times))
-        weights = weights_of(np.asarray(far), np.asarray(doubts))
-        seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
-        away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
-        away = away * np.einsum("rn,rn->n", weights, np.asarray(shares))[:, None]
+        each = self._each(batch, wanted)
+        seconds = np.exp(self._held(batch, wanted, each) + each.mean(each.memory))
+        away = np.einsum("rn,rnk->nk", each.weights, each.far) * each.mean(each.sure)[:, None]
         variance = np.einsum("nj,jk,nk->n", away, self.doubt, away)
-        doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        memory = np.einsum("rn,rn->n", weights, np.asarray(memory_doubts))
+        doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
         start = self.noise_seconds / seconds
         log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
+
+    def _each(self, batch: ClusterBatch, wanted: Workload) -> AnswersOfLogs:
+        """What each log says by itself."""
+        slots, logs, memory, far, sure, doubts = batch.slots, [], [], [], [], []
+        for place, replay in enumerate(self.replays):
+            ratio = ratio_of(wanted, replay.run)
+            replayed = self._replayed(replay, wanted)
+            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
+            relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
+            doubts.append(np.asarray([speed.log_scale for speed in speeds])[batch.type_index])
+            times = replayed.at(slots, relative)
+            busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
+            far.append(_doublings(busy / replay.slots, ratio))
+            memory.append(self._memory_factor(place, batch, ratio, times, relative))
+            logs.append(np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place])
+            sure.append(_sure_share(times))
+        return AnswersOfLogs.of(logs, memory, far, sure, doubts)
+
+    def _held(self, batch: ClusterBatch, wanted: Workload, each: AnswersOfLogs) -> FloatArray:
+        """(n,) mean log time, memory apart, held to grow with the input.
+
+        The nearer logs count more, so that the mean of growing times may fall where one log hands
+        over to another: inputs on the way from the smallest log to the wanted one are answered as
+        well, each no faster than the one before (no slower below), and interpolated between.
+        """
+        inputs = [replay.run.workload.input_bytes for replay in self.replays]
+        known = [size for size in inputs if size is not None]
+        if len(self.replays) == 1 or wanted.input_bytes is None or len(known) < len(inputs):
+            return each.mean(each.logs)
+        path, share = inputs_to(known, wanted.input_bytes)
+        hold = np.maximum if path[-1] >= path[0] else np.minimum
+        before = held = None
+        for size in path:
+            at = (
+                each
+                if size == wanted.input_bytes
+                else self._each(batch, replace(wanted, input_bytes=size))
+            )
+            mean = at.mean(at.logs)
+            before, held = held, mean if held is None else hold(held, mean)
+        assert held is not None
+        return held if before is None else (1.0 - share) * before + share * held
 
     def _memory_factor(
         self, place: int, batch: ClusterBatch, ratio: float, times: Times, speed: FloatArray

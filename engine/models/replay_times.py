@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import heapq
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -218,3 +220,21 @@ def steps_to(ratio: float) -> tuple[list[float], float]:
     count = max(1, math.ceil(abs(away) - 1e-9))
     steps = [STEP ** math.copysign(k, away) for k in range(count + 1)]
     return steps, abs(away) - (count - 1)
+
+
+def inputs_to(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
+    """Inputs on the way from the smallest of the known ones to the first at or beyond the wanted,
+    all known ones between among them and no two further apart than `STEP`; and how far between the
+    last two the wanted one lies (0 ... 1)."""
+    ordered = sorted(set(known))
+    if wanted <= ordered[0]:
+        steps, share = steps_to(wanted / ordered[0])
+        return [ordered[0] * step for step in steps], share
+    path = ordered[:1]
+    for low, high in pairwise(ordered):
+        parts = max(1, math.ceil(math.log(high / low) / math.log(STEP) - 1e-9))
+        path += [low * (high / low) ** (part / parts) for part in range(1, parts)] + [high]
+    while path[-1] < wanted:
+        path.append(path[-1] * STEP)
+    path = path[: bisect_left(path, wanted) + 1]
+    return path, math.log(wanted / path[-2]) / math.log(path[-1] / path[-2])

@@ -42,12 +42,12 @@ def matches(run: Run, other: Run) -> list[int | None]:
 
 
 def _own_keys(run: Run) -> list[Key]:
-    return [_key(stage) for stage in run.stages]
+    return [code_of(stage) for stage in run.stages]
 
 
 def _with_parents(run: Run) -> list[Key]:
     """Own key and those of the parents."""
-    own = {stage.stage_id: _key(stage) for stage in run.stages}
+    own = {stage.stage_id: code_of(stage) for stage in run.stages}
     return [
         (own[stage.stage_id], tuple(sorted(repr(own.get(parent)) for parent in stage.parents)))
         for stage in run.stages
@@ -59,7 +59,8 @@ def _call_sites(run: Run) -> list[Key]:
     return [(_call_site(stage), _kind(stage)) for stage in run.stages]
 
 
-def _key(stage: StageRun) -> Key:
+def code_of(stage: StageRun) -> Key:
+    """Call site, operations and kind: equal for stages that run the same code."""
     operations = frozenset(name for name in stage.operations if not _CODEGEN.fullmatch(name))
     return (_call_site(stage), operations, _kind(stage))
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Hashable
 from dataclasses import replace
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.drawn_times import drawn
+from engine.models.partitions import Partitioning, spark_version, whole
+from engine.models.stage_match import code_of
 from engine.models.task_times import LEAST_WARM, Growth, StageShape
 from engine.models.warm_up import warm_up_of
 from engine.profile import Run, StageRun
-from engine.units import MIB
-
-SPLIT_BYTES = 128.0 * MIB
-"""Default size of an input partition (`spark.sql.files.maxPartitionBytes`, HDFS blocks)."""
 
 SHUFFLE_PARTITIONS = 200
 """Default of `spark.sql.shuffle.partitions`."""
+
+MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
+"""What plans call the reader of merged partitions, since 3.2 and before."""
 
 ADAPTIVE_SINCE = (3, 2)
 """First Spark version that re-plans (and merges shuffle partitions) unless told otherwise."""
@@ -28,7 +30,14 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
     knows_input = bool(measured)
-    shapes = [_shape(run, stage, measured, slots, knows_input=knows_input) for stage in run.stages]
+    rules = Partitioning.of(run, slots)
+    seen: set[Hashable] = set()
+    shapes = []
+    for stage in run.stages:
+        code = code_of(stage)
+        shape = _shape(run, stage, measured, rules, knows_input=knows_input, again=code in seen)
+        shapes.append(shape)
+        seen.add(code)
     excess = _cold_excess(shapes)
     return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
 
@@ -54,7 +63,13 @@ def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
 
 
 def _shape(
-    run: Run, stage: StageRun, measured: set[int], slots: int, *, knows_input: bool
+    run: Run,
+    stage: StageRun,
+    measured: set[int],
+    partitioning: Partitioning,
+    *,
+    knows_input: bool,
+    again: bool,
 ) -> StageShape:
     warm, mean, cold = _warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
@@ -65,9 +80,9 @@ def _shape(
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=overhead or 0.0,
-        partitions=_whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
-        split_bytes=_whole(run, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
-        warm_up=warm_up_of(stage, slots),
+        partitions=whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
+        partitioning=partitioning,
+        warm_up=warm_up_of(stage, partitioning.slots, again=again),
     )
 
 
@@ -92,26 +107,16 @@ def _external_bytes(stage: StageRun) -> float:
 
 
 def _merged(run: Run, stage: StageRun) -> bool:
-    """Whether adaptive execution gave the stage fewer partitions than configured."""
-    if stage.sql_execution_id is None or stage.tasks <= 1:
+    """Whether adaptive execution gave the stage fewer partitions than configured: its plan says so
+    where it is known (a number of partitions that the query asks for is never merged)."""
+    if stage.operations and not MERGED_READS.intersection(stage.operations):
         return False
-    partitions = _whole(run, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
+    if stage.sql_execution_id is None or (stage.tasks <= 1 and not stage.operations):
+        return False
+    partitions = whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
     said = run.config.get("spark.sql.adaptive.enabled")
-    adaptive = said.lower() == "true" if said else _version(run) >= ADAPTIVE_SINCE
+    adaptive = said.lower() == "true" if said else spark_version(run) >= ADAPTIVE_SINCE
     return adaptive and stage.tasks < partitions
-
-
-def _version(run: Run) -> tuple[int, ...]:
-    parts = (run.spark_version or "").split(".")[:2]
-    return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0,)
-
-
-def _whole(run: Run, key: str) -> int | None:
-    """A configured number (of bytes, with or without a unit; of partitions)."""
-    text = run.config.get(key, "").strip().lower().removesuffix("b")
-    factor = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(text[-1:], 1)
-    digits = text.rstrip("kmg")
-    return int(digits) * factor if digits.isascii() and digits.isdigit() and digits != "0" else None
 
 
 def _warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:

@@ -20,10 +20,9 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from engine.drf import Claim, Pool, Scheduler
+from engine.drf import Claim, Scheduler
 from engine.errors import BadInput
-from engine.forecast import FloatArray
-from engine.models.boe import Needs, Rates, TaskTime, TaskWork
+from engine.models.boe import Needs, TaskTime
 from engine.models.boe_sharing import shared_task_times
 from engine.models.task_draw import (
     COARSE_LANES,
@@ -33,96 +32,10 @@ from engine.models.task_draw import (
     task_factors,
     task_spread,
 )
+from engine.models.workflow_course import Activity, Machines, Running, State, Timeline
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """A stage of one of the workflow's jobs; without tasks, a moment (a job's submission or end).
-
-    Args:
-        job: place of its job, whose share of the cluster it takes part in.
-        after: places of activities that must have ended; all stand before this one.
-        delay_seconds: from the last of those ends to the start (time of a driver).
-        cores, memory_gib: what a container of one task holds.
-        spread: standard deviation of task times over their mean.
-        output_spread: that of the amounts of the last step (the selectivity of section 6.1).
-    """
-
-    job: int
-    name: str
-    tasks: int
-    work: TaskWork
-    after: tuple[int, ...] = ()
-    delay_seconds: float = 0.0
-    cores: float = 1.0
-    memory_gib: float = 0.0
-    spread: float = 0.0
-    output_spread: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Machines:
-    """A cluster as the estimate sees it.
-
-    Args:
-        nodes: worker nodes; I/O rates are per node.
-        pool: what containers may hold together.
-    """
-
-    nodes: float
-    rates: Rates
-    pool: Pool
-
-    @property
-    def capacity(self) -> FloatArray:
-        """(3,) cores, disks and network cards of all nodes."""
-        return np.asarray([self.nodes * self.rates.cores, self.nodes, self.nodes])
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """One stage in one state.
-
-    Args:
-        activity: its place.
-        parallelism: tasks that run at once, Delta_i.
-        tracks: sizes of its task tracks, the one that ends first in front.
-        pending: tasks that did not yet start when the state began.
-        time: how long a task takes in this state, and its bottleneck.
-    """
-
-    activity: int
-    parallelism: int
-    tracks: tuple[int, ...]
-    pending: int
-    time: TaskTime
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A span in which nothing changes; without running stages, the drivers' time."""
-
-    start_seconds: float
-    end_seconds: float
-    running: tuple[Running, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Timeline:
-    """The estimated course of a workflow: (n,) start and end of each activity, and the states."""
-
-    activities: tuple[Activity, ...]
-    start: FloatArray
-    end: FloatArray
-    states: tuple[State, ...]
-
-    @property
-    def seconds(self) -> float:
-        """The end of the last activity."""
-        return float(self.end.max(initial=0.0))
 
 
 def estimate(

@@ -8,13 +8,15 @@ same tasks. With as many tasks as stored values these are the observed times the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.drawn_times import drawn, drawn_outline
+from engine.models.partitions import Partitioning
 from engine.models.warm_up import WarmUp
 from engine.profile import StageRun
 from engine.waves import DrawnTasks, Tasks
@@ -108,7 +110,7 @@ class StageShape:
         cold: the same for first tasks on a slot, empty where none was seen.
         overhead_seconds: part of a task's time that does not grow with its data.
         partitions: configured number of shuffle partitions.
-        split_bytes: largest input partition.
+        partitioning: Spark's rules for how many partitions there are.
         warm_up: how its task times fall in launch order; None where that is not seen.
         law: what other logs tell of it.
         follows: the stage that reads input whose number of partitions this one's shuffle takes
@@ -122,43 +124,101 @@ class StageShape:
     cold: FloatArray
     overhead_seconds: float
     partitions: int
-    split_bytes: float
+    partitioning: Partitioning
     warm_up: WarmUp | None = None
     law: StageLaw = PRIOR_LAW
     follows: StageShape | None = None
 
-    def scaled(self, ratio: float, shuffle_partitions: int | None) -> Scaled:
-        """The stage at `ratio` times the input, with another number of shuffle partitions or None.
+    def scaled(
+        self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
+    ) -> Scaled:
+        """The stage at `ratio` times the input, with another number of shuffle partitions or None,
+        on so many slots (None for the run's own).
 
         Work is conserved: partitions x work grows as its law says, whatever their number. The last
         partition may be a partial one, so that a little more input is a little more time.
         """
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
-        partitions = min(self._partitions(ratio, shuffle_partitions), LARGEST_TASKS)
+        wanted = self._partitions(ratio, shuffle_partitions, slots)
+        partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, min(1.0, partitions - tasks + 1.0))
 
-    def _partitions(self, ratio: float, shuffle_partitions: int | None) -> float:
+    @cached_property
+    def counts_slots(self) -> bool:
+        """Whether the number of partitions depends on the cluster."""
+        if self.follows is not None:
+            return self.follows.counts_slots
+        if self.growth is Growth.MERGED:
+            return self._merged_by_rule and self._merging.merged_for is None
+        return self.partitioning.parallelism is None and self._is_scan
+
+    def _partitions(self, ratio: float, shuffle_partitions: int | None, slots: int | None) -> float:
         n = float(self.stage.tasks)
         if shuffle_partitions and self.growth is not Growth.MERGED and self._takes_partitions():
             return float(shuffle_partitions)
         learnt, partitions = self.law.partitions, n
-        if learnt is not None:
+        if self.growth is Growth.MERGED and self._merged_by_rule:
+            partitions = n * self._merged(ratio, slots) / self._merged(1.0, None)
+        elif learnt is not None:
             partitions = n * math.exp(learnt * math.log(ratio))
         elif self.follows is not None:
-            partitions = self.follows._partitions(ratio, None)
+            partitions = self.follows._partitions(ratio, None, slots)
         elif self.growth is Growth.TASKS:
             partitions = self._input_partitions(ratio)
         elif self.growth is Growth.MERGED:
             partitions = n * ratio
         if self.growth is Growth.MERGED:
             partitions = min(partitions, float(max(shuffle_partitions or self.partitions, 1)))
+        elif slots is not None and slots != self.partitioning.slots:
+            partitions = self._for_slots(partitions, ratio, slots)
         return partitions
 
     def _takes_partitions(self) -> bool:
+        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1
+
+    @property
+    def _shuffled_bytes(self) -> float:
         read = self.stage.shuffle_read_bytes
-        return bool(read and read.total and self.stage.tasks > 1)
+        return read.total if read else 0.0
+
+    def _merged(self, ratio: float, slots: int | None) -> float:
+        return self._merging.merged(self._shuffled_bytes * ratio, slots)
+
+    @cached_property
+    def _merging(self) -> Partitioning:
+        """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
+        which is the default of some platforms and not always in their logs."""
+
+        def off(rule: Partitioning) -> float:
+            return abs(math.log(self.stage.tasks / rule.merged(self._shuffled_bytes, None)))
+
+        return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
+
+    @cached_property
+    def _merged_by_rule(self) -> bool:
+        """Whether the observed partitions are about as many as the rule says: local reads, which
+        have one for each task before them, and other engines have more."""
+        return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
+
+    def _for_slots(self, partitions: float, ratio: float, slots: int) -> float:
+        """Partitions on another number of slots, from those on the run's own."""
+        read = self.stage.input_bytes
+        if not self._is_scan or read is None:
+            return partitions
+        least = self.partitioning.splits(read.total * ratio, slots)
+        by_cores = self.stage.tasks <= ONE_EACH * self.partitioning.cores(None)
+        if by_cores and slots < self.partitioning.slots:
+            by_size = read.total * ratio / self.partitioning.split_bytes
+            return min(partitions, max(least, by_size))
+        return max(partitions, least)
+
+    @property
+    def _is_scan(self) -> bool:
+        """Whether it reads files whose splits Spark SQL chooses."""
+        scans = any(name.startswith("Scan ") for name in self.stage.operations)
+        return self.growth is Growth.TASKS and scans
 
     def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
@@ -167,7 +227,7 @@ class StageShape:
         read = self.stage.input_bytes
         if ratio <= 1.0 or read is None:
             return n * ratio
-        largest = max(self.split_bytes, read.maximum or 0.0)
+        largest = max(self.partitioning.split_bytes, read.maximum or 0.0)
         if read.total / n > largest / 2.0 or n > FEW_SPLITS:
             return n * ratio
         return max(float(n), read.total * ratio / largest)
@@ -229,6 +289,16 @@ class StageShape:
         fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
 
+
+SMALLEST_STAGE = 1e-6
+"""A stage has no fewer partitions: part of one."""
+
+MERGED_BEYOND = 2.0
+"""So many times the partitions that the rule of merging says are not its doing: packing whole
+partitions and two shuffles merged alike make up to half as many more or fewer."""
+
+ONE_EACH = 1.5
+"""No more input partitions per core than this: they were cut for the cores, not by their size."""
 
 WHOLE = 1e-9
 """A last partition smaller than this is none."""

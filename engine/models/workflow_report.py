@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from engine.models.base import Explanation, Prediction, StageForecast
-from engine.models.states import Activity, Running, State, Timeline
 from engine.models.workflow import Workflow
+from engine.models.workflow_course import Activity, Running, State, Timeline
 from engine.profile import Notice
 
 if TYPE_CHECKING:

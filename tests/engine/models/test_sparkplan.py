@@ -19,6 +19,7 @@ from engine.models.base import FittedModel
 from engine.models.replay_corrections import doubt_per_doubling
 from engine.models.replay_model import ReplayModel, representatives
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
+from engine.models.replay_times import inputs_to
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Notice, OptexProfile, Profile, Run, Waste
 
@@ -116,6 +117,34 @@ def test_two_small_logs_foretell_a_large_run() -> None:
     truth = run_of(4, 3.0)
     found = model.predict(cluster=executors(4), workload=truth.workload)
     assert found.seconds == pytest.approx(truth.seconds, rel=0.08)
+
+
+@pytest.mark.parametrize("slow", [3.0, 6.0])
+def test_more_input_is_never_faster_where_one_log_hands_over_to_another(slow: float) -> None:
+    """The smaller log met a busy machine: it took longer than the larger one."""
+    fitted = fit(run_of(2, slow=slow), run_of(2, 4.0, slow=0.5))
+    size = run_of(2).workload.input_bytes
+    assert size is not None
+    wanted = [Workload(size * scale) for scale in np.geomspace(0.2, 25.0, 80).tolist()]
+    for slots in (1, 7, 40):
+        found = fitted.predict_many(clusters=[executors(slots)] * len(wanted), workloads=wanted)
+        assert (np.diff(found.seconds) >= -1e-9 * found.seconds[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "path", "share"),
+    [
+        (1.0, [1.0], 1.0),
+        (3.0, [1.0, 3.0**0.5, 3.0], 1.0),
+        (6.0, [1.0, 3.0**0.5, 3.0, 6.0], 1.0),
+        (4.5, [1.0, 3.0**0.5, 3.0, 6.0], np.log2(1.5)),
+        (0.25, [1.0, 0.5, 0.25], 1.0),
+    ],
+)
+def test_inputs_on_the_way(wanted: float, path: list[float], share: float) -> None:
+    found, part = inputs_to([3.0, 1.0, 3.0], wanted)
+    assert found == pytest.approx(path)
+    assert part == pytest.approx(share)
 
 
 def test_doubt_starts_from_the_prior_and_narrows_where_logs_differ() -> None:

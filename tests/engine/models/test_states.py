@@ -18,8 +18,9 @@ from engine.models.printed_states import (
     progress,
     remaining_seconds,
 )
-from engine.models.states import Activity, Machines, estimate
+from engine.models.states import estimate
 from engine.models.task_draw import EXACT_TASKS, task_factors, task_spread
+from engine.models.workflow_course import Activity, Machines
 
 RATES = Rates(3.0, 1.0, 1.0)
 """Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""

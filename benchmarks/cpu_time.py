@@ -1,0 +1,89 @@
+"""A run as a machine would show it that has nothing else to do.
+
+Other programs make tasks wait for a core: their CPU time tells how long they would have taken. On a
+machine under load, that compares runs which the clock cannot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from engine.profile import Measure, Run, StageRun
+
+LEAST_SHARE = 0.05
+TIMES = (
+    "task_seconds", "overhead_seconds", "run_seconds", "gc_seconds", "fetch_wait_seconds",
+    "first_wave_seconds",
+)  # fmt: skip
+"""What is measured in seconds of each task."""
+
+
+def in_cpu_time(run: Run) -> Run:
+    """The run with its times as its tasks computed.
+
+    While a stage runs, time passes by the CPU time of its tasks over their run time; between stages
+    by the mean of the run.
+    """
+    shares = [_cpu_share(stage) for stage in run.stages]
+    usual = max(LEAST_SHARE, busy_share(run))
+    ends = {0.0, run.seconds}
+    for stage in run.stages:
+        ends |= {stage.submitted_seconds, stage.completed_seconds}
+    ends |= {job.submitted_seconds for job in run.jobs}
+    ends |= {job.completed_seconds for job in run.jobs if job.completed_seconds is not None}
+    ends |= {at for at, _ in run.cores}
+    moments = sorted(ends)
+    passed = [0.0]
+    for low, high in pairwise(moments):
+        active = [
+            share
+            for stage, share in zip(run.stages, shares, strict=True)
+            if stage.submitted_seconds < high and stage.completed_seconds > low
+        ]
+        passed.append(passed[-1] + (high - low) * (float(np.mean(active)) if active else usual))
+
+    def at(moment: float) -> float:
+        return float(np.interp(moment, moments, passed))
+
+    stages = tuple(
+        replace(
+            stage,
+            submitted_seconds=at(stage.submitted_seconds),
+            completed_seconds=at(stage.completed_seconds),
+            **{name: _scaled(getattr(stage, name), share) for name in TIMES},
+        )
+        for stage, share in zip(run.stages, shares, strict=True)
+    )
+    jobs = tuple(
+        replace(
+            job,
+            submitted_seconds=at(job.submitted_seconds),
+            completed_seconds=None if job.completed_seconds is None else at(job.completed_seconds),
+        )
+        for job in run.jobs
+    )
+    cores = tuple((at(moment), cores) for moment, cores in run.cores)
+    return replace(run, seconds=passed[-1], stages=stages, jobs=jobs, cores=cores)
+
+
+def _cpu_share(stage: StageRun) -> float:
+    if stage.cpu_seconds is None or stage.run_seconds is None or not stage.run_seconds.total:
+        return 1.0
+    return min(1.0, max(LEAST_SHARE, stage.cpu_seconds.total / stage.run_seconds.total))
+
+
+def _scaled(measure: Measure | None, factor: float) -> Measure | None:
+    if measure is None:
+        return None
+    points = tuple(factor * value for value in measure.quantiles)
+    return Measure(measure.count, factor * measure.total, points)
+
+
+def busy_share(run: Run) -> float:
+    """Share of their run time that the tasks of a run computed."""
+    ran = sum(s.run_seconds.total for s in run.stages if s.run_seconds)
+    cpu = sum(s.cpu_seconds.total for s in run.stages if s.cpu_seconds)
+    return cpu / ran if ran else 0.0

@@ -1,0 +1,329 @@
+"""Held-out evidence on logs: jobs of kinds that the bundled samples do not hold.
+
+Each job runs on real Spark at three input sizes on two slots and at two on one. `show` prints how
+far predictions from one and two logs of smaller runs are off and how often the intervals hold,
+beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs.
+
+The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
+the second only says whether a change was one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from cpu_time import busy_share, in_cpu_time
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.errors import EngineError
+from engine.profile import Profile, Run
+
+RECORDS_PER_FILE = 50_000
+SIZES = (4, 12, 36)
+"""Input files of each job: small, medium, large."""
+
+SLOTS = (1, 2)
+"""Executors, of one core each, so that every task has a core of its own."""
+
+SMALL_MIB, ROOMY_MIB = 512, 1024
+JOBS = {
+    "skewed_join": ROOMY_MIB, "windows": ROOMY_MIB, "words": ROOMY_MIB, "kmeans": ROOMY_MIB,
+    "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,
+    "broadcast_join": ROOMY_MIB, "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
+}  # fmt: skip
+"""Memory of each job's executors in MiB: with little of it the large sort spills, and the large
+caches do not fit."""
+
+SETTINGS: dict[str, str] = {}
+"""What the jobs do not set themselves stays as Spark has it."""
+
+CACHES = ("cache_memory", "cache_disk")
+CONFIDENCES = (0.5, 0.8, 0.9)
+BASELINES = ("linear", "proportional")
+MODELS = ("sparkplan", "peridot", *BASELINES)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run to make: job, input files, executors of one core, memory of each in MiB."""
+
+    job: str
+    files: int
+    executors: int
+    memory_mib: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.job}-{self.files}files-{self.executors}x{self.memory_mib}m"
+
+    @property
+    def cluster(self) -> Cluster:
+        gib = self.memory_mib / 1024.0
+        return Cluster.of_executors(
+            executors=self.executors, executor_cores=1, executor_memory_gib=gib
+        )
+
+
+def runs() -> list[Made]:
+    """Every run, those of a job together: all sizes on two slots, the smaller ones on one."""
+    found = [
+        Made(job, files, executors, memory)
+        for job, memory in JOBS.items()
+        for executors, sizes in ((SLOTS[0], SIZES[:-1]), (SLOTS[-1], SIZES))
+        for files in sizes
+    ]
+    return found + [Made(job, SIZES[-1], SLOTS[-1], ROOMY_MIB) for job in CACHES]
+
+
+def half(job: str) -> int:
+    """1 for jobs whose misses may be looked into, 2 for those that only confirm."""
+    return 1 + hashlib.md5(job.encode(), usedforsecurity=False).digest()[-1] % 2
+
+
+def write_records(folder: Path, files: int) -> None:
+    """CSV files of records: a skewed key, a category, three numbers, a text of eight words. Inputs
+    of other sizes share their files."""
+    pool = folder.parent / "records"
+    pool.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
+    vocabulary = [f"w{random.Random(n).randrange(36**5):x}" for n in range(5000)]
+    for number in range(files):
+        source = pool / f"part-{number:04d}.csv"
+        if not source.exists():
+            _write_file(source, number, vocabulary)
+        if not (folder / source.name).exists():
+            os.link(source, folder / source.name)
+
+
+def _write_file(path: Path, number: int, vocabulary: list[str]) -> None:
+    draw = random.Random(number)
+    with path.open("w") as out:
+        for row in range(number * RECORDS_PER_FILE, (number + 1) * RECORDS_PER_FILE):
+            key = 0 if draw.random() < 0.1 else int(40_000 * draw.random() ** 3)
+            text = " ".join(vocabulary[int(5000 * draw.random() ** 2)] for _ in range(8))
+            x, y, z = draw.random(), draw.random(), draw.random()
+            out.write(f"{row},{key},{key % 60},{x:.8f},{y:.8f},{z:.8f},{text}\n")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: from which runs, for which run, and of which kind that is."""
+
+    kind: str
+    known: tuple[Made, ...]
+    asked: Made
+
+
+def questions(job: str) -> Iterator[Question]:
+    """Every larger run of a job from one run and from two of them."""
+    made = [run for run in runs() if run.job == job and run.memory_mib == JOBS[job]]
+    evidence = [(run,) for run in made]
+    evidence += [
+        (one, other)
+        for one in made
+        for other in made
+        if one.files < other.files and one.executors == other.executors
+    ]
+    for known, asked in product(evidence, made):
+        largest, slots = known[-1].files, known[-1].executors
+        more_data, more_slots = asked.files > largest, asked.executors > slots
+        if asked in known or asked.files < largest or asked.executors < slots:
+            continue
+        kind = "both" if more_data and more_slots else "more data" if more_data else "more slots"
+        yield Question(f"{len(known)} log{'s'[: len(known) - 1]}, {kind}", known, asked)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A prediction beside a measured run.
+
+    Args:
+        error: log of predicted over measured time.
+        inside: for each of `CONFIDENCES` whether its interval holds; empty where there is none.
+    """
+
+    job: str
+    kind: str
+    model: str
+    question: str
+    error: float
+    inside: tuple[bool, ...]
+
+
+Logs = Mapping[Made, Sequence[Run]]
+
+
+def read_logs(folder: Path) -> dict[Made, list[Run]]:
+    """The logs in a folder, with the size of their input files as their input."""
+    sizes = {files: _bytes_in(folder / f"input-{files}") for files in SIZES}
+    found: dict[Made, list[Run]] = {}
+    for made in runs():
+        paths = sorted((folder / made.name).glob("*[!s]")) if (folder / made.name).is_dir() else []
+        for path in paths:
+            run = engine.read(path).runs[0]
+            found.setdefault(made, []).append(replace(run, workload=Workload(sizes[made.files])))
+    return found
+
+
+def _bytes_in(folder: Path) -> float:
+    return float(sum(path.stat().st_size for path in folder.glob("*.csv")))
+
+
+def answers(logs: Logs, jobs: Sequence[str]) -> list[Answer]:
+    """Every question by every model: evidence of one repetition, measured in another where there
+    are two."""
+    found = []
+    for job in jobs:
+        for question in questions(job):
+            if not all(made in logs for made in (*question.known, question.asked)):
+                continue
+            for model, repeated in product(MODELS, range(len(logs[question.asked]))):
+                found += _answered(logs, question, model, repeated)
+    return found
+
+
+def _answered(logs: Logs, question: Question, model: str, repeated: int) -> list[Answer]:
+    asked = logs[question.asked][repeated]
+    known = [logs[made][-1 - repeated % len(logs[made])] for made in question.known]
+    if model in BASELINES:
+        predicted, inside = _baseline(model, known, asked), tuple[bool, ...]()
+    else:
+        try:
+            fitted = engine.fit(Profile(question.asked.job, tuple(known)), model=model)
+            each = [
+                fitted.predict(
+                    cluster=question.asked.cluster, workload=asked.workload, confidence=level
+                )
+                for level in CONFIDENCES
+            ]
+        except EngineError:
+            return []
+        predicted = each[0].seconds
+        inside = tuple(
+            found.low is not None and found.low <= asked.seconds <= (found.high or math.inf)
+            for found in each
+        )
+    error = math.log(predicted / asked.seconds)
+    names = " + ".join(f"{made.files}/{made.executors}" for made in question.known)
+    name = f"{names} -> {question.asked.files}/{question.asked.executors}"
+    return [Answer(question.asked.job, question.kind, model, name, error, inside)]
+
+
+def _baseline(model: str, known: Sequence[Run], asked: Run) -> float:
+    """`proportional`: the last run's time, times the input, over the slots. `linear`: a straight
+    line in the input through two runs, all of it over the slots; proportional with one."""
+    last = known[-1]
+    slots = (last.cluster.slots or 1) / (asked.cluster.slots or 1)
+    size, wanted = last.workload.input_bytes or 1.0, asked.workload.input_bytes or 1.0
+    if model == "proportional" or len(known) < 2:
+        return last.seconds * slots * wanted / size
+    first = known[0]
+    slope = (last.seconds - first.seconds) / (size - (first.workload.input_bytes or 1.0))
+    return max(last.seconds, last.seconds + slope * (wanted - size)) * slots
+
+
+def noise_rows(logs: Logs) -> list[tuple[str, ...]]:
+    """Per job: how far apart (%) two repetitions of a run are, on average and at most."""
+    rows = [("job", "half", "runs", "seconds", "repeated within %", "at most %", "busy %")]
+    for job in JOBS:
+        own = {made: found for made, found in logs.items() if made.job == job}
+        apart = [
+            100.0 * (max(r.seconds for r in found) / min(r.seconds for r in found) - 1.0)
+            for found in own.values()
+            if len(found) > 1
+        ]
+        every = [run for found in own.values() for run in found]
+        if not every:
+            continue
+        times = [run.seconds for run in every]
+        rows.append(
+            (
+                job, str(half(job)), str(len(every)), f"{min(times):.0f} to {max(times):.0f}",
+                f"{np.mean(apart):.0f}" if apart else "-",
+                f"{max(apart):.0f}" if apart else "-",
+                f"{100.0 * np.mean([busy_share(run) for run in every]):.0f}",
+            )
+        )  # fmt: skip
+    return rows
+
+
+HEADER = ("model", "answers", "mean %", "median %", "bias %", "50 %", "80 %", "90 %")
+
+
+def score_rows(found: Sequence[Answer], by: str) -> list[tuple[str, ...]]:
+    """One row per model and job or kind (`by`), and one per model over all."""
+    rows = [(by, *HEADER)]
+    keys = list(dict.fromkeys(getattr(answer, by) for answer in found))
+    for key in (*(sorted(keys) if by == "kind" else keys), "all"):
+        for model in MODELS:
+            some = [a for a in found if a.model == model and key in (getattr(a, by), "all")]
+            if some:
+                rows.append((key, model, *_scores(some)))
+    return rows
+
+
+def _scores(some: Sequence[Answer]) -> tuple[str, ...]:
+    off = np.abs(np.expm1([answer.error for answer in some])) * 100.0
+    held = [answer.inside for answer in some if answer.inside]
+    shares = 100.0 * np.mean(held, axis=0) if held else [math.nan] * len(CONFIDENCES)
+    bias = 100.0 * math.expm1(float(np.median([answer.error for answer in some])))
+    return (
+        str(len(some)),
+        f"{off.mean():.1f}",
+        f"{np.median(off):.1f}",
+        f"{bias:+.0f}",
+        *("-" if math.isnan(share) else f"{share:.0f}" for share in shares),
+    )
+
+
+def show(folder: Path, print_table: Callable[[Sequence[Sequence[str]]], None]) -> None:
+    """All tables: as measured, and in CPU time (`in_cpu_time`)."""
+    logs = read_logs(folder)
+    cpu = {made: [in_cpu_time(run) for run in found] for made, found in logs.items()}
+    for name, seen in (("as measured", logs), ("in CPU time", cpu)):
+        print(f"{name}\n")
+        print_table(noise_rows(seen))
+        for number in (1, 2):
+            found = answers(seen, [job for job in JOBS if half(job) == number])
+            print(f"{name}, half {number}\n")
+            print_table(score_rows(found, "job"))
+            print_table(score_rows(found, "kind"))
+        print(f"{name}, the whole input in memory or not\n")
+        print_table(cliff_rows(seen))
+
+
+def cliff_rows(logs: Logs) -> list[tuple[str, ...]]:
+    """Height of the memory cliff: the large run with little memory over the same with enough."""
+    rows = [("job", "evidence", "measured", "predicted", "warned")]
+    for job in CACHES:
+        little, enough = (Made(job, SIZES[-1], SLOTS[-1], mib) for mib in (SMALL_MIB, ROOMY_MIB))
+        known = [Made(job, files, SLOTS[-1], SMALL_MIB) for files in SIZES[:-1]]
+        if not all(made in logs for made in (little, enough, *known)):
+            continue
+        for evidence in (known[-1:], known):
+            profile = Profile(job, tuple(logs[made][0] for made in evidence))
+            fitted = engine.fit(profile)
+            workload = logs[little][0].workload
+            small, large = (
+                fitted.predict(cluster=made.cluster, workload=workload) for made in (little, enough)
+            )
+            measured = min(run.seconds for run in logs[little]) / min(
+                run.seconds for run in logs[enough]
+            )
+            warned = any(notice.code == "cache-does-not-fit" for notice in small.warnings)
+            rows.append(
+                (
+                    job, f"{len(evidence)} small", f"{measured:.2f}",
+                    f"{small.seconds / large.seconds:.2f}", "yes" if warned else "no",
+                )
+            )  # fmt: skip
+    return rows

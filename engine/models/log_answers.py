@@ -1,0 +1,56 @@
+"""What several logs say of one question, each by itself, and their weighted means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay_corrections import weights_of
+
+
+@dataclass(frozen=True, eq=False)
+class AnswersOfLogs:
+    """The answers of r logs for n clusters.
+
+    Args:
+        weights: (r, n), adding up to 1.
+        logs: (r, n) log time, memory apart.
+        memory: (r, n) log of the factor by which memory changes it.
+        far: (r, n, 2) doublings of slots and of input from each log.
+        sure: (r, n) share in which an error of task time shows.
+        doubts: (r, n) doubt about the speed of the machines.
+    """
+
+    weights: FloatArray
+    logs: FloatArray
+    memory: FloatArray
+    far: FloatArray
+    sure: FloatArray
+    doubts: FloatArray
+
+    @classmethod
+    def of(
+        cls,
+        logs: Sequence[FloatArray],
+        memory: Sequence[FloatArray],
+        far: Sequence[FloatArray],
+        sure: Sequence[FloatArray],
+        doubts: Sequence[FloatArray],
+    ) -> AnswersOfLogs:
+        """From r arrays each."""
+        away, unsure = np.asarray(far), np.asarray(doubts)
+        return cls(
+            weights_of(away, unsure),
+            np.asarray(logs),
+            np.asarray(memory),
+            away,
+            np.asarray(sure),
+            unsure,
+        )
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """(n,) weighted mean of (r, n) values."""
+        return np.asarray(np.einsum("rn,rn->n", self.weights, values))

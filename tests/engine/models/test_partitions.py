@@ -1,0 +1,129 @@
+"""How many partitions Spark makes: its rules, and what a replay does with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine.models.partitions import Partitioning
+from engine.models.replay import Replay
+from engine.models.task_times import StageShape
+from engine.profile import Run
+from engine.units import MIB
+
+MERGED_READ = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Exchange")}
+SCAN = {"sql_execution_id": 0, "operations": ("Scan parquet", "Exchange")}
+
+
+def plan(
+    *, scan_tasks: int = 4, scan_mib: float = 256.0, merged_tasks: int = 4,
+    shuffle_mib: float = 64.0, slots: int = 4, **config: str,
+) -> Run:  # fmt: skip
+    """A scan of files and the reader of its merged shuffle, on so many slots."""
+    stages = [
+        Stage(np.full(scan_tasks, 4.0), input_bytes=scan_mib * MIB, more=SCAN),
+        Stage(
+            np.full(merged_tasks, 4.0), (0,), shuffle_bytes=shuffle_mib * MIB, more=MERGED_READ
+        ),
+    ]  # fmt: skip
+    settings = {key.replace("_", "."): value for key, value in config.items()}
+    return replace(observed(stages, slots=slots, config=settings), spark_version="3.5.1")
+
+
+def shapes(run: Run) -> tuple[StageShape, ...]:
+    return Replay.of(run).shapes
+
+
+@pytest.mark.parametrize(
+    ("total_mib", "slots", "partitions"),
+    [
+        (10.0, 4, 4.0),  # one for each core
+        (10.0, 40, 10.0),  # none smaller than 1 MiB
+        (0.2, 4, 1.0),
+        (1024.0, 4, 16.0),  # none larger than 64 MiB
+        (1024.0, 100, 100.0),
+    ],
+)
+def test_merged_partitions(total_mib: float, slots: int, partitions: float) -> None:
+    """Spark 3.5, ShufflePartitionsUtil.coalescePartitions with its defaults."""
+    found = Partitioning(4).merged(total_mib * MIB, slots)
+    assert found == pytest.approx(partitions)
+
+
+def test_merging_by_size_alone_looks_at_no_cores() -> None:
+    run = plan(merged_tasks=1, spark_sql_adaptive_coalescePartitions_parallelismFirst="false")
+    merged = shapes(run)[1]
+    assert not merged.counts_slots
+    assert merged.scaled(8.0, None).tasks == merged.scaled(8.0, None, 400).tasks == 8
+
+
+def test_a_log_that_merged_by_size_goes_on_so() -> None:
+    """1 GiB in 16 partitions on 100 cores: 64 MiB each, whatever the settings do not say."""
+    merged = shapes(plan(merged_tasks=16, shuffle_mib=1024.0, slots=100))[1]
+    assert not merged.counts_slots
+    assert merged.scaled(2.0, None, 400).tasks == 32
+
+
+def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
+    """Twice the data on the same cluster: as many partitions, each twice as large."""
+    merged = shapes(plan())[1]
+    same = merged.scaled(2.0, None)
+    assert (same.tasks, same.work) == (4, pytest.approx(2.0))
+    assert merged.scaled(1.0, None, 16).tasks == 16
+    assert merged.scaled(100.0, None).tasks == 100
+
+
+def test_work_is_conserved_however_it_is_cut() -> None:
+    merged = shapes(plan())[1]
+    for slots in (1, 3, 16, 1000):
+        scaled = merged.scaled(3.0, None, slots)
+        assert scaled.partitions * scaled.work == pytest.approx(3.0 * merged.stage.tasks)
+
+
+def test_a_small_input_is_cut_for_the_cores() -> None:
+    """256 MiB on 4 cores are 4 splits; on 32 they are 32, on 1,000 none is below 4 MiB."""
+    scan = shapes(plan())[0]
+    assert [scan.scaled(1.0, None, slots).tasks for slots in (4, 32, 1000)] == [4, 32, 64]
+    assert scan.scaled(1.0, None, 2).tasks == 2
+    assert scan.scaled(16.0, None, 2).tasks == 32
+
+
+def test_many_splits_stay_as_they_are() -> None:
+    scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
+    assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]
+    assert scan.scaled(1.0, None, 200).tasks == 200
+
+
+def test_a_set_parallelism_is_that_of_every_cluster() -> None:
+    scan, merged = shapes(plan(spark_default_parallelism="4"))
+    assert not scan.counts_slots
+    assert merged.scaled(1.0, None, 64).tasks == 4
+
+
+def test_numbers_that_no_rule_explains_grow_with_the_input() -> None:
+    """A local read has a partition for each task before it."""
+    merged = shapes(plan(merged_tasks=40))[1]
+    assert not merged.counts_slots
+    assert merged.scaled(3.0, None).tasks == 120
+
+
+def test_a_number_that_the_query_asked_for_stays() -> None:
+    asked = {"sql_execution_id": 0, "operations": ("Exchange", "WholeStageCodegen (2)")}
+    stages = [
+        Stage(np.full(4, 4.0), input_bytes=256 * MIB, more=SCAN),
+        Stage(np.full(8, 4.0), (0,), shuffle_bytes=64 * MIB, more=asked),
+    ]
+    run = replace(observed(stages, slots=4), spark_version="3.5.1")
+    shape = shapes(run)[1]
+    assert (shape.scaled(9.0, None).tasks, shape.scaled(9.0, None, 32).tasks) == (8, 8)
+
+
+def test_more_slots_use_their_partitions() -> None:
+    """The replay on more slots places the tasks that it would have there."""
+    replay = Replay.of(plan())
+    assert replay.replayed(4).tasks == (4, 4)
+    assert replay.replayed(16).tasks == (16, 16)
+    assert replay.replayed(16).seconds < replay.replayed(8).seconds < replay.replayed(4).seconds
