@@ -121,7 +121,8 @@ _HOMES = {
         "predicted_timeline",
     ),
     "engine.exports": ("EXPORTS",),
-    "engine.experiments": ("Experiment", "ExperimentPlan", "equal_waves"),
+    "engine.experiments": ("Experiment", "ExperimentPlan"),
+    "engine.paper_plans": ("equal_waves",),
     "engine.collect": (
         "PLACEHOLDERS",
         "Job",

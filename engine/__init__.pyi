@@ -43,7 +43,6 @@ from engine.evidence import errors_on_common_runs as errors_on_common_runs
 from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments import Experiment as Experiment
 from engine.experiments import ExperimentPlan as ExperimentPlan
-from engine.experiments import equal_waves as equal_waves
 from engine.exports import EXPORTS as EXPORTS
 from engine.files import write_text as write_text
 from engine.host import HostReport as HostReport
@@ -79,6 +78,7 @@ from engine.optimiser import Rejected as Rejected
 from engine.optimiser import recommend as recommend
 from engine.optimiser import recommend_owned as recommend_owned
 from engine.optimiser import sensitivity as sensitivity
+from engine.paper_plans import equal_waves as equal_waves
 from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan
 from engine.planner import PlanReport as PlanReport

@@ -9,19 +9,13 @@ import numpy as np
 
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
+from engine.designed_runs import designed
 from engine.errors import BadInput, UnknownName
-from engine.experiments import (
-    Estimates,
-    ExperimentPlan,
-    Grid,
-    Known,
-    designed,
-    smallest_runs,
-    two_sizes,
-)
+from engine.experiments import Estimates, ExperimentPlan, Grid, Known, smallest_runs
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.paper_plans import two_sizes
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
 from engine.sequential import enough_repetitions

@@ -12,8 +12,8 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options
-from tui.headless import experiments, output
+from tui import options, training_words
+from tui.headless import output
 
 EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 
@@ -112,7 +112,7 @@ def one_run(spoken: str) -> engine.Experiment:
         raise engine.BadInput(
             f"{spoken!r} is not NODES@FRACTION", where="--run", remedy="write it like 4@10%"
         )
-    return engine.Experiment(int(nodes), experiments.one_fraction(fraction))
+    return engine.Experiment(int(nodes), training_words.one_fraction(fraction))
 
 
 def conf_of(pairs: list[str]) -> dict[str, str]:
