@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "engine.errors": (
         "BadInput",
+        "BudgetTooSmall",
         "EngineError",
         "ModelDoesNotFit",
         "ServiceUnavailable",
@@ -135,6 +136,7 @@ _HOMES = {
     ),
     "engine.training": ("KnownType", "TrainingRequest", "lessons_of", "plan_experiments"),
     "engine.advice": ("Advice", "NextRun", "advise"),
+    "engine.narrowing": ("Narrowing", "narrowed"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -29,6 +29,7 @@ from engine.composition import Composed as Composed
 from engine.composition import predict_composition as predict_composition
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
+from engine.errors import BudgetTooSmall as BudgetTooSmall
 from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
@@ -71,6 +72,8 @@ from engine.models.workflow_report import JobSpan as JobSpan
 from engine.models.workflow_report import StageInState as StageInState
 from engine.models.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.workflow_report import WorkflowState as WorkflowState
+from engine.narrowing import Narrowing as Narrowing
+from engine.narrowing import narrowed as narrowed
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation

@@ -166,9 +166,9 @@ def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str])
             continue
         rise = np.square(direction) / left / variance
         place = int(np.argmax(rise))
-        words.append(f"{names[place]}: variance {_percent(rise[place])} higher without it")
+        words.append(f"{names[place]}: variance {_higher(rise[place])} without it")
     return words
 
 
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share < 10.0 else f"{share + 1.0:.0f} times as"
+def _higher(share: float) -> str:
+    return f"{share:.0%} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"

@@ -224,11 +224,12 @@ def nothing_known(grid: Grid) -> Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Runs that were made already: machines, fraction of the whole input, and type, (r,) each."""
+    """Runs that were made already: machines, fraction of the whole input, type, seconds, (r,)."""
 
     machines: FloatArray
     fraction: FloatArray
     type_index: IntArray
+    seconds: FloatArray
 
 
 def experiment_at(

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.design import IntArray, criterion, rank
-from engine.errors import BadInput
+from engine.errors import BudgetTooSmall
 from engine.forecast import FloatArray
 
 NEGLIGIBLE = 1e-3
@@ -44,12 +44,13 @@ def whole_runs(
         known: (k, p) features of runs that were made already.
 
     Raises:
-        BadInput: for a budget below the cheapest experiment, or below the cheapest set of whole
-            runs that identifies the coefficients.
+        BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
+            whole runs that identifies the coefficients.
     """
     if budget * _ROOM < float(costs.min()):
-        raise BadInput(
+        raise BudgetTooSmall(
             f"the budget of {budget:.4g} is below the cheapest run ({float(costs.min()):.4g})",
+            least=float(costs.min()),
             remedy="raise the budget, or allow smaller runs",
         )
     p = features.shape[1]
@@ -59,9 +60,10 @@ def whole_runs(
         chosen = cheapest_identifying(features, costs, known=known)
         least = float(costs[chosen].sum())
         if least > budget * _ROOM:
-            raise BadInput(
+            raise BudgetTooSmall(
                 f"the budget of {budget:.4g} buys no runs that tell all {p} coefficients apart: "
                 f"the cheapest {len(chosen)} that do cost {least:.4g}",
+                least=least,
                 remedy="raise the budget, allow smaller runs, or use fewer terms",
             )
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]

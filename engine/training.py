@@ -104,11 +104,13 @@ def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> 
             continue
         if whole is None or run.workload.input_bytes is None:
             continue
-        rows.append((run.cluster.nodes, run.workload.input_bytes / whole, name))
+        fraction = run.workload.input_bytes / whole
+        rows.append((run.cluster.nodes, fraction, name, run.seconds))
     return Known(
-        np.asarray([float(nodes) for nodes, _, _ in rows]),
-        np.asarray([fraction for _, fraction, _ in rows]),
-        np.asarray([grid.instances.index(name) for _, _, name in rows], dtype=np.int64),
+        np.asarray([float(nodes) for nodes, _, _, _ in rows]),
+        np.asarray([fraction for _, fraction, _, _ in rows]),
+        np.asarray([grid.instances.index(name) for _, _, name, _ in rows], dtype=np.int64),
+        np.asarray([seconds for _, _, _, seconds in rows]),
     )
 
 

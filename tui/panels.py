@@ -23,6 +23,7 @@ from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
+    from tui.advising import Found
     from tui.app import PlannerApp
     from tui.pins import Pin
     from tui.session import Answer, Built
@@ -70,6 +71,7 @@ class Panels:
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
+        self._shown: View = app.state.view
 
     # Making
 
@@ -87,7 +89,7 @@ class Panels:
                 self.panel(prose(words.WAITING, focusable=True, id="why"), "Why"),
                 id="side",
             ),
-            Container(*map(self._page, NAMES), id="body"),
+            self._keep(Container(self._page(self._app.state.view), id="body")),
             id="main",
         )
         yield self._keep(Bar(glyphs, firm=True, id="keys"))
@@ -105,20 +107,19 @@ class Panels:
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
     def _page(self, view: View) -> Container:
-        """The container of a view; the widgets of one that nobody looks at yet are not made."""
-        shown = view == self._app.state.view
-        inside = _module(view).fill(self) if shown else ()
-        return self._keep(Container(*inside, id=view, classes="page -shown" if shown else "page"))
+        """The container of a view with its widgets; made when the view is first looked at."""
+        return self._keep(Container(*_module(view).fill(self), id=view, classes="page -shown"))
 
     def _turn_to(self, view: View) -> None:
         """Show the page of a view, and no other."""
-        container = self.widget(view)
-        if container.has_class("-shown"):
+        if view not in self._made:
+            self.widget("body").mount(self._page(view))
+        elif self._made[view].has_class("-shown") and self._shown == view:
             return
-        if not container.children:
-            container.mount(*_module(view).fill(self))
+        self._shown = view
         for name in NAMES:
-            self.widget(name).set_class(name == view, "-shown")
+            if name in self._made:
+                self._made[name].set_class(name == view, "-shown")
 
     # Showing
 
@@ -152,13 +153,19 @@ class Panels:
         """The two lines at the top."""
         app = self._app
         self._bar("header").show(*bars.header(app.state, app.built, app.busy))
-        left, right = bars.tabs(app.state, app.built)
+        left, right = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:
             count = compositions.count(app.answer.report.recommendation)
             counted = [bars.Item(f"{count}   ", "base", "view('compositions')"), *right]
             self._bar("tabs").show(left, counted, right)
         else:
             self._bar("tabs").show(left, right)
+
+    def show_focused(self) -> None:
+        """What goes by the focus: the keys, and the runs that y would copy."""
+        self.show_keys()
+        if self._app.state.view == "experiments" and self._app.answer is not None:
+            _module("experiments").show(self, self._app.answer)
 
     def show_keys(self) -> None:
         """The keys that matter where the focus is."""
@@ -171,6 +178,8 @@ class Panels:
         elif isinstance(focused, Table):
             enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
             here = [*enter, *_TABLE_KEYS]
+            if focused.id in ("next-runs", "training-runs"):
+                here = [("+ -", "budget", ""), *_TABLE_KEYS]
             if focused.id == "full":
                 here = [*_TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Prose) or (
@@ -295,6 +304,10 @@ class Panels:
     def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
         """Every model by name with its answer to the question at hand, None while it is fitted."""
         return self._app.comparing.rows(answer)
+
+    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
+        """What could be run next, None until it is worked out; whether it is about to change."""
+        return self._app.advised(answer)
 
     def course(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""

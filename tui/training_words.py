@@ -6,6 +6,11 @@ import math
 
 import engine
 from tui import format as text
+from tui.widgets.numbers import Kind
+from tui.widgets.scales import log_stops
+
+SAMPLES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""Sizes of samples where nobody names any: Ernest's 1 to 10 %, and larger ones for small jobs."""
 
 MOST_STEPS = 1000
 
@@ -37,20 +42,29 @@ def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | 
         ) from None
 
 
-def fractions_of(spoken: str, steps: int) -> tuple[float, ...]:
-    """ "1%:10%" in evenly spaced steps, or a list "0.01,0.05"."""
+def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[float, ...]:
+    """ "1%:10%" in evenly spaced steps, or a list "0.01,0.05".
+
+    Raises:
+        BadInput: for anything else.
+    """
     first, colon, last = spoken.partition(":")
     if colon and steps > MOST_STEPS:
         raise engine.BadInput(f"at most {MOST_STEPS:,} steps", where="--steps")
     if not colon:
-        return tuple(sorted({one_fraction(part) for part in spoken.split(",")}))
-    low, high = one_fraction(first), one_fraction(last)
+        return tuple(sorted({one_fraction(part, where=where) for part in spoken.split(",")}))
+    low, high = one_fraction(first, where=where), one_fraction(last, where=where)
     if low >= high:
-        raise engine.BadInput("the range of fractions runs backwards", where="--fractions")
+        raise engine.BadInput("the range of fractions runs backwards", where=where)
     return tuple(low + (high - low) * step / (steps - 1) for step in range(steps))
 
 
-def one_fraction(spoken: str) -> float:
+def one_fraction(spoken: str, *, where: str | None = None) -> float:
+    """A share of the input: "5%" or "0.05".
+
+    Raises:
+        BadInput: for what is none.
+    """
     bare = spoken.strip()
     try:
         value = float(bare.removesuffix("%")) / (100.0 if bare.endswith("%") else 1.0)
@@ -59,7 +73,7 @@ def one_fraction(spoken: str) -> float:
     if not 0.0 < value <= 1.0:
         raise engine.BadInput(
             f"{spoken!r} is not a fraction of the input",
-            where="--fractions",
+            where=where,
             remedy="write it like 5% or 0.05, up to 100%",
         )
     return value
@@ -122,3 +136,15 @@ def payback(runs: float | None) -> str:
         return "never" if runs is None else f"> {MOST_RUNS:,} runs"
     count = max(1, math.ceil(runs))
     return f"{count:,} run{'' if count == 1 else 's'}"
+
+
+def stepped(amount: float, unit: str, by: int) -> float:
+    """The round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
+    kind: Kind = "money" if unit == "usd" else "time" if unit == "seconds" else "number"
+    round_ones = log_stops(amount / _REACH, amount * _REACH, kind).coarse[1:-1]
+    if by > 0:
+        return next(step for step in round_ones if step > amount * _EQUAL)
+    return next(step for step in reversed(round_ones) if step * _EQUAL < amount)
+
+
+_EQUAL, _REACH = 1.0 + 1e-9, 20.0

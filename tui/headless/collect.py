@@ -112,7 +112,7 @@ def one_run(spoken: str) -> engine.Experiment:
         raise engine.BadInput(
             f"{spoken!r} is not NODES@FRACTION", where="--run", remedy="write it like 4@10%"
         )
-    return engine.Experiment(int(nodes), training_words.one_fraction(fraction))
+    return engine.Experiment(int(nodes), training_words.one_fraction(fraction, where="--run"))
 
 
 def conf_of(pairs: list[str]) -> dict[str, str]:

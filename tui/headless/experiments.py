@@ -145,7 +145,7 @@ def design(
         given = options.iterations(args.iterations)
     request = engine.TrainingRequest(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
-        fractions=training_words.fractions_of(args.fractions, args.steps),
+        fractions=training_words.fractions_of(args.fractions, args.steps, where="--fractions"),
         budget=budget,
         unit=unit,
         method=args.plan,

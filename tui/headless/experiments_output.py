@@ -124,7 +124,10 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     if deadline is not None:
         now += f"  within {text.seconds(deadline)} with {text.percent(advice.p_deadline)}"
     lines = [now, advice.reason, ""]
-    header = ("next run", "input", "time", "price", "saves each time", "pays after", "changes it")
+    header = (
+        *("next run", "input", "time", "price", "saves each time", "pays after", "changes it"),
+        "choice then within",
+    )
     rows = [
         (
             f"{run.nodes} × {text.shown(run.instance or 'nodes')}",
@@ -134,9 +137,10 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
             text.usd(run.gain_usd),
             training_words.payback(run.pays_after),
             text.percent(run.changes),
+            text.interval(run.then_low, run.then_high),
         )
         for run in advice.next_runs
     ]
-    lines.append(text.table([header, *rows], right=(1, 2, 3, 4, 5, 6)))
+    lines.append(text.table([header, *rows], right=(1, 2, 3, 4, 5, 6, 7)))
     lines += ["", f"{advice.weighed} compositions weighed"]
     return "\n".join(lines)
