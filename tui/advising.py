@@ -23,8 +23,9 @@ NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 LEAST_REACH = 8
 
-SHARE_OF_ANSWER = 5.0
-"""The budget that is suggested: what so many runs of the recommended composition cost."""
+SHARE_OF_ANSWER = 0.5
+"""The budget that is suggested is the next round amount above what so much of a run of the best
+composition costs; more where that tells no terms apart."""
 
 ROOM = 1.5
 """A suggested budget is at least so many times what the cheapest runs cost that tell the terms."""

@@ -34,6 +34,12 @@ class ExperimentActions:
         found = self.advising.of(cast("PlannerApp", self).state, answer)
         return found, self.advising.waiting
 
+    @property
+    def working_out(self) -> bool:
+        """Whether the experiments that are looked at are about to change."""
+        looked_at = cast("PlannerApp", self).state.view == "experiments"
+        return looked_at and self._advising is not None and self._advising.waiting
+
     def on_advised(self, message: Advised) -> None:
         """The experiments have been worked out."""
         app = cast("PlannerApp", self)

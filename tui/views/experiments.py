@@ -57,6 +57,9 @@ WAITING = "working out what to run ..."
 EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
 
 
+NO_INTERVAL = "The model gives no interval: a factor of 1.4 either way is assumed here."
+
+
 class RunsTable(Table):
     """A table of runs in which + and - step the budget for training."""
 
@@ -112,6 +115,8 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
     lines.append(known_line(found.known, answer.built.profile.input_unit))
     lines += [_now(found.advice, state)] if found.advice else []
     lines += _narrowed(found, answer)
+    if answer.best is not None and answer.best.low is None and found.advice is not None:
+        lines.append([(NO_INTERVAL, "muted")])
     left_out = {"spot prices": state.spot, "the budget": state.budget_usd is not None}
     if any(left_out.values()):
         what = " and ".join(name for name, asked in left_out.items() if asked)
@@ -281,7 +286,8 @@ def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
     if plan is None or cursor >= len(plan.runs):
         return []
     planned = plan.runs[cursor]
-    interval = f"{odds} runs: {text.span(planned.low, planned.high)}"
+    interval = text.span(planned.low, planned.high)
+    interval = interval if planned.low is None else f"{odds} runs: {interval}"
     return [_one(planned, interval, f"teaches {planned.teaches}")]
 
 
