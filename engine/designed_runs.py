@@ -51,7 +51,7 @@ def designed(
     if known is not None and len(known.machines):
         earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
     _check_identified(features, earlier, grid, terms)
-    chosen, bound = _whole_design(features, prices, budget, earlier)
+    chosen, bound = _whole_design(features, prices, budget, earlier, unit)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
     words = _lessons(features[chosen], earlier, _names(grid, terms))
@@ -85,7 +85,11 @@ NEAR_ENOUGH = 0.95
 
 
 def _whole_design(
-    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None
+    features: FloatArray,
+    prices: FloatArray,
+    budget: float,
+    earlier: FloatArray | None,
+    unit: str,
 ) -> tuple[IntArray, float]:
     """The runs to make, and a bound that no whole runs within the budget can beat.
 
@@ -94,7 +98,7 @@ def _whole_design(
     """
     affordable = np.flatnonzero(prices <= budget)
     weights, bound = _relaxed(features, prices, budget, earlier, affordable)
-    found = [whole_runs(features, prices, budget, weights=weights, known=earlier)]
+    found = [whole_runs(features, prices, budget, weights=weights, known=earlier, unit=unit)]
     for share in LARGEST_SHARES:
         if efficiency(features, found[0], bound, known=earlier) >= NEAR_ENOUGH:
             break
