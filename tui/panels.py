@@ -71,7 +71,6 @@ class Panels:
         self._keys: dict[str, Hashable] = {}
         self.ranges = Ranges()
         self._made: dict[str, Widget] = {}
-        self._shown: View = app.state.view
 
     # Making
 
@@ -114,9 +113,8 @@ class Panels:
         """Show the page of a view, and no other."""
         if view not in self._made:
             self.widget("body").mount(self._page(view))
-        elif self._made[view].has_class("-shown") and self._shown == view:
+        elif self._made[view].has_class("-shown"):
             return
-        self._shown = view
         for name in NAMES:
             if name in self._made:
                 self._made[name].set_class(name == view, "-shown")

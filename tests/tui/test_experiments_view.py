@@ -186,7 +186,7 @@ async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypa
     async with app.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         shown = text_of(app)
-        assert "[8 Runs]" in shown
+        assert "[8 Experiments]" in shown
         assert not options or shown.isascii()
 
 

@@ -151,7 +151,7 @@ def tabs(
 ) -> tuple[list[Item], list[Item]]:
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
     states is offered where the evidence has stages. In few columns they stand closer together,
-    and long titles give way to short ones."""
+    and the titles of those not shown give way to short ones."""
     offered = [
         (number, page)
         for number, page in enumerate(PAGES, start=1)
@@ -167,7 +167,7 @@ def _tabs(state: PlanState, offered: Sequence[tuple[int, Page]], form: str) -> l
     left: list[Item] = []
     for number, page in offered:
         shown = page.name == state.view
-        title = page.short if form == "short" and page.short else page.title
+        title = page.short if form == "short" and page.short and not shown else page.title
         wide = form == "wide"
         words = f"[{number} {title}]" if shown else f"{' ' * wide}{number} {title}{' ' * wide}"
         words = words if wide else f" {words}"

@@ -164,8 +164,8 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
         [
             (f"{_count(len(plan.runs), 'training run')} would take ", "base"),
             (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
-            (f" from {text.span(narrowing.low, narrowing.high)} to ", "base"),
-            (text.span(narrowing.then_low, narrowing.then_high), "strong"),
+            (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
+            (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),
             (".", "base"),
         ]
     ]

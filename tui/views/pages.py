@@ -31,10 +31,10 @@ PAGES = (
     Page(
         "compositions", "Compositions", "Show all compositions and why others lost", "full", "Types"
     ),
-    Page("frontier", "Frontier", "Show what more time or money buys", "frontier-list"),
+    Page("frontier", "Frontier", "Show what more time or money buys", "frontier-list", "Front"),
     Page("stages", "Stages", "Show where the time goes", "stage-list"),
     Page("evidence", "Evidence", "Show what the answer rests on", "models"),
-    Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
+    Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt", "Flow"),
     Page("compare", "Compare", "Compare pinned scenarios", "pins"),
     Page(
         "experiments", "Experiments", "Show what to run next to be surer", "training-runs", "Runs"
