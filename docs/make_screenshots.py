@@ -21,6 +21,7 @@ PICTURES = {
     "frontier-120x40.svg": ((120, 40), ("3", "down")),
     "stages-120x40.svg": ((120, 40), ("4",)),
     "evidence-120x40.svg": ((120, 40), ("5",)),
+    "experiments-120x40.svg": ((120, 40), ("8",)),
 }
 """File -> size of the terminal and keys pressed before the picture is taken."""
 
@@ -40,6 +41,10 @@ async def picture(size: tuple[int, int], keys: tuple[str, ...]) -> str:
                 break
         await pilot.press(*keys)
         await pilot.pause(SETTLED_SECONDS)
+        for _ in range(MOST_WAITS):
+            if not app.working_out:
+                break
+            await pilot.pause(WAIT_SECONDS)
         if app.answer is None:
             raise SystemExit("no plan came: is the package installed with its samples?")
         return app.export_screenshot(title="sparkplan")

@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "engine.errors": (
         "BadInput",
+        "BudgetTooSmall",
         "EngineError",
         "ModelDoesNotFit",
         "ServiceUnavailable",
@@ -118,7 +119,8 @@ _HOMES = {
         "predicted_timeline",
     ),
     "engine.exports": ("EXPORTS",),
-    "engine.experiments": ("Experiment", "ExperimentPlan", "equal_waves"),
+    "engine.experiments": ("Experiment", "ExperimentPlan"),
+    "engine.paper_plans": ("equal_waves",),
     "engine.collect": (
         "PLACEHOLDERS",
         "Job",
@@ -131,6 +133,7 @@ _HOMES = {
     ),
     "engine.training": ("KnownType", "TrainingRequest", "lessons_of", "plan_experiments"),
     "engine.advice": ("Advice", "NextRun", "advise"),
+    "engine.narrowing": ("Narrowing", "narrowed"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

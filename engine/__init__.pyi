@@ -29,6 +29,7 @@ from engine.composition import Composed as Composed
 from engine.composition import predict_composition as predict_composition
 from engine.cost import billing_notes as billing_notes
 from engine.errors import BadInput as BadInput
+from engine.errors import BudgetTooSmall as BudgetTooSmall
 from engine.errors import EngineError as EngineError
 from engine.errors import ModelDoesNotFit as ModelDoesNotFit
 from engine.errors import ServiceUnavailable as ServiceUnavailable
@@ -43,7 +44,6 @@ from engine.evidence import errors_on_common_runs as errors_on_common_runs
 from engine.evidence import fit_outcome as fit_outcome
 from engine.experiments import Experiment as Experiment
 from engine.experiments import ExperimentPlan as ExperimentPlan
-from engine.experiments import equal_waves as equal_waves
 from engine.exports import EXPORTS as EXPORTS
 from engine.files import write_text as write_text
 from engine.host import HostReport as HostReport
@@ -72,6 +72,8 @@ from engine.models.workflow_report import JobSpan as JobSpan
 from engine.models.workflow_report import StageInState as StageInState
 from engine.models.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.workflow_report import WorkflowState as WorkflowState
+from engine.narrowing import Narrowing as Narrowing
+from engine.narrowing import narrowed as narrowed
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation
@@ -79,6 +81,7 @@ from engine.optimiser import Rejected as Rejected
 from engine.optimiser import recommend as recommend
 from engine.optimiser import recommend_owned as recommend_owned
 from engine.optimiser import sensitivity as sensitivity
+from engine.paper_plans import equal_waves as equal_waves
 from engine.planner import Curve as Curve
 from engine.planner import Plan as Plan
 from engine.planner import PlanReport as PlanReport

@@ -1,4 +1,4 @@
-"""Which run to make next for a decision, what it costs and saves, and when to stop."""
+"""Which run to make next for a decision, what it costs, saves and teaches, and when to stop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.belief import Belief, Points, believe
+from engine.belief import RUN_NOISE, SMALLEST_SPREAD, Belief, Points, believe
 from engine.candidates import select_candidates
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
@@ -16,7 +16,6 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.planner import cost_of
-from engine.recommendation import Goal
 from engine.sequential import Decision, gains
 from engine.surface import Surface
 from engine.training import share_of
@@ -37,6 +36,7 @@ class NextRun:
             asked for.
         gain_usd: what it is expected to save each time the job then runs.
         changes: probability that the recommendation changes.
+        then_low, then_high: the interval of what would be chosen now, expected after this run.
     """
 
     instance: str | None
@@ -48,6 +48,8 @@ class NextRun:
     usd: float
     gain_usd: float
     changes: float
+    then_low: float
+    then_high: float
 
     @property
     def pays_after(self) -> float | None:
@@ -61,6 +63,7 @@ class Advice:
 
     Args:
         next_runs: most saving per dollar first.
+        changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why, or why not.
         weighed: compositions that were compared.
     """
@@ -73,6 +76,7 @@ class Advice:
     usd: float
     p_deadline: float | None
     next_runs: tuple[NextRun, ...]
+    changes: float
     stop: bool
     reason: str
     weighed: int
@@ -89,6 +93,7 @@ def advise(
     deadline_seconds: float | None = None,
     confidence: float = 0.9,
     shown: int = 5,
+    surface: Surface | None = None,
 ) -> Advice:
     """The next run for a decision, by its expected saving per dollar.
 
@@ -97,13 +102,18 @@ def advise(
     Args:
         catalog: None for the priced types of the profile's own run table.
         fractions: sizes that a run may have, as shares of the workload that is planned for.
+        surface: of the same evidence and workload, where there is one already; its candidates and
+            limits then hold in place of `catalog` and `instances`.
 
     Raises:
         BadInput: without a priced composition, or where the model predicts none.
     """
     whole = workload or fitted.profile.reference_workload
+    if catalog is not None and surface is None:
+        candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
+        surface = Surface.build(fitted, candidates, workload=whole, max_nodes=max(nodes))
     clusters, usd_per_second = _compositions(
-        fitted, catalog, instances, nodes, whole, deadline_seconds, confidence
+        fitted, surface, instances, nodes, whole, deadline_seconds, confidence
     )
     n = len(clusters)
     points = Points.of(clusters, [whole] * n, fitted.profile)
@@ -122,6 +132,9 @@ def advise(
     )
     order = _best_of_each_type(found.gain_usd / paid, trials.types)[:shown]
     low, high = _interval(then, confidence)
+    best = decision.best(now)
+    deviation = {at: float(_deviation_after(belief, best, [n + at])) for at in order}
+    after = {at: interval_of(belief.mean[best], deviation[at], confidence) for at in order}
     runs = tuple(
         NextRun(
             instance=_name(trials.clusters[at]),
@@ -133,10 +146,11 @@ def advise(
             usd=float(paid[at]),
             gain_usd=float(found.gain_usd[at]),
             changes=float(found.changes[at]),
+            then_low=after[at][0],
+            then_high=after[at][1],
         )
         for at in order
     )
-    best = decision.best(now)
     p = None if deadline_seconds is None else float(now.p_within(deadline_seconds)[best])
     low, high = _interval(now, confidence)
     stop, reason = _verdict(float(found.changes.max()), runs)
@@ -149,6 +163,7 @@ def advise(
         usd=_usd(clusters[best], float(now.seconds[best]), fitted),
         p_deadline=p,
         next_runs=runs,
+        changes=float(found.changes.max()),
         stop=stop,
         reason=reason,
         weighed=n,
@@ -181,6 +196,24 @@ def _interval(belief: Belief, confidence: float) -> tuple[FloatArray, FloatArray
     return np.exp(belief.mean - reach), np.exp(belief.mean + reach)
 
 
+def interval_of(mean: float, deviation: float, confidence: float) -> tuple[float, float]:
+    """The central interval of one log-normal time, of the mean and deviation of its logarithm."""
+    one = Belief(np.asarray([mean]), np.asarray([[deviation**2]]))
+    low, high = _interval(one, confidence)
+    return float(low[0]), float(high[0])
+
+
+def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
+    """Standard deviation of log time at one place once runs at others have been made.
+
+    Under a normal law it does not depend on how they turn out: var - c' (K + noise I)^-1 c.
+    """
+    across = belief.covariance[runs, place]
+    among = belief.covariance[np.ix_(runs, runs)] + RUN_NOISE**2 * np.eye(len(runs))
+    left = belief.covariance[place, place] - across @ np.linalg.solve(among, across)
+    return math.sqrt(max(float(left), SMALLEST_SPREAD**2))
+
+
 def _usd(cluster: Cluster, seconds: float, fitted: FittedModel) -> float:
     price = cost_of(cluster, seconds, fitted.profile)
     return math.nan if price is None else price
@@ -192,7 +225,7 @@ def _name(cluster: Cluster) -> str | None:
 
 def _compositions(
     fitted: FittedModel,
-    catalog: Catalog | None,
+    surface: Surface | None,
     instances: Sequence[str] | None,
     nodes: Sequence[int],
     workload: Workload,
@@ -200,10 +233,8 @@ def _compositions(
     confidence: float,
 ) -> tuple[list[Cluster], FloatArray]:
     """The compositions that could be best, and what each costs per second in USD."""
-    if catalog is not None:
-        clusters = _from_catalog(
-            fitted, catalog, instances, nodes, workload, deadline_seconds, confidence
-        )
+    if surface is not None:
+        clusters = _from_surface(surface, nodes, deadline_seconds, confidence)
     else:
         clusters = [
             Cluster.of_nodes(instance_type=name, nodes=count)
@@ -220,22 +251,14 @@ def _compositions(
     return clusters, np.asarray(hourly, dtype=float) / 3600.0
 
 
-def _from_catalog(
-    fitted: FittedModel,
-    catalog: Catalog,
-    instances: Sequence[str] | None,
-    nodes: Sequence[int],
-    workload: Workload,
-    deadline_seconds: float | None,
-    confidence: float,
+def _from_surface(
+    surface: Surface, nodes: Sequence[int], deadline_seconds: float | None, confidence: float
 ) -> list[Cluster]:
-    goal = Goal(deadline_seconds, None, confidence, max(nodes))
-    candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
-    surface = Surface.build(fitted, candidates, workload=workload, max_nodes=goal.max_nodes)
     low, _ = surface.forecast.interval(confidence)
-    cost = surface.costs(catalog.billing)
+    cost = surface.costs(surface.candidates.catalog.billing)
     at_best = (np.where(np.isnan(low), surface.forecast.seconds, low)).reshape(surface.shape)
-    optimistic = cost * at_best / surface.seconds
+    with np.errstate(invalid="ignore"):
+        optimistic = np.nan_to_num(cost * at_best / surface.seconds, nan=np.inf, posinf=np.inf)
     allowed = np.isin(surface.nodes, np.asarray(nodes))
     optimistic = np.where(allowed, optimistic, np.inf)
     if deadline_seconds is not None:

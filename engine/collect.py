@@ -16,12 +16,13 @@ import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments import Experiment
+from engine.sources.hosts import SlowHost, slow_hosts
 from engine.submission import run_to_end
 
 MANIFEST = ".sparkplan-collect.json"
@@ -73,6 +74,7 @@ class Outcome:
         status: "done", "kept" (the log was there already), "failed" or "planned" (a dry run).
         seconds: wall-clock time of spark-submit, None where it did not run.
         reason: one line, of a failed run.
+        slow: hosts that would teach the model what others do not repeat (Ernest 4.3).
     """
 
     run: TrainingRun
@@ -80,6 +82,7 @@ class Outcome:
     command: tuple[str, ...]
     seconds: float | None = None
     reason: str | None = None
+    slow: tuple[SlowHost, ...] = ()
 
 
 def template_of(text: str) -> tuple[str, ...]:
@@ -314,7 +317,9 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
             reason = _put_in_place(workplace, target)
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
-    return Outcome(run, "done" if reason is None else "failed", command, seconds, reason)
+    if reason is not None:
+        return Outcome(run, "failed", command, seconds, reason)
+    return Outcome(run, "done", command, seconds, slow=slow_hosts(target))
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:
@@ -351,6 +356,7 @@ def _record(folder: Path, outcome: Outcome) -> None:
         "command": list(outcome.command),
         "seconds": outcome.seconds,
         "reason": outcome.reason,
+        "slow_hosts": [asdict(slow) for slow in outcome.slow],
     }
     text = json.dumps({"runs": entries}, indent=1, ensure_ascii=False)
     temporary = path.with_suffix(".new")

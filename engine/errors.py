@@ -49,6 +49,18 @@ class BadInput(EngineError):
     """Something that the user gave cannot be used: a file, a value, an option."""
 
 
+class BudgetTooSmall(BadInput):
+    """A budget buys no runs that serve their purpose.
+
+    Args:
+        least: what the cheapest of them cost, in the budget's unit.
+    """
+
+    def __init__(self, what: str, *, least: float, remedy: str | None = None) -> None:
+        super().__init__(what, remedy=remedy)
+        self.least = least
+
+
 class UnknownName(BadInput):
     """A name that is not in a closed list: close matches are offered, else the list itself.
 

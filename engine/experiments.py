@@ -1,25 +1,23 @@
-"""Which runs to make: a design on a grid of node counts and sample sizes, or a paper's own plan.
+"""Experiments that could be made, and plans of those that are worth it: the values.
 
-`designed` is Ernest's experiment design (3.3) turned into whole runs; `two_sizes` is PERIDOT's plan
-and `equal_waves` is SimCost's. All answer with an `ExperimentPlan`: runs, what each costs and
-teaches, and how good the plan is. The runs are sorted so that those of one cluster stand together,
-the largest cluster first (Ernest 4.1 makes them on one cluster of the largest size).
+A plan comes from Ernest's design (`designed_runs`) or from PERIDOT's and SimCost's own rules
+(`paper_plans`). Its runs are sorted so that those of one cluster stand together, the largest
+cluster first (Ernest 4.1 makes them on one cluster of the largest size).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.design import IntArray, a_optimal, criterion, rank, undetermined
+from engine.design import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.models.terms import ERNEST_TERMS, Term, columns
+from engine.models.terms import Term, columns
 from engine.profile import Notice
-from engine.rounding import cheapest_first, efficiency, whole_runs
 
 MOST_CANDIDATES = 20_000
 """More grid points than this are a slip, and no better than a coarser grid."""
@@ -226,166 +224,22 @@ def nothing_known(grid: Grid) -> Estimates:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Runs that were made already: machines, fraction of the whole input, and type, (r,) each."""
+    """Runs that were made already: machines, fraction of the whole input, type, seconds, (r,)."""
 
     machines: FloatArray
     fraction: FloatArray
     type_index: IntArray
+    seconds: FloatArray
 
 
-def designed(
-    grid: Grid,
-    *,
-    budget: float,
-    unit: str = "smallest runs",
-    costs: Callable[[Grid], FloatArray] = smallest_runs,
-    estimates: Estimates | None = None,
-    terms: Sequence[Term] = ERNEST_TERMS,
-    known: Known | None = None,
-) -> ExperimentPlan:
-    """Ernest's A-optimal design within a budget, as whole runs.
-
-    Args:
-        costs: any cost function: (n,) what each experiment of a grid costs, in the budget's unit.
-        estimates: expected times and prices to show beside each run; None where nothing tells.
-
-    Raises:
-        BadInput: for candidates that cannot tell the terms apart, and for a budget below the
-            cheapest run or the cheapest runs that can.
-    """
-    raw = grid.features(terms, grid.machines, grid.fraction, grid.type_index)
-    scale = np.where((means := raw.mean(axis=0)) > 0.0, means, 1.0)
-    features, prices = raw / scale, costs(grid)
-    earlier = None
-    if known is not None and len(known.machines):
-        earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
-    _check_identified(features, earlier, grid, terms)
-    chosen, bound = _whole_design(features, prices, budget, earlier)
-    greedy = cheapest_first(prices, float(prices[chosen].sum()))
-    greedy_criterion = criterion(features[greedy], earlier)
-    words = _lessons(features[chosen], earlier, _names(grid, terms))
-    shown = estimates or nothing_known(grid)
-    runs = [
-        _experiment(grid, int(place), shown, float(prices[place]), lesson)
-        for place, lesson in zip(chosen, words, strict=True)
-    ]
-    return ExperimentPlan(
-        method="ernest",
-        runs=_in_order(runs),
-        unit=unit,
-        budget=budget,
-        terms=tuple(term.name for term in terms),
-        candidates=len(grid),
-        criterion=criterion(features[chosen], earlier),
-        greedy_criterion=greedy_criterion if math.isfinite(greedy_criterion) else None,
-        greedy_runs=len(greedy),
-        efficiency=efficiency(features, chosen, bound, known=earlier),
-        known_runs=0 if known is None else len(known.machines),
-        notices=shown.notices,
-    )
-
-
-LARGEST_SHARES = (0.6, 0.3, 0.15)
-"""Most of the budget that one run may take, in the designs that are rounded and compared."""
-
-
-NEAR_ENOUGH = 0.95
-"""Efficiency of the first rounding from which on no other is tried."""
-
-
-def _whole_design(
-    features: FloatArray, prices: FloatArray, budget: float, earlier: FloatArray | None
-) -> tuple[IntArray, float]:
-    """The runs to make, and a bound that no whole runs within the budget can beat.
-
-    A continuous design may rest on half of a run that costs the whole budget, which rounds badly;
-    so designs without the most expensive runs are rounded too, and the best one is taken.
-    """
-    affordable = np.flatnonzero(prices <= budget)
-    weights, bound = _relaxed(features, prices, budget, earlier, affordable)
-    found = [whole_runs(features, prices, budget, weights=weights, known=earlier)]
-    for share in LARGEST_SHARES:
-        if efficiency(features, found[0], bound, known=earlier) >= NEAR_ENOUGH:
-            break
-        taking_part = np.flatnonzero(prices <= share * budget)
-        if len(taking_part) == len(affordable):
-            continue
-        weights, _ = _relaxed(features, prices, budget, earlier, taking_part)
-        if not weights.any():
-            break
-        found.append(whole_runs(features, prices, budget, weights=weights, known=earlier))
-    return min(found, key=lambda chosen: criterion(features[chosen], earlier)), bound
-
-
-def _relaxed(
-    features: FloatArray,
-    prices: FloatArray,
-    budget: float,
-    earlier: FloatArray | None,
-    taking_part: IntArray,
-) -> tuple[FloatArray, float]:
-    """(n,) weights of the continuous design of some experiments, and its bound; all weights 0
-    where those do not identify the terms."""
-    weights, rows = np.zeros(len(prices)), features[taking_part]
-    every = rows if earlier is None else np.concatenate((earlier, rows))
-    if rank(every) < features.shape[1]:
-        return weights, 0.0
-    optimum = a_optimal(rows, prices[taking_part], budget, known=earlier)
-    weights[taking_part] = optimum.weights
-    return weights, optimum.bound
-
-
-def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:
-    """(p k,) what each coefficient is of."""
-    several = len(grid.instances) > 1
-    return [
-        f"{term.name} ({instance})" if several else term.name
-        for instance in grid.instances
-        for term in terms
-    ]
-
-
-def _check_identified(
-    features: FloatArray, earlier: FloatArray | None, grid: Grid, terms: Sequence[Term]
-) -> None:
-    every = features if earlier is None else np.concatenate((earlier, features))
-    unknown = undetermined(every)
-    if not len(unknown):
-        return
-    names = _names(grid, terms)
-    counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
-    raise BadInput(
-        f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
-        f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
-        + ", ".join(names[place] for place in unknown),
-        remedy="add node counts or fractions (--nodes, --fractions)",
-    )
-
-
-def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str]) -> list[str]:
-    """What each run teaches: the coefficient whose variance rises most without it."""
-    prior = np.zeros((rows.shape[1],) * 2) if earlier is None else earlier.T @ earlier
-    inverse = np.linalg.inv(prior + rows.T @ rows)
-    variance, words = np.diag(inverse), []
-    for row in rows:
-        direction, left = inverse @ row, 1.0 - float(row @ inverse @ row)
-        if left < 1e-9:
-            place = int(np.argmax(np.square(direction) / variance))
-            words.append(f"{names[place]}: nothing else tells it")
-            continue
-        rise = np.square(direction) / left / variance
-        place = int(np.argmax(rise))
-        words.append(f"{names[place]}: variance {_percent(rise[place])} higher without it")
-    return words
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share < 10.0 else f"{share + 1.0:.0f} times as"
-
-
-def _experiment(
+def experiment_at(
     grid: Grid, place: int, shown: Estimates, cost: float | None, lesson: str
 ) -> Experiment:
+    """A place of a grid as a run to make.
+
+    Args:
+        cost: in the unit of the plan's budget; lesson: what the run teaches.
+    """
     fraction = float(grid.fraction[place])
     return Experiment(
         nodes=int(grid.machines[place]),
@@ -406,87 +260,8 @@ def _known(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _in_order(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
+def in_order(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Runs of one cluster together, the largest cluster first."""
     return tuple(
         sorted(runs, key=lambda run: (run.instance or "", -(run.nodes or 0), run.fraction))
     )
-
-
-def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None) -> ExperimentPlan:
-    """PERIDOT's reference executions (IV-A, V): two small inputs on the same cores, the second
-    twice the first where the grid has that.
-
-    The node count is the smallest. The first size is the smallest that fills every core once, so
-    that a wave time can be read off it (Eq. 2).
-
-    Raises:
-        BadInput: when the grid has no two sizes at one node count.
-    """
-    nodes = grid.machines.min()
-    places = np.flatnonzero((grid.machines == nodes) & (grid.type_index == grid.type_index[0]))
-    places = places[np.argsort(grid.fraction[places])]
-    if grid.partitions is not None:
-        tasks = np.round(grid.fraction[places] * grid.partitions)
-        places = places[tasks >= nodes * node_cores]
-    if len(places) < 2:
-        raise BadInput(
-            "PERIDOT's plan needs two sizes that fill the same cores",
-            remedy="allow more or larger fractions",
-        )
-    first = int(places[0])
-    ratio = np.log(grid.fraction[places[1:]] / grid.fraction[first])
-    second = int(places[1:][np.argmin(np.abs(ratio - math.log(2.0)))])
-    shown = estimates or nothing_known(grid)
-    words = (
-        "wave time and tasks of every stage group",
-        "which groups grow with the input, and which are fixed",
-    )
-    runs = [
-        replace(
-            _experiment(grid, place, shown, None, lesson), cores=round(float(nodes) * node_cores)
-        )
-        for place, lesson in zip((first, second), words, strict=True)
-    ]
-    return ExperimentPlan("peridot", tuple(runs), candidates=len(grid), notices=shown.notices)
-
-
-def equal_waves(
-    *, target_partitions: int, target_cores: Sequence[int], sample_partitions: int
-) -> ExperimentPlan:
-    """SimCost's samples (4.3, Algorithm 1, Example 2): partitions and cores scaled together, so
-    that each sample runs in as many waves as the real job on the cores that it stands for.
-
-    Raises:
-        BadInput: for a sample too small to have the waves of any of the targets.
-    """
-    if not 1 <= sample_partitions <= target_partitions:
-        raise BadInput(
-            f"a sample has 1 to {target_partitions} partitions, not {sample_partitions}",
-            where="--sample-partitions",
-        )
-    runs = []
-    for cores in target_cores:
-        waves = math.ceil(target_partitions / cores)
-        nearest = cores * sample_partitions / target_partitions
-        fitting = [v for v in range(1, sample_partitions + 1)
-                   if math.ceil(sample_partitions / v) == waves]  # fmt: skip
-        if fitting:
-            sampled = int(fitting[np.argmin(np.abs(np.asarray(fitting) - nearest))])
-            runs.append(
-                Experiment(
-                    nodes=None,
-                    fraction=sample_partitions / target_partitions,
-                    partitions=sample_partitions,
-                    cores=sampled,
-                    teaches=f"{waves} wave{'' if waves == 1 else 's'}, as the whole on {cores} "
-                    "cores",
-                )
-            )
-    if not runs:
-        raise BadInput(
-            f"{sample_partitions} partitions cannot have as many waves as {target_partitions} on "
-            "any of these cores",
-            where="--sample-partitions",
-            remedy="sample more partitions",
-        )
-    return ExperimentPlan("simcost", tuple(runs), candidates=len(target_cores))

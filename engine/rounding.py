@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.design import IntArray, criterion, rank
-from engine.errors import BadInput
+from engine.errors import BudgetTooSmall
 from engine.forecast import FloatArray
+from engine.units import format_seconds, format_usd
 
 NEGLIGIBLE = 1e-3
 """Weights below this are zero up to the solver's precision."""
@@ -35,6 +36,7 @@ def whole_runs(
     *,
     weights: FloatArray,
     known: FloatArray | None = None,
+    unit: str | None = None,
 ) -> IntArray:
     """The experiments to make, each once, in ascending order of their place.
 
@@ -42,14 +44,17 @@ def whole_runs(
         features: (n, p); costs: (n,); budget: as of `a_optimal`.
         weights: (n,) the continuous optimum.
         known: (k, p) features of runs that were made already.
+        unit: of costs and budget, for messages.
 
     Raises:
-        BadInput: for a budget below the cheapest experiment, or below the cheapest set of whole
-            runs that identifies the coefficients.
+        BudgetTooSmall: for a budget below the cheapest experiment, or below the cheapest set of
+            whole runs that identifies the coefficients.
     """
     if budget * _ROOM < float(costs.min()):
-        raise BadInput(
-            f"the budget of {budget:.4g} is below the cheapest run ({float(costs.min()):.4g})",
+        raise BudgetTooSmall(
+            f"the budget of {amount(budget, unit)} is below the cheapest run "
+            f"({amount(float(costs.min()), unit)})",
+            least=float(costs.min()),
             remedy="raise the budget, or allow smaller runs",
         )
     p = features.shape[1]
@@ -59,15 +64,25 @@ def whole_runs(
         chosen = cheapest_identifying(features, costs, known=known)
         least = float(costs[chosen].sum())
         if least > budget * _ROOM:
-            raise BadInput(
-                f"the budget of {budget:.4g} buys no runs that tell all {p} coefficients apart: "
-                f"the cheapest {len(chosen)} that do cost {least:.4g}",
+            raise BudgetTooSmall(
+                f"the budget of {amount(budget, unit)} buys no runs that tell all {p} coefficients "
+                f"apart: the cheapest {len(chosen)} that do cost {amount(least, unit)}",
+                least=least,
                 remedy="raise the budget, allow smaller runs, or use fewer terms",
             )
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
     considered = np.unique(np.concatenate((heaviest, cheapest, chosen)))
     return _exchanged(features, costs, budget, chosen, considered, nothing.T @ nothing)
+
+
+def amount(value: float, unit: str | None) -> str:
+    """A cost in words, in the unit of a budget."""
+    if unit == "usd":
+        return format_usd(value)
+    if unit == "seconds":
+        return format_seconds(value)
+    return f"{value:.4g}{f' {unit}' if unit else ''}"
 
 
 def _by_weight(weights: FloatArray, costs: FloatArray, budget: float) -> IntArray:

@@ -9,20 +9,14 @@ import numpy as np
 
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
+from engine.designed_runs import designed
 from engine.errors import BadInput, UnknownName
-from engine.experiments import (
-    Estimates,
-    ExperimentPlan,
-    Grid,
-    Known,
-    designed,
-    smallest_runs,
-    two_sizes,
-)
+from engine.experiments import Estimates, ExperimentPlan, Grid, Known, smallest_runs
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.simcost_sampling import CONFIDENCE, EPSILON, estimate, is_enough
 from engine.models.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.paper_plans import two_sizes
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
 
@@ -107,11 +101,13 @@ def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> 
             continue
         if whole is None or run.workload.input_bytes is None:
             continue
-        rows.append((run.cluster.nodes, run.workload.input_bytes / whole, name))
+        fraction = run.workload.input_bytes / whole
+        rows.append((run.cluster.nodes, fraction, name, run.seconds))
     return Known(
-        np.asarray([float(nodes) for nodes, _, _ in rows]),
-        np.asarray([fraction for _, fraction, _ in rows]),
-        np.asarray([grid.instances.index(name) for _, _, name in rows], dtype=np.int64),
+        np.asarray([float(nodes) for nodes, _, _, _ in rows]),
+        np.asarray([fraction for _, fraction, _, _ in rows]),
+        np.asarray([grid.instances.index(name) for _, _, name, _ in rows], dtype=np.int64),
+        np.asarray([seconds for _, _, _, seconds in rows]),
     )
 
 

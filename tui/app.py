@@ -23,6 +23,7 @@ from textual.timer import Timer
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
+from tui.experimenting import ExperimentActions
 from tui.habits import HabitActions
 from tui.history import History, difference
 from tui.messages import Compared
@@ -83,7 +84,14 @@ def run(options: AppOptions) -> int:
 
 
 class PlannerApp(
-    Planning, TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]
+    Planning,
+    ExperimentActions,
+    TourActions,
+    HabitActions,
+    PinActions,
+    KeyActions,
+    DialogActions,
+    App[None],
 ):
     """The planner."""
 
@@ -277,7 +285,7 @@ class PlannerApp(
             from tui.views import frontier
 
             self.dispatch(frontier.selection(self.answer, event.index))
-        elif event.table.id in ("models", "pins"):
+        elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
             self._panels.show()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
@@ -299,7 +307,7 @@ class PlannerApp(
 
     def on_descendant_focus(self) -> None:
         """Other keys matter elsewhere."""
-        self._panels.show_keys()
+        self._panels.show_focused()
 
     # Actions
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import engine
-from tui import limit_words
+from tui import limit_words, training_words
 from tui.limit_words import OFF
 from tui.reducer import (
     Action,
@@ -27,8 +27,10 @@ from tui.reducer import (
     SetMix,
     SetModel,
     SetRanOn,
+    SetSamples,
     SetScale,
     SetSpot,
+    SetTrainingBudget,
     ShowChart,
 )
 from tui.state import MOST_TYPES, NO_LIMITS, Limits
@@ -210,6 +212,17 @@ def _spot(typed: str, names: Names) -> Outcome:
     return SetSpot(_one_of(lambda n: _SWITCH, "state of spot prices", typed, names) == "on")
 
 
+def _training(typed: str, names: Names) -> Action:
+    if typed in OFF:
+        return SetTrainingBudget(None)
+    amount, unit = training_words.budget_of(typed)
+    return SetTrainingBudget(amount, unit)
+
+
+def _samples(typed: str, names: Names) -> Action:
+    return SetSamples(() if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS))
+
+
 def _view(typed: str, names: Names) -> Outcome:
     found = [view for view in pages.NAMES if view.startswith(typed)]
     if len(found) != 1:
@@ -249,7 +262,10 @@ _EXAMPLES = {
     "min-nodes": "3",
     "exclude": "t3.* t2.*",
     "mix": "2",
+    "training": "$5",
+    "samples": "1%:10%",
 }
+_SAMPLE_STEPS = 10
 
 VERBS: tuple[Verb, ...] = (
     Verb("deadline", "TIME|off", "finish within this time", _deadline),
@@ -273,6 +289,10 @@ VERBS: tuple[Verb, ...] = (
         for clause in limit_words.CLAUSES
     ),
     Verb("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
+    Verb("training", "USD|TIME|off", "what training runs may cost in all", _training,
+         lambda names: ("off",)),
+    Verb("samples", "S1:S2|S,...|off", "sizes of training runs", _samples,
+         lambda names: ("off",)),
     Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
          lambda names: names.sources),
     Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),

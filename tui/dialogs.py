@@ -47,7 +47,9 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("model", "Choose the model", "m"),
     ("category", "Say what kind of job it is", "g"),
     ("export", "Export the recommendation as text to paste", "e"),
-    ("copy", "Copy the recommendation in a sentence", "y"),
+    ("copy", "Copy the recommendation in a sentence (in Experiments: the line to paste)", "y"),
+    ("training(1)", "Raise the budget for training runs", "+"),
+    ("training(-1)", "Lower the budget for training runs", "-"),
     *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
     ("pin", "Pin the plan as it is, to compare it", "p"),
     ("unpin", "Forget the pinned plan under the cursor", "del"),
@@ -320,6 +322,9 @@ def export(app: PlannerApp) -> None:
     """The recommendation (or the feasible type under the cursor) as text."""
     from tui.screens.export import ExportScreen
 
+    if app.state.view == "experiments":
+        app.export_runs()
+        return
     answer = app.answer
     choice = chosen(app)
     if answer is None or choice is None:
@@ -350,11 +355,17 @@ def chosen(app: PlannerApp) -> Choice | None:
 
 
 def copy(app: PlannerApp) -> None:
-    """The answer in a sentence, to the terminal's clipboard."""
+    """The answer in a sentence, or the line that makes the runs, to the terminal's clipboard."""
     if app.answer is None:
         return
-    lines = words.headline(app.state, app.answer, app.marks)
-    sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
+    if app.state.view == "experiments":
+        sentence = app.training_line()
+        if not sentence:
+            app.show_notice("there are no runs to copy yet", "warn")
+            return
+    else:
+        lines = words.headline(app.state, app.answer, app.marks)
+        sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
     app.copy_to_clipboard(text.shown(sentence))
     app.show_notice(
         "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"

@@ -10,6 +10,7 @@ from textual.message import Message
 
 if TYPE_CHECKING:
     from engine import ModelAnswer
+    from tui.advising import Found
     from tui.session import Answer, Built
 
 
@@ -63,3 +64,11 @@ class Compared(Message):
 
     question: Hashable
     answer: ModelAnswer
+
+
+@dataclass(eq=False, repr=False)
+class Advised(Message):
+    """What could be run next, for the question at hand."""
+
+    question: Hashable
+    found: Found

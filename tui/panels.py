@@ -23,6 +23,7 @@ from tui.widgets.table import Column, Row, Table
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
+    from tui.advising import Found
     from tui.app import PlannerApp
     from tui.pins import Pin
     from tui.session import Answer, Built
@@ -105,16 +106,18 @@ class Panels:
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
     def _page(self, view: View) -> Container:
-        """The page of a view, which is made when it is first looked at."""
+        """The container of a view with its widgets; made when the view is first looked at."""
         return self._keep(Container(*_module(view).fill(self), id=view, classes="page -shown"))
 
     def _turn_to(self, view: View) -> None:
         """Show the page of a view, and no other."""
         if view not in self._made:
             self.widget("body").mount(self._page(view))
+        elif self.widget(view).has_class("-shown"):
+            return
         for name in NAMES:
             if name in self._made:
-                self.widget(name).set_class(name == view, "-shown")
+                self._made[name].set_class(name == view, "-shown")
 
     # Showing
 
@@ -148,13 +151,19 @@ class Panels:
         """The two lines at the top."""
         app = self._app
         self._bar("header").show(*bars.header(app.state, app.built, app.busy))
-        left, right = bars.tabs(app.state, app.built)
+        left, right = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:
             count = compositions.count(app.answer.report.recommendation)
             counted = [bars.Item(f"{count}   ", "base", "view('compositions')"), *right]
             self._bar("tabs").show(left, counted, right)
         else:
             self._bar("tabs").show(left, right)
+
+    def show_focused(self) -> None:
+        """What goes by the focus: the keys, and the runs that y would copy."""
+        self.show_keys()
+        if self._app.state.view == "experiments" and self._app.answer is not None:
+            _module("experiments").show(self, self._app.answer)
 
     def show_keys(self) -> None:
         """The keys that matter where the focus is."""
@@ -167,6 +176,8 @@ class Panels:
         elif isinstance(focused, Table):
             enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
             here = [*enter, *_TABLE_KEYS]
+            if focused.id in ("next-runs", "training-runs"):
+                here = [("+ -", "budget", ""), *_TABLE_KEYS]
             if focused.id == "full":
                 here = [*_TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Prose) or (
@@ -291,6 +302,10 @@ class Panels:
     def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
         """Every model by name with its answer to the question at hand, None while it is fitted."""
         return self._app.comparing.rows(answer)
+
+    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
+        """What could be run next, None until it is worked out; whether it is about to change."""
+        return self._app.advised(answer)
 
     def course(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""

@@ -151,6 +151,19 @@ class SetLimits(NamedTuple):
     limits: Limits
 
 
+class SetTrainingBudget(NamedTuple):
+    """What runs may cost that are made to learn from; None for what the answer suggests."""
+
+    amount: float | None
+    unit: str = "usd"
+
+
+class SetSamples(NamedTuple):
+    """How large such runs may be, as shares of the input; none for the usual sizes."""
+
+    fractions: tuple[float, ...]
+
+
 class ShowView(NamedTuple):
     """Another question is looked at."""
 
@@ -217,6 +230,8 @@ Action = (
     | SetSpot
     | SetMix
     | SetLimits
+    | SetTrainingBudget
+    | SetSamples
     | ShowView
     | ShowChart
     | Select
@@ -252,6 +267,10 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
         case SetConfidence(confidence):
             return replace(state, confidence=confidence)
+        case SetTrainingBudget(amount, unit):
+            return replace(state, training=state.training._replace(amount=amount, unit=unit))
+        case SetSamples(fractions):
+            return replace(state, training=state.training._replace(fractions=fractions))
         case ShowView(view):
             return replace(state, view=view)
         case ShowChart(chart):

@@ -17,7 +17,7 @@ import engine
 from tui.commands import Names, outcome_of
 from tui.limit_words import line_of
 from tui.reducer import OpenSources, ShowView, reduce
-from tui.state import PlanState, Terms
+from tui.state import PlanState, Terms, Training
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 
@@ -26,7 +26,8 @@ TERMS = ("region", "discount", "dbu-price")
 
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
-    *("deadline", "budget", "size", "nodes", "confidence", "spot", "mix", "limits", "view"),
+    *("deadline", "budget", "size", "nodes", "confidence", "spot", "mix", "limits"),
+    *("training", "samples", "view"),
 )
 """Every key, in the order in which they are written and taken: a catalog before its types."""
 
@@ -65,6 +66,8 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "spot": "on" if state.spot else "off",
         "mix": str(state.mix),
         "limits": line_of(state.limits) or None,
+        "training": _training(state.training),
+        "samples": ", ".join(filter(None, map(_percent, state.training.fractions))) or None,
         "view": state.view,
     }
     return {key: value for key, value in found.items() if value is not None}
@@ -75,6 +78,17 @@ def _deadline(state: PlanState) -> str | None:
     if seconds is None:
         return "off" if state.deadline_chosen else None
     return _exact(time_text(seconds), seconds, engine.parse_seconds, f"{_digits(seconds)}s")
+
+
+def _training(training: Training) -> str | None:
+    amount = training.amount
+    if amount is None:
+        return None
+    if training.unit == "usd":
+        return _money(amount)
+    if training.unit == "seconds":
+        return _exact(time_text(amount), amount, engine.parse_seconds, f"{_digits(amount)}s")
+    return _digits(amount)
 
 
 def _money(usd: float) -> str:

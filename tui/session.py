@@ -119,6 +119,14 @@ class Session(Protocol):
             EngineError: as `answer`.
         """
 
+    def apart(self, state: PlanState, built: Built) -> FittedModel:
+        """The model of a plan once more, for a thread of its own: what a fitted model keeps may not
+        be touched by two threads. Slow the first time.
+
+        Raises:
+            EngineError: as `build`.
+        """
+
     @property
     def models(self) -> tuple[str, ...]:
         """The models that can be compared, by name."""
@@ -137,6 +145,7 @@ class EngineSession:
     _profile: Profile | None = None
     _profile_key: Hashable = None
     _fitted: FittedModel | None = None
+    _apart: FittedModel | None = None
     _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
     _workflow: Workflow | None = None
@@ -249,6 +258,13 @@ class EngineSession:
                 return None
             self._states = (built.profile, engine.fit_states(built.profile))
         return self._states[1]
+
+    def apart(self, state: PlanState, built: Built) -> FittedModel:
+        """Fitted once per evidence and model."""
+        kept = self._apart
+        if kept is None or kept.profile is not built.profile or kept.model != state.model:
+            self._apart = kept = engine.fit(built.profile, model=state.model)
+        return kept
 
     @property
     def models(self) -> tuple[str, ...]:

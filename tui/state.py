@@ -50,6 +50,22 @@ class Limits(NamedTuple):
 
 NO_LIMITS = Limits()
 
+
+class Training(NamedTuple):
+    """What training runs may cost and how large they may be.
+
+    Args:
+        amount: in `unit` ("usd", "seconds", "smallest runs"); None for what the answer suggests.
+        fractions: sizes of samples as shares of the input; none for the usual ones.
+    """
+
+    amount: float | None = None
+    unit: str = "usd"
+    fractions: tuple[float, ...] = ()
+
+
+AS_SUGGESTED = Training()
+
 MOST_TYPES = 3
 """Types in one cluster at most."""
 
@@ -68,6 +84,7 @@ class PlanState:
         scale: size of the input as a multiple of the largest run.
         mix: types in one cluster at most.
         limits: what may be rented, and what is owned.
+        training: what runs may cost that are made to learn from.
         reading: how often the same sources were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
         point: the cluster under the cursor of the frontier, as type and nodes; None for the
@@ -92,6 +109,7 @@ class PlanState:
     spot: bool = False
     mix: int = 2
     limits: Limits = NO_LIMITS
+    training: Training = AS_SUGGESTED
     view: View = "curves"
     chart: ChartKind = "time"
     selected: str | None = None

@@ -22,8 +22,9 @@ from engine.collect import (
     template_of,
     training_runs,
 )
+from engine.designed_runs import designed
 from engine.errors import BadInput
-from engine.experiments import Experiment, Grid, designed
+from engine.experiments import Experiment, Grid
 
 SAMPLE = Path(__file__).parents[2] / "sample_logs" / "word-count-small.zstd"
 

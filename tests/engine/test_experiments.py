@@ -8,8 +8,10 @@ import pytest
 from engine import fit
 from engine.catalog_file import load_catalog
 from engine.cluster import Cluster, Workload
+from engine.designed_runs import designed
 from engine.errors import BadInput, UnknownName
-from engine.experiments import Grid, designed, equal_waves, smallest_runs, two_sizes
+from engine.experiments import Grid, smallest_runs
+from engine.paper_plans import equal_waves, two_sizes
 from engine.profile import Profile, Run
 from engine.training import TrainingRequest, known_of, lessons_of, plan_experiments
 

@@ -197,6 +197,10 @@ class FakeSession(EngineSession):
         fitted = Law(state.model, evidence, validation=LEFT_OUT)
         return Built(evidence, self.prices, engine.prepare_fitted(fitted, request))
 
+    def apart(self, state: PlanState, built: Built) -> engine.FittedModel:
+        """The law keeps nothing that two threads could spoil."""
+        return built.plan.fitted
+
     @property
     def models(self) -> tuple[str, ...]:
         """One that is used, one that was closer, one that does not fit, one with a defect."""

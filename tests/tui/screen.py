@@ -34,6 +34,19 @@ async def compared(pilot: Pilot[None]) -> PlannerApp:
     return app
 
 
+async def advised(pilot: Pilot[None]) -> PlannerApp:
+    """The app once the experiments of its answer have been worked out and drawn."""
+    app = await settled(pilot)
+    for _ in range(800):
+        await pilot.pause(0.01)
+        if not app.advising.waiting:
+            break
+    assert not app.advising.waiting
+    await pilot.pause()
+    await pilot.pause()
+    return app
+
+
 def text_of(app: PlannerApp) -> str:
     """All rows of the screen."""
     strips = app.screen._compositor.render_strips()

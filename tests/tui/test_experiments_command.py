@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import engine
 from tui.cli import main
 
 DESIGN = (
@@ -182,3 +183,23 @@ def test_an_ended_session_ends_the_run_and_leaves_nothing(
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
     assert [path.name for path in (tmp_path / "logs").iterdir() if "running" in path.name] == []
+
+
+def test_a_slow_host_is_said_once_with_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    from engine.sources.hosts import SlowHost
+    from tui.headless.collect import warn_of_slow_hosts
+
+    job = engine.Job(template=("job.py",))
+    runs = engine.training_runs([engine.Experiment(3, 0.1)], job, repeat=2)
+    warn_of_slow_hosts(
+        [
+            engine.Outcome(run, "done", (), 1.0, slow=(SlowHost("bad\x1b[31m", ratio, 40),))
+            for run, ratio in zip(runs, (1.3, 1.5), strict=True)
+        ]
+    )
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "1.50 times" in said
+    assert "nodes3-input10pc-seed2" in said
+    assert "spark.yarn.exclude.nodes=bad" in said
+    assert "\x1b" not in said

@@ -12,7 +12,7 @@ from tui import keeping
 from tui.cli import main
 from tui.places import home
 from tui.scenario import KEYS, format_scenario, read_scenario
-from tui.state import INPUTS, Limits, PlanState, Terms
+from tui.state import INPUTS, Limits, PlanState, Terms, Training
 
 SAMPLE = "nightly-features"
 
@@ -37,6 +37,12 @@ STATES = st.builds(
     max_nodes=st.integers(1, 512),
     confidence=st.sampled_from([0.5, 0.9, 0.95, 0.975, 0.99]),
     spot=st.booleans(),
+    training=st.builds(
+        Training,
+        st.none() | st.floats(0.001, 1e5),
+        st.sampled_from(["usd", "seconds", "smallest runs"]),
+        st.sampled_from([(), (0.01,), (0.01, 0.125, 0.5)]),
+    ).filter(lambda training: training.amount is not None or training.unit == "usd"),
     view=st.sampled_from(["curves", "stages", "evidence"]),
 )
 

@@ -5,7 +5,7 @@ After a change that is meant: pytest tests/tui/test_snapshots.py --snapshot-upda
 
 import pytest
 from fakes import FakeSession, profile, without_stages
-from screen import compared, settled
+from screen import advised, compared, settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 VIEWS = {
@@ -15,6 +15,7 @@ VIEWS = {
     "stages": ("4",),
     "evidence": ("5",),
     "compare": ("p", "s", "p", "home", "end", "left", "7", "down"),
+    "experiments": ("8", "down"),
 }
 SCREENS = {
     "help": ("question_mark",),
@@ -36,6 +37,8 @@ def after(*keys):
         app = await settled(pilot)
         if app.state.view == "evidence":
             await compared(pilot)
+        if app.state.view == "experiments":
+            await advised(pilot)
 
     return run
 

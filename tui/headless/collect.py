@@ -7,13 +7,15 @@ import shlex
 import signal
 import sys
 import threading
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import engine
 from tui import format as text
-from tui import options
-from tui.headless import experiments, output
+from tui import options, training_words
+from tui.headless import output
 
 EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 
@@ -68,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
         found.append(outcome)
         if not args.json:
             print(line_of(outcome, len(found), len(runs)), flush=True)
+    warn_of_slow_hosts(found)
     failed = [outcome for outcome in found if outcome.status == "failed"]
     if args.json:
         output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
@@ -112,7 +115,7 @@ def one_run(spoken: str) -> engine.Experiment:
         raise engine.BadInput(
             f"{spoken!r} is not NODES@FRACTION", where="--run", remedy="write it like 4@10%"
         )
-    return engine.Experiment(int(nodes), experiments.one_fraction(fraction))
+    return engine.Experiment(int(nodes), training_words.one_fraction(fraction, where="--run"))
 
 
 def conf_of(pairs: list[str]) -> dict[str, str]:
@@ -123,6 +126,22 @@ def conf_of(pairs: list[str]) -> dict[str, str]:
             raise engine.BadInput(f"{pair!r} is not KEY=VALUE", where="--conf")
         found[key] = value
     return found
+
+
+def warn_of_slow_hosts(outcomes: Sequence[engine.Outcome]) -> None:
+    """Hosts that were slower than the others, each once, at its worst."""
+    worst: dict[str, tuple[engine.Outcome, float, int]] = {}
+    for outcome in outcomes:
+        for slow in outcome.slow:
+            if slow.host not in worst or worst[slow.host][1] < slow.ratio:
+                worst[slow.host] = (outcome, slow.ratio, slow.tasks)
+    for host, (outcome, ratio, tasks) in worst.items():
+        said = (
+            f"sparkplan: {host} was slow: {ratio:.2f} times the other hosts' task times "
+            f"({tasks:,} tasks of {outcome.run.name}) [slow-host]; leave it out "
+            f"(on YARN --conf spark.yarn.exclude.nodes={host}), remove that log, and collect again"
+        )
+        print(text.shown(said), file=sys.stderr)
 
 
 def line_of(outcome: engine.Outcome, place: int, count: int) -> str:
@@ -142,4 +161,5 @@ def as_dict(outcome: engine.Outcome) -> dict[str, Any]:
         "command": list(outcome.command),
         "seconds": outcome.seconds,
         "reason": outcome.reason,
+        "slow_hosts": [asdict(slow) for slow in outcome.slow],
     }

@@ -19,7 +19,13 @@ from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
 
-SUFFIXES = {"spark-submit": ".sh", "spark-defaults": ".conf", "emr": ".json"}
+SUFFIXES = {
+    "spark-submit": ".sh",
+    "spark-defaults": ".conf",
+    "emr": ".json",
+    "collect": ".sh",
+    "plan": ".json",
+}
 
 Render = Callable[[str], str]
 """From the name of a target to the text; raises EngineError."""

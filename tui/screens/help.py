@@ -47,7 +47,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("m", "model"),
             ("g", "kind of job"),
             ("e", "export: text to paste, with preview"),
-            ("y", "copy the recommendation"),
+            ("y", "copy the recommendation; in the experiments: the line that makes the runs"),
+            ("+ -", "in the experiments: the budget for training runs (also :training $5)"),
             ("u", "undo the last change of an input (also ctrl+z); ctrl+y does it again"),
             ("p", "pin the plan; Compare shows the pinned ones, enter goes back, delete forgets"),
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),
@@ -86,6 +87,9 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("hidden types", "other architectures, under 8 GiB, or not offered by the managed service"),
     ("estimated", "a spot price without a published figure is a labelled estimate"),
     ("bottleneck", "what bounds the run: cpu, driver, skew, waves or memory"),
+    ("next run", "the one whose outcome is expected to save most, by choosing better, per dollar"),
+    ("training runs", "samples of the input that tell the model's coefficients best (A-optimal)"),
+    ("narrows", "what a run takes off the interval of the best composition, expected beforehand"),
     ("leave-one-out", "the error on each measured run, by a model fitted to the others"),
 )
 

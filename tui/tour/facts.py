@@ -14,6 +14,7 @@ from tui.widgets.numbers import time_text
 
 if TYPE_CHECKING:
     from engine import Choice
+    from tui.advising import Found
     from tui.session import Answer
 
 Facts = Mapping[str, str]
@@ -22,12 +23,20 @@ _HOPELESS = 1000.0
 """A deadline this many times shorter than the measured run."""
 
 
-def facts(state: PlanState, answer: Answer, marks: Marks, before: Facts | None = None) -> Facts:
+def facts(
+    state: PlanState,
+    answer: Answer,
+    marks: Marks,
+    before: Facts | None = None,
+    *,
+    advised: Found | None = None,
+) -> Facts:
     """Every word in braces that a step may use; those of the step before begin with `was_`."""
     found = {
         **_goal(state, answer),
         **_answer(state, answer, marks),
         **_evidence(answer),
+        "next_run": _next_run(state, answer, advised, marks),
     }
     was = {f"was_{name}": (before or found)[name] for name in found}
     first = {f"first_{name}": (before or found).get(f"first_{name}", found[name]) for name in found}
@@ -96,6 +105,16 @@ def _evidence(answer: Answer) -> dict[str, str]:
         "runs": f"{count} run{'' if count == 1 else 's'}",
         "evidence": words.sentence(model),
     }
+
+
+def _next_run(state: PlanState, answer: Answer, advised: Found | None, marks: Marks) -> str:
+    """What the Experiments view says first, without its mark; "" where it is not looked at."""
+    if advised is None:
+        return ""
+    from tui.views import experiments
+
+    first = experiments.about(state, answer, advised, marks)[0]
+    return "".join(part for part, _ in first[1:]).strip()
 
 
 def _change(now: Facts, was: Facts) -> str:

@@ -219,7 +219,10 @@ class Guide:
         app = self._app
         history = replace(app.history, last_changed=frozenset())
         answer = app.answer
-        found = before if answer is None else facts(app.state, answer, app.marks, before)
+        found = before
+        if answer is not None:
+            advised = app.advised(answer)[0] if app.state.view == "experiments" else None
+            found = facts(app.state, answer, app.marks, before, advised=advised)
         return Mark(app.state, history, app.pins, found)
 
     # The screen
@@ -240,9 +243,9 @@ class Guide:
             self._app.pop_screen()
 
     async def _settled(self) -> None:
-        """Until no plan is being built and every message was handled."""
+        """Until nothing is being worked out and every message was handled."""
         await self._drained()
-        while self._app.busy and not self.over:
+        while (self._app.busy or self._app.working_out) and not self.over:
             await asyncio.sleep(LOOK_SECONDS)
         await self._drained()
 

@@ -89,6 +89,12 @@ STEPS: tuple[Step, ...] = (
         (":view evidence",),
     ),
     Step(
+        "What to run next",
+        "Is another run worth its price? {next_run} Below: samples of the input that teach most"
+        " within a budget; y copies the line that makes them.",
+        (":view experiments",),
+    ),
+    Step(
         "More evidence",
         "A second log of the same job, {runs} now. {change} The interval: before {was_interval};"
         " now {interval}.",

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.state import PlanState
 from tui.views import inputs
-from tui.views.pages import PAGES
+from tui.views.pages import PAGES, Page
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -135,17 +135,33 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     return [left, *([Item(form, "muted")] for form in forms)]
 
 
-def tabs(state: PlanState, built: Built | None = None) -> tuple[list[Item], list[Item]]:
+def tabs(
+    state: PlanState, built: Built | None = None, *, width: int = 120
+) -> tuple[list[Item], list[Item]]:
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
-    states is offered where the evidence has stages."""
-    left = []
-    for number, page in enumerate(PAGES, start=1):
+    states is offered where the evidence has stages. In few columns they stand closer together,
+    and the titles of those not shown give way to short ones."""
+    offered = [
+        (number, page)
+        for number, page in enumerate(PAGES, start=1)
+        if page.name != "workflow" or page.name == state.view or (built and built.has_states)
+    ]
+    wide, tight, short = (_tabs(state, offered, form) for form in ("wide", "tight", "short"))
+    fitting = (form for form in (wide, tight) if sum(len(item.text) for item in form) <= width)
+    return next(fitting, short), [Item("? help ", "muted", "help")]
+
+
+def _tabs(state: PlanState, offered: Sequence[tuple[int, Page]], form: str) -> list[Item]:
+    """The tabs in one form; the tight ones share the blank between them."""
+    left: list[Item] = []
+    for number, page in offered:
         shown = page.name == state.view
-        if page.name == "workflow" and not shown and not (built and built.has_states):
-            continue
-        words = f"[{number} {page.title}]" if shown else f" {number} {page.title} "
+        title = page.short if form == "short" and page.short and not shown else page.title
+        wide = form == "wide"
+        words = f"[{number} {title}]" if shown else f"{' ' * wide}{number} {title}{' ' * wide}"
+        words = words if wide else f" {words}"
         left.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
-    return left, [Item("? help ", "muted", "help")]
+    return left
 
 
 def keys(pairs: Sequence[tuple[str, str, str]]) -> list[Item]:

@@ -11,25 +11,36 @@ from typing import NamedTuple
 
 
 class Page(NamedTuple):
-    """A view: its name, its tab, what it answers (for the palette), and the id of the widget that
-    the keyboard goes to."""
+    """A view.
+
+    Args:
+        name, title: of the module, and on its tab; `short` where columns are few.
+        what: it answers, for the palette.
+        focus: id of the widget that the keyboard goes to.
+    """
 
     name: str
     title: str
     what: str
     focus: str
+    short: str = ""
 
 
 FRONTIER_LIST = "frontier-list"
 
 PAGES = (
     Page("curves", "Curves", "Show the curves of time and cost", "deadline"),
-    Page("compositions", "Compositions", "Show all compositions and why others lost", "full"),
-    Page("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST),
+    Page(
+        "compositions", "Compositions", "Show all compositions and why others lost", "full", "Types"
+    ),
+    Page("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST, "Front"),
     Page("stages", "Stages", "Show where the time goes", "stage-list"),
     Page("evidence", "Evidence", "Show what the answer rests on", "models"),
-    Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
+    Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt", "Flow"),
     Page("compare", "Compare", "Compare pinned scenarios", "pins"),
+    Page(
+        "experiments", "Experiments", "Show what to run next to be surer", "training-runs", "Runs"
+    ),
 )
 
 NAMES = tuple(page.name for page in PAGES)

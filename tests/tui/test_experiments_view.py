@@ -1,0 +1,266 @@
+"""The Experiments view: what to run next, what it costs and teaches, and the line to paste."""
+
+import json
+import shlex
+
+import pytest
+from fakes import FakeSession, profile, without_stages
+from screen import advised, settled, text_of
+
+import engine
+from tui.cli import main
+from tui.reducer import SetDeadline, SetMaxNodes, SetSamples, SetTrainingBudget
+from tui.session import EngineSession
+from tui.training_lines import TARGETS, collect_line, rendered
+from tui.training_words import budget_of, stepped
+
+EXPERIMENTS = [
+    engine.Experiment(4, 0.05, "m5.xlarge"),
+    engine.Experiment(1, 0.123456, "m5.xlarge"),
+]
+LAYOUT = engine.Layout(2, 3, 4.5)
+
+
+async def opened(pilot):
+    await settled(pilot)
+    await pilot.press("8")
+    return await advised(pilot)
+
+
+async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        shown = text_of(app)
+        assert "[8 Experiments]" in shown
+        assert "Known: m5.2xlarge, 3 runs on 4 to 12 nodes, 2.1 TB" in shown
+        assert "Chosen by cost and lateness" in shown
+        assert "choice then" in shown
+
+        assert "sparkplan collect --run" in shown
+        found, waiting = app.advised(app.answer)
+        assert not waiting
+        assert found.suggested
+        assert found.plan.cost <= found.amount
+        assert f"{len(found.plan.runs)} training runs would take" in shown
+        # What is shown is what the engine says to the same question.
+        again = engine.advise(
+            app.built.plan.fitted,
+            catalog=app.built.catalog,
+            deadline_seconds=app.state.deadline_seconds,
+            workload=app.built.plan.surface.workload,
+        )
+        assert [(r.instance, r.nodes) for r in again.next_runs] == [
+            (r.instance, r.nodes) for r in found.advice.next_runs
+        ]
+
+
+async def test_nothing_is_worked_out_before_the_view_is_looked_at(planner):
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("2", "4", "1")
+        await settled(pilot)
+        assert app._advising is None
+
+
+async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        before = app.advised(app.answer)[0]
+        await pilot.press("plus")
+        await advised(pilot)
+        amount = app.state.training.amount
+        assert amount == stepped(before.amount, "usd", 1)
+        assert "(suggested)" not in text_of(app)
+        await pilot.press("minus", "minus")
+        await advised(pilot)
+        assert app.state.training.amount < before.amount
+        await app.run_line("training 20h")
+        await advised(pilot)
+        assert app.state.training == (72000.0, "seconds", ())
+        assert "Training within 20h" in text_of(app)
+        await pilot.press("u")
+        await advised(pilot)
+        assert app.state.training.unit == "usd"
+        await app.run_line("training off")
+        await advised(pilot)
+        assert "(suggested)" in text_of(app)
+
+
+async def test_a_budget_below_the_cheapest_run_is_one_line(planner):
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        await app.run_line("training $0.0001")
+        await advised(pilot)
+        found, _ = app.advised(app.answer)
+        assert found.plan is None
+        assert "is below the cheapest run" in text_of(app)
+        assert found.advice is not None
+        await pilot.press("y")
+        await settled(pilot)
+        assert "there are no runs to copy yet" in text_of(app)
+
+
+async def test_sizes_that_cannot_tell_the_terms_apart_are_one_line(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        app.dispatch(SetMaxNodes(1))
+        app.dispatch(SetSamples((0.05,)))
+        await advised(pilot)
+        assert "cannot tell these terms apart" in app.advised(app.answer)[0].no_plan
+        assert "cannot tell these terms apart" in text_of(app)
+
+
+async def test_only_the_last_of_many_steps_is_worked_out(planner, monkeypatch):
+    asked = []
+    real = engine.advise
+
+    def advise(*arguments, **options):
+        asked.append(options["deadline_seconds"])
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(engine, "advise", advise)
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        asked.clear()
+        for seconds in range(3000, 3030):
+            app.dispatch(SetDeadline(float(seconds)))
+        assert app.advising.waiting
+        assert "…" in text_of(app) or "..." in text_of(app)
+        await advised(pilot)
+        assert asked[-1] == 3029.0
+        assert len(asked) <= 2
+
+
+async def test_y_copies_the_line_and_e_previews_it(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        await pilot.press("y")
+        await settled(pilot)
+        plan = app.advised(app.answer)[0].plan
+        words = shlex.split(app.clipboard)
+        assert words[:2] == ["sparkplan", "collect"]
+        assert words.count("--run") == len(plan.runs)
+        app.widget = app._panels.table("next-runs")
+        app.widget.focus()
+        await pilot.pause()
+        await pilot.press("y")
+        await settled(pilot)
+        assert shlex.split(app.clipboard).count("--run") == 1
+        await pilot.press("e")
+        await pilot.pause()
+        assert "JSON for sparkplan collect --plan FILE" in text_of(app)
+
+
+async def test_a_workflow_says_what_to_open_instead(planner):
+    app = planner(EngineSession(), sources=("nightly-pipeline",), catalog="papers")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        assert "open one of" in text_of(app)
+
+
+async def test_what_fails_in_the_engine_takes_nothing_else_away(planner):
+    class Broken(FakeSession):
+        def apart(self, state, built):
+            raise ZeroDivisionError("division [b]by[/b] zero")
+
+    app = planner(Broken(evidence=without_stages()))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        assert "ZeroDivisionError: division [b]by[/b] zero" in text_of(app)
+        await pilot.press("1")
+        await settled(pilot)
+        assert "[1 Curves]" in text_of(app)
+
+
+@pytest.mark.parametrize("options", [{"glyphs": "ascii", "theme": "ansi-dark"}, {}])
+async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypatch, options):
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = planner(FakeSession(evidence=profile(ran_on=None, runs=1)), **options)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+        shown = text_of(app)
+        assert "[8 Experiments]" in shown
+        assert not options or shown.isascii()
+
+
+async def test_at_80_columns_all_eight_views_have_a_tab(planner):
+    app = planner(EngineSession(), sources=("sort-small",), catalog="papers")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        tabs = text_of(app).splitlines()[1]
+        assert [word for word in tabs.replace("[", " ").split() if word.isdigit()] == list(
+            "12345678"
+        )
+
+
+def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
+    words = shlex.split(collect_line(EXPERIMENTS, LAYOUT))
+    words[words.index("--into") + 1] = str(tmp_path)
+    assert main([*words[1:], "--dry-run"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert "spark.executor.instances=8" in lines[0]
+    assert "spark.executor.cores=3" in lines[0]
+    assert "spark.executor.memory=4608m" in lines[0]
+    assert "--sample 0.05" in lines[0]
+    assert "--sample 0.123456" in lines[1]
+
+
+@pytest.mark.parametrize("target", [name for name, _ in TARGETS])
+def test_every_target_holds_every_run(target):
+    content = rendered(target, EXPERIMENTS, LAYOUT)
+    assert content.endswith("\n")
+    if target == "plan":
+        assert [run["nodes"] for run in json.loads(content)["plan"]["runs"]] == [4, 1]
+        assert engine.experiments_in(content, where="x")[1].fraction == 0.123456
+    else:
+        assert content.count("--sample") == (1 if target == "collect" else 2)
+        assert "# on a cluster of 4 x m5.xlarge" in content
+
+
+def test_a_type_with_a_strange_name_stays_in_its_comment():
+    strange = [engine.Experiment(1, 0.5, "m5\nrm -rf $HOME;`x`")]
+    content = rendered("collect", strange, None)
+    lines = [line for line in content.splitlines() if not line.startswith("#")]
+    assert len(lines) == 1
+    assert "rm" not in shlex.split(lines[0])
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "above", "below"),
+    [
+        (0.23, "usd", 0.5, 0.2),
+        (5.0, "usd", 10.0, 2.0),
+        (7200.0, "seconds", 10800.0, 3600.0),
+        (10.0, "smallest runs", 20.0, 5.0),
+    ],
+)
+def test_a_budget_steps_over_round_amounts(amount, unit, above, below):
+    assert stepped(amount, unit, 1) == pytest.approx(above)
+    assert stepped(amount, unit, -1) == pytest.approx(below)
+
+
+def test_a_typed_budget_is_money_time_or_a_number_of_runs():
+    assert budget_of("$5") == (5.0, "usd")
+    assert budget_of("2h") == (7200.0, "seconds")
+    assert budget_of("12") == (12.0, "smallest runs")
+    with pytest.raises(engine.BadInput, match="not a budget"):
+        budget_of("five")
+
+
+def test_the_command_and_the_scenario_take_the_same_words():
+    from tui.commands import Names, outcome_of
+
+    assert outcome_of("training $5", Names()) == SetTrainingBudget(5.0, "usd")
+    assert outcome_of("training off", Names()) == SetTrainingBudget(None)
+    assert outcome_of("samples 5%, 10%", Names()) == SetSamples((0.05, 0.1))
+    assert len(outcome_of("samples 1%:10%", Names()).fractions) == 10
+    with pytest.raises(engine.BadInput):
+        outcome_of("samples 150%", Names())

@@ -1,0 +1,217 @@
+"""What to run next, worked out where nobody waits for it: when the experiments are looked at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import engine
+from tui.messages import Advised
+from tui.planning import SETTLED_SECONDS, described
+from tui.state import PlanState
+from tui.workers import Latest
+
+if TYPE_CHECKING:
+    from engine import Advice, Choice, ExperimentPlan, FittedModel, KnownType, Narrowing
+    from tui.session import Answer, Session
+
+NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Node counts that training runs may have: up to twice those of the best composition, or
+`LEAST_REACH`, as far as the plan allows."""
+
+LEAST_REACH = 8
+
+SHARE_OF_ANSWER = 0.5
+"""The budget that is suggested is the next round amount above what so much of a run of the best
+composition costs; more where that tells no terms apart."""
+
+ROOM = 1.5
+"""A suggested budget is at least so many times what the cheapest runs cost that tell the terms."""
+
+MOST_TRIES = 4
+
+NO_WORKFLOW = (
+    "a workflow is estimated from the logs of its jobs: open one of them (o) to plan runs of it"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What could be run, and what that would teach.
+
+    Args:
+        known: the runs at hand, by type.
+        advice: the next run; None where there is none, and `no_advice` says why.
+        plan: the training runs; None where there are none, and `no_plan` says why.
+        narrowing: what these would do to the interval of the best composition.
+        instance: the type that the training runs are for.
+        amount, unit: their budget; `suggested` where nobody named one.
+    """
+
+    known: tuple[KnownType, ...] = ()
+    advice: Advice | None = None
+    no_advice: str = ""
+    plan: ExperimentPlan | None = None
+    no_plan: str = ""
+    narrowing: Narrowing | None = None
+    instance: str = ""
+    amount: float | None = None
+    unit: str = "usd"
+    suggested: bool = False
+
+
+class Advising:
+    """Works out one question at a time, in a thread of its own, and keeps the last answer."""
+
+    def __init__(self, session: Session, post: Callable[[Advised], object]) -> None:
+        self._session = session
+        self._post = post
+        self._latest = Latest("experiments")
+        self._question: Hashable = None
+        self._answered: Hashable = None
+        self._found: Found | None = None
+        self._evidence: object = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the last question is still being worked out."""
+        return self._question != self._answered
+
+    def of(self, state: PlanState, answer: Answer) -> Found | None:
+        """The last answer; where the question is another one, that is asked."""
+        question = question_of(state, answer)
+        if question != self._question:
+            evidence = answer.built.profile.runs
+            if self._found is not None and evidence is not self._evidence:
+                self._found = None
+            self._evidence, self._question = evidence, question
+            self._ask(question, state, answer)
+        return self._found
+
+    def _ask(self, question: Hashable, state: PlanState, answer: Answer) -> None:
+        def job() -> None:
+            time.sleep(SETTLED_SECONDS)
+            if self._question == question:
+                self._post(Advised(question, found_for(self._session, state, answer)))
+
+        self._latest.submit(job)
+
+    def take(self, message: Advised) -> bool:
+        """Keep an answer; whether it is one to the question at hand."""
+        if message.question != self._question:
+            return False
+        self._answered, self._found = message.question, message.found
+        return True
+
+
+def question_of(state: PlanState, answer: Answer) -> Hashable:
+    """What the experiments depend on."""
+    composition = tuple(answer.best.composition.items()) if answer.best else None
+    goal = (state.deadline_seconds, state.confidence, state.max_nodes)
+    return (answer.built.plan, composition, goal, state.training)
+
+
+def found_for(session: Session, state: PlanState, answer: Answer) -> Found:
+    """Everything about the experiments of a state; what fails is said in its place."""
+    built, best = answer.built, answer.best
+    found = Found(known=engine.lessons_of(built.profile))
+    if built.workflow is not None:
+        return replace(found, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
+    if best is None:
+        nothing = "there is no composition to be surer about; loosen the goal"
+        return replace(found, no_advice=nothing, no_plan=nothing)
+    try:
+        fitted = session.apart(state, built)
+    except Exception as error:
+        return replace(found, no_advice=described(error), no_plan=described(error))
+    return _with_plan(_with_advice(found, fitted, state, answer), fitted, state, answer, best)
+
+
+def _with_advice(found: Found, fitted: FittedModel, state: PlanState, answer: Answer) -> Found:
+    """With the next run for the decision at hand."""
+    plan = answer.built.plan
+    sizes = {1.0, min(1.0, 1.0 / state.scale), *state.training.fractions}
+    try:
+        advice = engine.advise(
+            fitted,
+            catalog=answer.built.catalog,
+            surface=plan.surface,
+            nodes=range(1, state.max_nodes + 1),
+            fractions=tuple(sorted(sizes)),
+            workload=plan.surface.workload,
+            deadline_seconds=state.deadline_seconds,
+            confidence=state.confidence,
+        )
+    except Exception as error:
+        return replace(found, no_advice=described(error))
+    return replace(found, advice=advice)
+
+
+def _with_plan(
+    found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
+) -> Found:
+    """With the training runs of the best composition's type within the budget."""
+    from tui.training_words import SAMPLES
+
+    built, training = answer.built, state.training
+    workload = built.plan.surface.workload
+    amount, unit = training.amount, training.unit
+    if amount is None:
+        amount, unit = suggested(best)
+    instance = next(iter(answer.alike or best.composition))
+    found = replace(
+        found, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
+    )
+    largest = answer.built.plan.alike(best)[instance]
+    most = min(state.max_nodes, max(LEAST_REACH, 2 * largest))
+    request = engine.TrainingRequest(
+        nodes=tuple(count for count in NODES if count <= most),
+        fractions=training.fractions or SAMPLES,
+        unit=unit,
+        instances=(instance,),
+        confidence=state.confidence,
+    )
+    try:
+        plan = _planned(
+            replace(request, budget=amount), fitted, answer, tries=MOST_TRIES * found.suggested
+        )
+        narrowing = engine.narrowed(
+            fitted,
+            cluster=built.plan.cluster(best),
+            runs=plan.runs,
+            workload=workload,
+            confidence=state.confidence,
+        )
+    except Exception as error:
+        return replace(found, no_plan=described(error))
+    return replace(found, plan=plan, narrowing=narrowing, amount=plan.budget)
+
+
+def suggested(best: Choice) -> tuple[float, str]:
+    """A round budget: what a few runs of the best composition cost, or take where that has no
+    price."""
+    from tui.training_words import stepped
+
+    if best.cost_usd:
+        return stepped(best.cost_usd * SHARE_OF_ANSWER, "usd", 1), "usd"
+    return stepped(best.seconds * SHARE_OF_ANSWER, "seconds", 1), "seconds"
+
+
+def _planned(
+    request: engine.TrainingRequest, fitted: FittedModel, answer: Answer, *, tries: int
+) -> ExperimentPlan:
+    """The design; one that nobody named the budget of may raise it so many times."""
+    from tui.training_words import stepped
+
+    built = answer.built
+    try:
+        return engine.plan_experiments(
+            request, fitted=fitted, workload=built.plan.surface.workload, catalog=built.catalog
+        )
+    except engine.BudgetTooSmall as error:
+        if tries < 1:
+            raise
+        enough = stepped(ROOM * error.least, request.unit, 1)
+        return _planned(replace(request, budget=enough), fitted, answer, tries=tries - 1)

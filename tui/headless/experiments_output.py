@@ -1,0 +1,146 @@
+"""What `sparkplan experiments` prints: the plan, the advice and what is known, as text or JSON."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+import engine
+from tui import format as text
+from tui import training_words
+from tui.headless import output
+
+
+def show(
+    args: argparse.Namespace,
+    profile: engine.Profile | None,
+    plan: engine.ExperimentPlan | None,
+    advice: engine.Advice | None,
+) -> int:
+    known = engine.lessons_of(profile) if profile else ()
+    warnings = list(plan.notices) if plan else []
+    if args.json:
+        output.print_json(
+            {
+                "known": [asdict(entry) for entry in known],
+                "plan": None if plan is None else plan_as_dict(plan),
+                "now": None if advice is None else choice_as_dict(advice),
+                "next": [] if advice is None else [next_as_dict(run) for run in advice.next_runs],
+                "stop": None if advice is None else advice.stop,
+                "reason": None if advice is None else advice.reason,
+                "confidence": args.confidence,
+                "warnings": output.notices(warnings),
+            }
+        )
+        return 0
+    parts = []
+    if profile is not None:
+        parts.append(known_as_text(known, profile))
+    if plan is not None:
+        parts.append(plan_as_text(plan))
+    if advice is not None:
+        parts.append(advice_as_text(advice, args.deadline))
+    print("\n\n".join(parts))
+    output.print_notices(warnings)
+    return 0
+
+
+def plan_as_dict(plan: engine.ExperimentPlan) -> dict[str, Any]:
+    fields = asdict(plan)
+    fields.pop("notices")
+    return {**fields, "cost": plan.cost, "seconds": plan.seconds, "usd": plan.usd}
+
+
+def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
+    return {
+        "instance": advice.instance,
+        "nodes": advice.nodes,
+        "seconds": advice.seconds,
+        "low": advice.low,
+        "high": advice.high,
+        "cost_usd": advice.usd,
+        "p_deadline": advice.p_deadline,
+        "weighed": advice.weighed,
+    }
+
+
+def next_as_dict(run: engine.NextRun) -> dict[str, Any]:
+    return {**asdict(run), "pays_after": run.pays_after}
+
+
+def known_as_text(known: tuple[engine.KnownType, ...], profile: engine.Profile) -> str:
+    if not known:
+        return "known: no run yet, only a job profile"
+    header = ("known", "runs", "nodes", "input", "repeated")
+    rows = [
+        (
+            text.shown(entry.instance or "unnamed nodes"),
+            str(entry.runs),
+            training_words.span([str(count) for count in entry.nodes]),
+            training_words.span([text.size(value, profile.input_unit) for value in entry.sizes]),
+            training_words.repeated(entry),
+        )
+        for entry in known
+    ]
+    return text.table([header, *rows], right=(1,))
+
+
+def plan_as_text(plan: engine.ExperimentPlan) -> str:
+    """The runs, their total, and how good the plan is."""
+    cells = [HEADER, *(cells_of(run) for run in plan.runs)]
+    empty = ("", text.UNKNOWN)
+    used = [
+        place for place in range(len(HEADER)) if any(row[place] not in empty for row in cells[1:])
+    ]
+    rows = [[row[place] for place in used] for row in cells]
+    right = [order for order, place in enumerate(used) if HEADER[place] not in ("type", "teaches")]
+    return "\n".join([text.table(rows, right=right), "", *training_words.totals(plan)])
+
+
+HEADER = ("type", "nodes", "cores", "input", "parts", "iterations", "time", "cost", "teaches")
+
+
+def cells_of(run: engine.Experiment) -> tuple[str, ...]:
+    """One run as cells under `HEADER`; what is not known or not asked is empty or a dash."""
+    return (
+        text.shown(run.instance or ""),
+        "" if run.nodes is None else str(run.nodes),
+        "" if run.cores is None else str(run.cores),
+        f"{run.fraction * 100:.3g} %",
+        "" if run.partitions is None else str(run.partitions),
+        "" if run.iterations is None else f"{run.iterations:g}",
+        text.seconds(run.seconds),
+        text.usd(run.usd),
+        run.teaches,
+    )
+
+
+def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
+    """What would be chosen now, and what another run would be worth."""
+    now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
+    now += f"{text.seconds(advice.seconds)} ({text.interval(advice.low, advice.high)})  "
+    now += text.usd(advice.usd)
+    if deadline is not None:
+        now += f"  within {text.seconds(deadline)} with {text.percent(advice.p_deadline)}"
+    lines = [now, advice.reason, ""]
+    header = (
+        *("next run", "input", "time", "price", "saves each time", "pays after", "changes it"),
+        "choice then within",
+    )
+    rows = [
+        (
+            f"{run.nodes} × {text.shown(run.instance or 'nodes')}",
+            f"{run.fraction * 100:.3g} %",
+            text.seconds(run.seconds),
+            text.usd(run.usd),
+            text.usd(run.gain_usd),
+            training_words.payback(run.pays_after),
+            text.percent(run.changes),
+            text.interval(run.then_low, run.then_high),
+        )
+        for run in advice.next_runs
+    ]
+    lines.append(text.table([header, *rows], right=(1, 2, 3, 4, 5, 6, 7)))
+    lines += ["", f"{advice.weighed} compositions weighed"]
+    return "\n".join(lines)

@@ -1,0 +1,120 @@
+"""Planned runs as text to paste: for `sparkplan collect`, for spark-submit, as a plan in JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import engine
+
+if TYPE_CHECKING:
+    from engine import Experiment, Layout
+
+APP = "--master yarn --deploy-mode client YOUR_APPLICATION --sample {fraction} --seed {seed}"
+"""What follows spark-submit, to be replaced: how a job samples its input is the job's affair."""
+
+TARGETS = (
+    ("collect", "one line for sparkplan collect: makes the runs, keeps their logs"),
+    ("spark-submit", "one submission for each run, to make them oneself"),
+    ("plan", "JSON for sparkplan collect --plan FILE"),
+)
+
+
+def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
+    """The command that makes these runs; the application is left to be named."""
+    words = ["sparkplan", "collect"]
+    for run in runs:
+        words += ["--run", f"{run.nodes}@{run.fraction * 100:.6g}%"]
+    words += ["--into", folder_of(runs)]
+    if layout is not None:
+        words += ["--executors-per-node", str(layout.executors_per_node)]
+        words += ["--executor-cores", str(layout.executor_cores)]
+        for key, value in _memory(layout).items():
+            words += ["--conf", f"{key}={value}"]
+    return shlex.join([*words, "--app", APP])
+
+
+def folder_of(runs: Sequence[Experiment]) -> str:
+    """A folder for the logs of runs on one type."""
+    return f"runs-{re.sub(r'[^A-Za-z0-9_.-]', '-', runs[0].instance or 'training')}"
+
+
+def _memory(layout: Layout) -> dict[str, str]:
+    """The heap of an executor, in whole MiB, rounded down so that the container still fits."""
+    if layout.executor_memory_gib is None:
+        return {}
+    return {"spark.executor.memory": f"{int(layout.executor_memory_gib * 1024.0)}m"}
+
+
+def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:
+    """The runs as text for one of `TARGETS`.
+
+    Raises:
+        BadInput: for runs that cannot be submitted.
+    """
+    if target == "plan":
+        return _plan(runs)
+    lines = heading(runs)
+    if target == "collect":
+        return "\n".join([*lines, collect_line(runs, layout), *follow_up(runs)]) + "\n"
+    return "\n".join([*lines, *_submissions(runs, layout)]) + "\n"
+
+
+def heading(runs: Sequence[Experiment]) -> list[str]:
+    """Where the runs are to be made."""
+    nodes = max(run.nodes or 1 for run in runs)
+    named = on_one_line(runs[0].instance or "nodes")
+    return [
+        f"# on a cluster of {nodes} x {named}; a run with fewer nodes takes part of it",
+        "# replace YOUR_APPLICATION and its arguments; sample whole partitions of the input",
+    ]
+
+
+def follow_up(runs: Sequence[Experiment]) -> list[str]:
+    """What to do with the logs: their type is named apart from that of other logs."""
+    folder = folder_of(runs)
+    if runs[0].instance is None:
+        return [f"# then: sparkplan {folder}"]
+    read = ["sparkplan", "profile", folder, "--ran-on", runs[0].instance, "-o", f"{folder}.yaml"]
+    then = on_one_line(shlex.join(read))
+    return [f"# then: {then}", f"# and add {folder}.yaml to the evidence"]
+
+
+def on_one_line(name: str) -> str:
+    """A name without anything that could end a comment."""
+    return "".join(char if char.isprintable() else "?" for char in name)
+
+
+def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]:
+    job = engine.Job(
+        template=engine.template_of(APP),
+        executors_per_node=layout.executors_per_node if layout else 1,
+        executor_cores=layout.executor_cores if layout else 1,
+        conf=_memory(layout) if layout else None,
+    )
+    planned = engine.training_runs(runs, job)
+    folder = Path(folder_of(runs))
+    return [
+        shlex.join(outcome.command)
+        for outcome in engine.collect_runs(planned, job, folder, dry_run=True)
+    ]
+
+
+def _plan(runs: Sequence[Experiment]) -> str:
+    entries = [
+        {
+            "nodes": run.nodes,
+            "fraction": run.fraction,
+            "instance": run.instance,
+            "partitions": run.partitions,
+            "iterations": run.iterations,
+            "seconds": run.seconds,
+            "usd": run.usd,
+        }
+        for run in runs
+    ]
+    return json.dumps({"plan": {"runs": entries}, "next": []}, indent=1) + "\n"

@@ -1,0 +1,150 @@
+"""How a budget for training runs, their sizes and what they teach are typed and read."""
+
+from __future__ import annotations
+
+import math
+
+import engine
+from tui import format as text
+from tui.widgets.numbers import Kind
+from tui.widgets.scales import log_stops
+
+SAMPLES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+"""Sizes of samples where nobody names any: Ernest's 1 to 10 %, and larger ones for small jobs."""
+
+MOST_STEPS = 1000
+
+MOST_RUNS = 100_000
+"""Nobody waits for a run to pay for itself after more runs of the job than this."""
+
+
+def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | None, str]:
+    """ "$5" or "5 USD" is money, "2h" time, "10" so many of the smallest sample on one node.
+
+    Raises:
+        BadInput: for anything else.
+    """
+    if spoken is None:
+        return None, "smallest runs"
+    try:
+        value = float(spoken)
+    except ValueError:
+        value = 0.0
+    if value > 0.0:
+        return value, "smallest runs"
+    if "$" in spoken or "usd" in spoken.lower():
+        return engine.parse_usd(spoken, where=where), "usd"
+    try:
+        return engine.parse_seconds(spoken, where=where), "seconds"
+    except engine.BadInput:
+        raise engine.BadInput(
+            f"{spoken!r} is not a budget", where=where, remedy="write it like $5, 2h or 10"
+        ) from None
+
+
+def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[float, ...]:
+    """ "1%:10%" in evenly spaced steps, or a list "0.01,0.05".
+
+    Raises:
+        BadInput: for anything else.
+    """
+    first, colon, last = spoken.partition(":")
+    if colon and steps > MOST_STEPS:
+        raise engine.BadInput(f"at most {MOST_STEPS:,} steps", where="--steps")
+    if not colon:
+        return tuple(sorted({one_fraction(part, where=where) for part in spoken.split(",")}))
+    low, high = one_fraction(first, where=where), one_fraction(last, where=where)
+    if low >= high:
+        raise engine.BadInput("the range of fractions runs backwards", where=where)
+    return tuple(low + (high - low) * step / (steps - 1) for step in range(steps))
+
+
+def one_fraction(spoken: str, *, where: str | None = None) -> float:
+    """A share of the input: "5%" or "0.05".
+
+    Raises:
+        BadInput: for what is none.
+    """
+    bare = spoken.strip()
+    try:
+        value = float(bare.removesuffix("%")) / (100.0 if bare.endswith("%") else 1.0)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 1.0:
+        raise engine.BadInput(
+            f"{spoken!r} is not a fraction of the input",
+            where=where,
+            remedy="write it like 5% or 0.05, up to 100%",
+        )
+    return value
+
+
+def span(values: list[str]) -> str:
+    """The first to the last of some values."""
+    if not values:
+        return text.UNKNOWN
+    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+
+
+def repeated(entry: engine.KnownType) -> str:
+    """Whether a configuration was repeated, and often enough."""
+    if entry.settled is None:
+        return "no"
+    return f"{entry.repeated} times, {'enough' if entry.settled else 'repeat again'}"
+
+
+def totals(plan: engine.ExperimentPlan) -> list[str]:
+    """How many runs, what they take together, and how good the plan is."""
+    count = len(plan.runs)
+    said = [f"{count} run{'' if count == 1 else 's'}"]
+    if plan.seconds is not None:
+        said.append(f"{text.seconds(plan.seconds)} one after the other")
+    if plan.usd is not None:
+        said.append(text.usd(plan.usd))
+    if plan.cost is not None and plan.budget is not None:
+        said.append(f"{in_unit(plan.cost, plan.unit)} of {in_unit(plan.budget, plan.unit)}")
+    lines = [", ".join(said)]
+    if plan.criterion is not None:
+        lines.append(
+            f"variance of the coefficients {plan.criterion:.4g} "
+            f"({text.percent(plan.efficiency)} of the best that any plan in the budget could do)"
+        )
+        cheapest = f"the {plan.greedy_runs} cheapest runs for the same money"
+        lines.append(
+            f"{cheapest} do not tell the terms apart"
+            if plan.greedy_criterion is None
+            else f"{cheapest}: {plan.greedy_criterion:.4g}"
+        )
+        runs = f"{plan.known_runs} known run{'' if plan.known_runs == 1 else 's'}"
+        known = f", {runs} built on" if plan.known_runs else ""
+        lines.append(f"{plan.candidates:,} possible runs, terms {', '.join(plan.terms)}{known}")
+    return lines
+
+
+def in_unit(value: float, unit: str | None) -> str:
+    """An amount of a budget."""
+    if unit == "usd":
+        return text.usd(value)
+    if unit == "seconds":
+        return text.seconds(value)
+    return f"{value:.4g} smallest runs"
+
+
+def payback(runs: float | None) -> str:
+    """After how many runs of the job a run has paid for itself."""
+    if runs is None or runs > MOST_RUNS:
+        return "never" if runs is None else f"> {MOST_RUNS:,} runs"
+    count = max(1, math.ceil(runs))
+    return f"{count:,} run{'' if count == 1 else 's'}"
+
+
+def stepped(amount: float, unit: str, by: int) -> float:
+    """The round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
+    kind: Kind = "money" if unit == "usd" else "time" if unit == "seconds" else "number"
+    round_ones = log_stops(amount / _REACH, amount * _REACH, kind).coarse[1:-1]
+    if by > 0:
+        return next(step for step in round_ones if step > amount * _EQUAL)
+    return next(step for step in reversed(round_ones) if step * _EQUAL < amount)
+
+
+_EQUAL, _REACH = 1.0 + 1e-9, 20.0

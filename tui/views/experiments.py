@@ -1,0 +1,310 @@
+"""What to run next to be surer: the next run, when to stop, training runs within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import Binding, BindingType
+
+import engine
+from tui import format as text
+from tui import training_words
+from tui.state import PlanState
+from tui.training_lines import collect_line
+from tui.views import words
+from tui.views.marks import Marks
+from tui.views.prose import Line, Prose, Span
+from tui.widgets.numbers import money_text
+from tui.widgets.table import Column, Row, Table
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+    from engine import Advice, Experiment, KnownType, Layout, NextRun
+    from tui.advising import Found
+    from tui.panels import Panels
+    from tui.session import Answer
+
+NEXT, TRAINING = "next-runs", "training-runs"
+
+NEXT_COLUMNS = (
+    Column(title="next run", shrink=True, least=14),
+    Column(title="input", width=6, align="right", priority=3),
+    Column(title="time", width=7, align="right"),
+    Column(title="interval", width=13, align="right", priority=4),
+    Column(title="price", width=8, align="right"),
+    Column(title="saves/run", width=9, align="right", priority=2),
+    Column(title="pays after", width=11, align="right"),
+    Column(title="changes", width=7, align="right"),
+    Column(title="choice then", width=13, align="right", priority=1),
+)
+
+TRAINING_COLUMNS = (
+    Column(title="run", shrink=True, least=14),
+    Column(title="input", width=6, align="right"),
+    Column(title="time", width=7, align="right"),
+    Column(title="interval", width=13, align="right", priority=1),
+    Column(title="cost", width=8, align="right"),
+    Column(title="without it", width=10, align="right"),
+    Column(title="teaches", shrink=True, least=14, priority=2),
+)
+
+NEXT_TITLE = "Next run, most saving per dollar first"
+
+WAITING = "working out what to run ..."
+
+EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
+
+
+NO_INTERVAL = "The model gives no interval: a factor of 1.4 either way is assumed here."
+
+
+class RunsTable(Table):
+    """A table of runs in which + and - step the budget for training."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("plus,equals_sign", "app.training(1)", "More", show=False),
+        Binding("minus", "app.training(-1)", "Less", show=False),
+    ]
+
+
+def fill(panels: Panels) -> list[Widget]:
+    """What is known and whether to go on, the next runs, the training runs, the line to paste."""
+    return [
+        panels.new(Prose, focusable=True, id="experiments-about"),
+        panels.panel(panels.new(RunsTable, NEXT_COLUMNS, id=NEXT), NEXT_TITLE),
+        panels.panel(panels.new(RunsTable, TRAINING_COLUMNS, id=TRAINING), "Training runs"),
+        panels.new(Prose, focusable=True, id="experiments-run"),
+    ]
+
+
+def show(panels: Panels, answer: Answer) -> None:
+    """The experiments of the answer; while they are worked out, those of the last one, marked."""
+    found, waiting = panels.advised(answer)
+    panels.prose("experiments-about").show(about(panels.state, answer, found, panels.marks))
+    advice = found.advice if found else None
+    refill(panels, NEXT, next_rows(advice), (found.no_advice if found else "") or WAITING)
+    refill(panels, TRAINING, training_rows(found), (found.no_plan if found else "") or WAITING)
+    late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
+    panels.entitle(NEXT, f"{NEXT_TITLE}{late}")
+    panels.entitle(TRAINING, f"{title(found)}{late}")
+    runs = looked_at(panels, found)
+    lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
+    panels.prose("experiments-run").show([*at_cursor(panels, found), *lines])
+
+
+def refill(panels: Panels, name: str, rows: Sequence[Row], message: str) -> None:
+    """Rows where they differ; without any, why there are none."""
+    table = panels.table(name)
+    if tuple(rows) != table.rows or not rows:
+        table.show(rows, message=message)
+
+
+def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -> list[Line]:
+    """Whether another run is worth making, what is chosen now, what is known."""
+    if found is None:
+        return [[(WAITING, "muted")]]
+    lines: list[Line] = []
+    if found.advice is not None:
+        lines.append(_verdict(found.advice, marks))
+    else:
+        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_advice), "base")])
+    if found.plan is None and found.no_plan != found.no_advice:
+        lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_plan), "base")])
+    lines.append(known_line(found.known, answer.built.profile.input_unit))
+    lines += [_now(found.advice, state)] if found.advice else []
+    lines += _narrowed(found, answer)
+    if answer.best is not None and answer.best.low is None and found.advice is not None:
+        lines.append([(NO_INTERVAL, "muted")])
+    left_out = {"spot prices": state.spot, "the budget": state.budget_usd is not None}
+    if any(left_out.values()):
+        what = " and ".join(name for name, asked in left_out.items() if asked)
+        lines.append([(f"Weighed by expected cost at on-demand prices, without {what}.", "muted")])
+    return lines
+
+
+def _verdict(advice: Advice, marks: Marks) -> Line:
+    """Stop, or the run to make."""
+    if advice.stop:
+        return [(f"{marks.best} ", "good"), (words.sentence(advice.reason), "strong")]
+    run = advice.next_runs[0]
+    part = "" if run.fraction >= 1.0 else f" on {run.fraction * 100:.3g} %"
+    return [
+        (f"{marks.best} ", "accent"),
+        ("Run ", "base"),
+        (f"{run.nodes} × {run.instance or 'nodes'}{part}", "strong"),
+        (f": {text.usd(run.usd)}, pays after {training_words.payback(run.pays_after)}", "base"),
+        (f", changes the choice: {text.percent(run.changes)}.", "base"),
+    ]
+
+
+def _now(advice: Advice, state: PlanState) -> Line:
+    """What weighing cost and lateness chooses now, and its interval before and after the run."""
+    why = "Chosen by cost and lateness" if state.deadline_seconds else "Chosen by expected cost"
+    now = text.span(advice.low, advice.high)
+    line: list[Span] = [
+        (f"{why}: ", "base"),
+        (f"{advice.nodes} × {advice.instance or 'nodes'}", "strong"),
+        (f" ({text.odds(state.confidence)} runs: {now}", "base"),
+    ]
+    if advice.next_runs:
+        then = text.span(advice.next_runs[0].then_low, advice.next_runs[0].then_high)
+        after = "about the same after that run" if then == now else f"after that run {then}"
+        line.append((f"; {after}", "base"))
+    return [*line, (").", "base")]
+
+
+def _narrowed(found: Found, answer: Answer) -> list[Line]:
+    """What all training runs together do to the interval of the best composition."""
+    narrowing, plan = found.narrowing, found.plan
+    if narrowing is None or plan is None or answer.best is None:
+        return []
+    return [
+        [
+            (f"{_count(len(plan.runs), 'training run')} would take ", "base"),
+            (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
+            (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
+            (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),
+            (".", "base"),
+        ]
+    ]
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def known_line(known: Sequence[KnownType], unit: str) -> Line:
+    """The runs at hand in one line."""
+    if not known:
+        return [("Known: no run yet, only a job profile.", "muted")]
+    return [("Known: ", "muted"), ("; ".join(_known(entry, unit) for entry in known), "base")]
+
+
+def _known(entry: KnownType, unit: str) -> str:
+    nodes = training_words.span([f"{count:,}" for count in entry.nodes])
+    sizes = training_words.span([text.size(size, unit) for size in entry.sizes])
+    on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
+    said = f"{entry.instance or 'unnamed nodes'}, {_count(entry.runs, 'run')} on {on}, {sizes}"
+    return f"{said}, repeated {training_words.repeated(entry)}" if entry.repeated > 1 else said
+
+
+def next_rows(advice: Advice | None) -> list[Row]:
+    """A row for the best run of each type."""
+    return [
+        (
+            f"{run.nodes} × {run.instance or 'nodes'}",
+            f"{run.fraction * 100:.3g} %",
+            text.seconds(run.seconds),
+            text.span(run.low, run.high, to="–"),
+            text.usd(run.usd),
+            text.usd(run.gain_usd),
+            _pays(run.pays_after),
+            text.percent(run.changes),
+            text.span(run.then_low, run.then_high, to="–"),
+        )
+        for run in (advice.next_runs if advice else ())
+    ]
+
+
+def _pays(runs: float | None) -> str:
+    """After how many runs of the job, in few characters."""
+    if runs is not None and runs > training_words.MOST_RUNS:
+        return f"> {training_words.MOST_RUNS // 1000}k runs"
+    return training_words.payback(runs)
+
+
+def training_rows(found: Found | None) -> list[Row]:
+    """A row for each planned run; `without it` is how much wider the interval would stay."""
+    if found is None or found.plan is None or found.narrowing is None:
+        return []
+    return [
+        (
+            f"{run.nodes} × {run.instance or 'nodes'}",
+            f"{run.fraction * 100:.3g} %",
+            text.seconds(run.seconds),
+            text.UNKNOWN if run.low is None else text.span(run.low, run.high, to="–"),
+            text.usd(run.usd),
+            "no fit" if wider is None else f"+{wider * 100:.0f} %",
+            (run.teaches, "muted"),
+        )
+        for run, wider in zip(found.plan.runs, found.narrowing.without, strict=True)
+    ]
+
+
+def title(found: Found | None) -> str:
+    """The budget, and what the runs take of it."""
+    if found is None or found.amount is None:
+        return "Training runs"
+    amount, usd = found.amount, found.unit == "usd"
+    budget = money_text(amount) if usd else training_words.in_unit(amount, found.unit)
+    start = f"Training within {budget}{' (suggested)' if found.suggested else ''}"
+    if found.plan is None:
+        return start
+    runs, cost = _count(len(found.plan.runs), "run"), text.usd(found.plan.usd)
+    return f"{start}: {runs}, {cost}, {text.seconds(found.plan.seconds)}"
+
+
+def looked_at(panels: Panels, found: Found | None) -> list[Experiment]:
+    """What y copies: all training runs, or the next run under the cursor where that table has the
+    keyboard."""
+    if found is None:
+        return []
+    table = panels.table(NEXT)
+    if table.has_focus and found.advice and table.cursor < len(found.advice.next_runs):
+        return [_experiment(found.advice.next_runs[table.cursor])]
+    return list(found.plan.runs) if found.plan else []
+
+
+def _experiment(run: NextRun) -> Experiment:
+    return engine.Experiment(
+        run.nodes, run.fraction, run.instance, seconds=run.seconds, usd=run.usd
+    )
+
+
+def layout_of(answer: Answer, runs: Sequence[Experiment]) -> Layout | None:
+    """How executors sit on the nodes of these runs."""
+    surface = answer.built.plan.surface
+    row = surface.rows.get(runs[0].instance or "") if runs else None
+    return None if row is None else surface.candidates.layouts[row]
+
+
+def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
+    """The run under the cursor: its interval, and what it teaches."""
+    if found is None:
+        return []
+    nexts, plan = panels.table(NEXT), found.plan
+    odds = text.odds(panels.state.confidence)
+    if nexts.has_focus:
+        if found.advice is None or nexts.cursor >= len(found.advice.next_runs):
+            return []
+        run = found.advice.next_runs[nexts.cursor]
+        what = f"saves {text.usd(run.gain_usd)} each time the job runs, by a better choice"
+        return [_one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)]
+    cursor = panels.table(TRAINING).cursor
+    if plan is None or cursor >= len(plan.runs):
+        return []
+    planned = plan.runs[cursor]
+    interval = text.span(planned.low, planned.high)
+    interval = interval if planned.low is None else f"{odds} runs: {interval}"
+    return [_one(planned, interval, f"teaches {planned.teaches}")]
+
+
+def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
+    place = f"{run.nodes} × {run.instance or 'nodes'} on {run.fraction * 100:.3g} % of the input"
+    return [(place, "strong"), (f" ({interval}) {what}.", "base")]
+
+
+def about_runs(runs: Sequence[Experiment], found: Found, layout: Layout | None) -> list[Line]:
+    """The line to paste, and what the figures mean."""
+    if not runs:
+        return []
+    lines: list[Line] = [
+        [("y copies, e previews: ", "muted"), (collect_line(runs, layout), "base")],
+        [(EXPECTED, "muted")],
+    ]
+    if found.plan is not None:
+        said = (*training_words.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
+        lines += [[(words.sentence(line), "muted")] for line in said]
+    return lines
