@@ -102,7 +102,7 @@ def _point(best: Choice, y: float) -> tuple[Point, ...]:
 
 
 def _compared(curve: Curve, ys: Sequence[float]) -> Series:
-    return Series(xs=curve.nodes.tolist(), ys=ys, label=curve.instance, slot=2, dashed=True)
+    return Series(xs=curve.nodes.tolist(), ys=ys, label=curve.instance, slot=2, pattern="dashed")
 
 
 def thresholds(
