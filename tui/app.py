@@ -22,6 +22,7 @@ from textual.timer import Timer
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
+from tui.charting import CHART_BINDINGS, ChartActions
 from tui.comparing import Comparing
 from tui.habits import HabitActions
 from tui.history import History, difference
@@ -83,7 +84,14 @@ def run(options: AppOptions) -> int:
 
 
 class PlannerApp(
-    Planning, TourActions, HabitActions, PinActions, KeyActions, DialogActions, App[None]
+    Planning,
+    TourActions,
+    ChartActions,
+    HabitActions,
+    PinActions,
+    KeyActions,
+    DialogActions,
+    App[None],
 ):
     """The planner."""
 
@@ -119,6 +127,7 @@ class PlannerApp(
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
+        *CHART_BINDINGS,
         *TOUR_BINDINGS,
         *VI_BINDINGS,
     )
@@ -262,11 +271,16 @@ class PlannerApp(
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
         elif event.table.id == frontier.LIST and self.answer is not None:
-            follow = frontier.followed(self.answer, event.index)
-            self.dispatch(follow)
-            self.show_notice(frontier.said(follow), "good")
+            self.follow(event.index)
         elif event.table.id == "pins":
             self.return_to_pin(event.index)
+
+    def follow(self, place: int) -> None:
+        """The sliders to where a point of the frontier is the answer."""
+        if self.answer is not None:
+            follow = frontier.followed(self.answer, place)
+            self.dispatch(follow)
+            self.show_notice(frontier.said(follow), "good")
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

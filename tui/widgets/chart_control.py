@@ -34,6 +34,7 @@ class ChartControl(FrameWidget):
     _remembered: float | None = None
     _grip: Grip | None = None
     _drags = 0
+    _line = ""
     _moved = False
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -89,10 +90,12 @@ class ChartControl(FrameWidget):
 
     @dataclass(eq=False, repr=False)
     class Picked(Message, namespace="chart"):
-        """The plot was clicked, or enter pressed, at the value `x` of the horizontal axis."""
+        """The plot was clicked at the value `x` of the horizontal axis; `entered` where enter was
+        pressed at the crosshair."""
 
         chart: ChartControl
         x: float
+        entered: bool = False
 
         @property
         def control(self) -> ChartControl:
@@ -113,7 +116,10 @@ class ChartControl(FrameWidget):
         return () if first is None else first.xs
 
     def point_at(self, x: float | None, *, line: str = "") -> None:
-        """Put the crosshair at `x`, or take it away; what is looked at follows it."""
+        """Put the crosshair at `x`, or take it away, and tell it."""
+        if (x, line) == (self._data.crosshair, self._line):
+            return
+        self._line = line
         if x is not None:
             self._remembered = x
         if x != self._data.crosshair:
@@ -169,7 +175,7 @@ class ChartControl(FrameWidget):
     def action_pick(self) -> None:
         """Choose the point at the crosshair."""
         if self._data.crosshair is not None:
-            self.post_message(self.Picked(self, self._data.crosshair))
+            self.post_message(self.Picked(self, self._data.crosshair, entered=True))
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """The crosshair comes and goes with the focus."""

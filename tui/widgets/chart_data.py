@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from tui.widgets.numbers import Kind
 
@@ -14,8 +14,11 @@ LIMIT_SLOTS = 3
 Window = tuple[float, float]
 """The part of an axis that is looked at: its least and largest value."""
 
-Pattern = Literal["solid", "dashed", "dotted", "broken"]
+Pattern = Literal["solid", "dashed", "dotted", "broken", "sparse", "gapped"]
 """How a line is drawn, so that two are told apart without colour."""
+
+PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
+"""In the order of the slots."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,8 @@ _DASHES: dict[Pattern, Dash | None] = {
     "dashed": (4, 3),
     "dotted": (1, 2),
     "broken": (8, 4),
+    "sparse": (1, 5),
+    "gapped": (14, 3),
 }
 
 

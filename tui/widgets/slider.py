@@ -149,6 +149,11 @@ class Slider(FrameWidget, can_focus=True):
         """Why the last typed text was refused; empty when it was not."""
         return self._error
 
+    def snapped(self, value: float) -> float:
+        """The stop nearest to a value that something else than the slider proposes."""
+        low, high = self._stops.fine[0], self._stops.fine[-1]
+        return self._stops.nearest(min(high, max(low, value)), self._scale)
+
     def set_value(self, value: float | None) -> None:
         """Show `value` without telling anybody (state was undone, or loaded)."""
         self._remember(value)
