@@ -265,6 +265,8 @@ class PlannerApp(
             self.dispatch(frontier.selection(self.answer, event.index))
         elif event.table.id in ("models", "pins"):
             self._panels.show()
+        else:
+            self._panels.explain()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""

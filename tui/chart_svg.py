@@ -95,7 +95,7 @@ def _wrapped(text: str) -> Iterator[str]:
 def _panel(panel: Panel, top: float, number: int) -> Iterator[str]:
     """One chart: its heading, grid, band, curves, lines and names."""
     yield _text(16, top + 18, panel.title, weight="bold")
-    scales = chart_scales(panel.data)
+    scales = chart_scales(panel.data, whole_bands=True)
     if scales is None or panel.data.message is not None:
         yield _text(_LEFT, top + PANEL_HEIGHT / 2, panel.data.message or "no data", ink="#444444")
         return

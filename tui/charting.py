@@ -22,6 +22,7 @@ from tui.reducer import (
 from tui.state import MOST_DRAWN, ChartKind
 from tui.views import looks
 from tui.widgets.chart import Chart
+from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -48,14 +49,25 @@ _PAN = 0.25
 class ChartActions:
     """A part of `PlannerApp`."""
 
+    line_under: str = ""
+    """The threshold under the mouse."""
+
     _before_drag: tuple[int, PlanState, History] | None = None
     _refused_file: str = ""
 
     # What the charts tell
 
     def on_chart_pointed(self, message: Chart.Pointed) -> None:
-        """The crosshair moved: every chart of the view shows it."""
+        """The crosshair moved: every chart of the view shows it, and the line of help its terms."""
+        self.line_under = message.line
         self._look(PointAt(message.x))
+        hovered = message.chart if message.x is not None else None
+        cast("PlannerApp", self)._panels.explain(hovered)
+
+    def on_table_asked(self, message: Table.Asked) -> None:
+        """A column is asked about."""
+        over = message.table if message.table.asked else None
+        cast("PlannerApp", self)._panels.explain(over)
 
     def on_chart_looked(self, message: Chart.Looked) -> None:
         """Another part of the axes is looked at."""

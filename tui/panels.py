@@ -45,7 +45,7 @@ _SLIDER_KEYS = [
 _ENTER = {"inputs": "change", "frontier-list": "as deadline"}
 """What enter does in a table, where it does anything."""
 
-_TABLE_KEYS = [("↑ ↓", "choose", ""), ("tab", "next", "")]
+_TABLE_KEYS = [("↑ ↓", "choose", ""), ("← →", "columns", ""), ("tab", "next", "")]
 _CHART_KEYS = [
     ("← →", "read", ""),
     ("+", "zoom", "zoom_in"),
@@ -99,6 +99,7 @@ class Panels:
             Container(*map(self._page, NAMES), id="body"),
             id="main",
         )
+        yield self._keep(Bar(glyphs, id="about"))
         yield self._keep(Bar(glyphs, firm=True, id="keys"))
 
     def mount(self) -> None:
@@ -209,6 +210,20 @@ class Panels:
             for key, what, action in _APP_KEYS
         ]
         self._bar("keys").show(bars.keys([*here, *others]), bars.keys(_LAST_KEYS))
+        self.explain()
+
+    def explain(self, over: Widget | None = None) -> None:
+        """The line on the terms of what is pointed at, else of what has the keyboard; the first
+        frame does without."""
+        app = self._app
+        if app.answer is None:
+            return
+        from tui.views import terms
+
+        shown = over or app.focused
+        column, row = (shown.asked, shown.cursor) if isinstance(shown, Table) else ("", 0)
+        said = terms.line_of(app.state, shown, column=column, over=app.line_under, row=row)
+        self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""

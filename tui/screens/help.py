@@ -49,6 +49,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
+            ("← →", "in a table: what a column means (also with the mouse), in the line of help"),
             ("⏎", "in the frontier: the deadline becomes the time that this cluster promises"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),

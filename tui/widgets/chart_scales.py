@@ -27,18 +27,22 @@ class Scales(NamedTuple):
     whole_y: Scale
 
 
-def chart_scales(data: ChartData) -> Scales | None:
+def chart_scales(data: ChartData, *, whole_bands: bool = False) -> Scales | None:
     """The scales of `data`; None where there is nothing to draw.
 
     Where x is zoomed and y is not, y holds what is seen of the curves.
+
+    Args:
+        whole_bands: all of a band is seen, however flat that makes its curve.
     """
-    whole_x, whole_y = _x_scale(data), _y_scale(data, data.series)
+    reach = math.inf if whole_bands else _BAND_REACH
+    whole_x, whole_y = _x_scale(data), _y_scale(data, data.series, reach)
     if whole_x is None or whole_y is None:
         return None
     x = part(whole_x, data.x.window)
     y = part(whole_y, data.y.window)
     if x != whole_x and y == whole_y:
-        y = _y_scale(data, [_seen(series, x) for series in data.series]) or whole_y
+        y = _y_scale(data, [_seen(series, x) for series in data.series], reach) or whole_y
     return Scales(x, y, whole_x, whole_y)
 
 
@@ -121,7 +125,7 @@ def _x_scale(data: ChartData) -> Scale | None:
     return LogScale(low, high) if axis.log else LinearScale(low, high)
 
 
-def _y_scale(data: ChartData, series: Sequence[Series]) -> Scale | None:
+def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Scale | None:
     """The scale of y: these curves, their bands and thresholds as far as they are near.
 
     What costs nothing has no logarithm: curves that are zero all along get a linear axis.
@@ -136,7 +140,7 @@ def _y_scale(data: ChartData, series: Sequence[Series]) -> Scale | None:
     low, high = extent
     bands = [band for one in series for band in (one.lows, one.highs) if band]
     edges = _extent(bands, axis.log) or extent
-    least, most = _reach(low, high, _BAND_REACH, axis)
+    least, most = _reach(low, high, band_reach, axis)
     low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))
     least, most = _reach(low, high, _REACH, axis)
     limits = [line.value for line in data.thresholds if not line.vertical]
