@@ -2,8 +2,9 @@
 
     python benchmarks/slider.py [--steps N] [COMMAND ...]
 
-For each slider, the crosshair of the chart, and each size: milliseconds from the key to the first and the last byte of the repaint,
-and bytes per step; median and worst of the steps. Beside it the same for a burst of keys.
+For each slider, the crosshair of the charts, and each size: milliseconds from the key to the first
+and the last byte of the repaint, and bytes per step; median and worst of the steps. Beside it the
+same for a burst of keys.
 """
 
 from __future__ import annotations

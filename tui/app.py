@@ -56,7 +56,7 @@ from tui.state import (
     plan_key,
 )
 from tui.tour.actions import TOUR_BINDINGS, TourActions
-from tui.views import frontier, inputs
+from tui.views import inputs
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
@@ -184,6 +184,7 @@ class PlannerApp(
     def _painted(self) -> None:
         """After the first frame: begin to read."""
         terminal.settle()
+        self._panels.complete()
         self._rebuild()
         self.set_interval(EVERY_SECONDS, self._look_for_growth)
         if self.played is not None:
@@ -261,7 +262,9 @@ class PlannerApp(
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
-        elif event.table.id == frontier.LIST and self.answer is not None:
+        elif event.table.id == "frontier-list" and self.answer is not None:
+            from tui.views import frontier
+
             self.dispatch(frontier.selection(self.answer, event.index))
         elif event.table.id in ("models", "pins"):
             self._panels.show()
@@ -272,13 +275,15 @@ class PlannerApp(
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
-        elif event.table.id == frontier.LIST and self.answer is not None:
+        elif event.table.id == "frontier-list":
             self.follow(event.index)
         elif event.table.id == "pins":
             self.return_to_pin(event.index)
 
     def follow(self, place: int) -> None:
         """The sliders to where a point of the frontier is the answer."""
+        from tui.views import frontier
+
         if self.answer is not None:
             follow = frontier.followed(self.answer, place)
             self.dispatch(follow)

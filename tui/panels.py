@@ -99,12 +99,16 @@ class Panels:
             Container(*map(self._page, NAMES), id="body"),
             id="main",
         )
-        yield self._keep(Bar(glyphs, id="about"))
         yield self._keep(Bar(glyphs, firm=True, id="keys"))
 
     def mount(self) -> None:
         """The keyboard on the first slider."""
         self.widget("deadline").focus()
+
+    def complete(self) -> None:
+        """What the first frame does without: the line of help."""
+        about = self._keep(Bar(self._app.glyphs, id="about"))
+        self._app.screen_stack[0].mount(about, before=self.widget("keys"))
 
     def mark(self) -> None:
         """The classes of the screen that the style sheet goes by; before there are widgets to
@@ -216,7 +220,7 @@ class Panels:
         """The line on the terms of what is pointed at, else of what has the keyboard; the first
         frame does without."""
         app = self._app
-        if app.answer is None:
+        if app.answer is None or "about" not in self._made:
             return
         from tui.views import terms
 

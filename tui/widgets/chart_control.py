@@ -6,7 +6,7 @@ What it needs for that is imported on its first use, as the first frame of an ap
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import events
@@ -51,11 +51,14 @@ class ChartControl(FrameWidget):
         Binding("enter", "pick", "Choose", show=False),
     ]
 
-    @dataclass(eq=False, repr=False)
+    # Plain classes: a dataclass takes longer to make than the first frame can spare.
+
     class _Told(Message, namespace="chart"):
         """Of these messages only the last one of a kind counts."""
 
-        chart: ChartControl
+        def __init__(self, chart: ChartControl) -> None:
+            super().__init__()
+            self.chart = chart
 
         @property
         def control(self) -> ChartControl:
@@ -66,41 +69,34 @@ class ChartControl(FrameWidget):
             """Fifty queued steps cause one computation."""
             return type(message) is type(self) and getattr(message, "chart", None) is self.chart
 
-    @dataclass(eq=False, repr=False)
     class Pointed(_Told, namespace="chart"):
         """The crosshair went to `x`, or away; `line` is the threshold under the mouse."""
 
-        x: float | None
-        line: str = ""
+        def __init__(self, chart: ChartControl, x: float | None, line: str = "") -> None:
+            super().__init__(chart)
+            self.x, self.line = x, line
 
-    @dataclass(eq=False, repr=False)
     class Looked(_Told, namespace="chart"):
         """These parts of the axes are looked at; None for the whole."""
 
-        x: Window | None
-        y: Window | None
+        def __init__(self, chart: ChartControl, x: Window | None, y: Window | None) -> None:
+            super().__init__(chart)
+            self.x, self.y = x, y
 
-    @dataclass(eq=False, repr=False)
     class Dragged(_Told, namespace="chart"):
         """The threshold `name` is dragged to `value`; `drag` counts the gestures."""
 
-        name: str
-        value: float
-        drag: int
+        def __init__(self, chart: ChartControl, name: str, value: float, drag: int) -> None:
+            super().__init__(chart)
+            self.name, self.value, self.drag = name, value, drag
 
-    @dataclass(eq=False, repr=False)
-    class Picked(Message, namespace="chart"):
+    class Picked(_Told, namespace="chart"):
         """The plot was clicked at the value `x` of the horizontal axis; `entered` where enter was
         pressed at the crosshair."""
 
-        chart: ChartControl
-        x: float
-        entered: bool = False
-
-        @property
-        def control(self) -> ChartControl:
-            """The chart, for `on` selectors."""
-            return self.chart
+        def __init__(self, chart: ChartControl, x: float, *, entered: bool = False) -> None:
+            super().__init__(chart)
+            self.x, self.entered = x, entered
 
     @property
     def data(self) -> ChartData:

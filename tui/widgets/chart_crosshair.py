@@ -16,7 +16,7 @@ from tui.widgets.numbers import text_of
 if TYPE_CHECKING:
     from tui.widgets.chart_paint import Plot
 
-_EVERY = 2
+_EVERY = 3
 """One row in so many has a dot of the line: each costs bytes whenever it moves."""
 
 BIG_STEP = 8

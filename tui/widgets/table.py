@@ -130,11 +130,12 @@ class Table(FrameWidget, can_focus=True):
             """Only where the cursor rests matters."""
             return isinstance(message, Table.Moved) and message.table is self.table
 
-    @dataclass(eq=False, repr=False)
     class Asked(Message):
         """Another column, or none, is asked about: by keys or by the mouse over it."""
 
-        table: Table
+        def __init__(self, table: Table) -> None:
+            super().__init__()
+            self.table = table
 
         @property
         def control(self) -> Table:
