@@ -328,3 +328,14 @@ async def test_ascii_is_complete(planner):
         await pilot.pause()
         assert text_of(app).isascii()
         assert "# m5.xlarge" in text_of(app)
+
+
+@pytest.mark.parametrize("deadline", [3600.0, 10 * 86400.0])
+async def test_a_line_is_held_by_its_label_too(planner, deadline):
+    async with planner(deadline_seconds=deadline).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        chart = chart_of(app)
+        (label,) = chart._layout.labels
+        x, y = chart._layout.left + label.start + 2, label.row
+        await drag(pilot, chart, (x, y), (x, y + 2))
+        assert app.state.deadline_seconds < deadline

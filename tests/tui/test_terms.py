@@ -43,7 +43,7 @@ async def test_what_has_the_keyboard_is_explained(planner, size):
         assert last_rows(app).startswith("Budget:")
         await pilot.press("v")
         await pilot.pause()
-        assert "9 in 10 runs end within that span" in last_rows(app)
+        assert "9 in 10 end in that span" in last_rows(app)
         await pilot.press("5", "right", "right")
         await settled(pilot)
         assert last_rows(app).startswith("time:")

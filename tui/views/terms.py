@@ -134,4 +134,4 @@ def _crosshair(state: PlanState, name: str) -> str:
         return "at the crosshair: the cheapest cluster that is this fast; enter: as deadline"
     odds = text.odds(state.confidence)
     late = "in time: P(run <= deadline)" if state.deadline_seconds is not None else "no deadline"
-    return f"time: the median; {odds} runs end within that span; {late}"
+    return f"time: the median; {odds} end in that span; {late}"

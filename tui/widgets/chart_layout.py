@@ -25,8 +25,20 @@ class Tick(NamedTuple):
     label: str
 
 
+class Label(NamedTuple):
+    """Where the label of a threshold stands: a row of the plot, columns from `start` to `end`."""
+
+    name: str
+    row: int
+    start: int
+    end: int
+
+
 class Layout(NamedTuple):
-    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`."""
+    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`.
+
+    `labels` are those of the thresholds that have a name, once they are painted.
+    """
 
     scales: Scales
     left: int
@@ -34,6 +46,7 @@ class Layout(NamedTuple):
     height: int
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    labels: tuple[Label, ...] = ()
 
     @property
     def x(self) -> Scale:

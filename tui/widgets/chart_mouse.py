@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from rich.cells import cell_len
 from textual.geometry import Offset
 
 from tui.widgets.chart_crosshair import nearest
 from tui.widgets.chart_data import ChartData, Threshold, Window
-from tui.widgets.chart_layout import Layout, row_of
+from tui.widgets.chart_layout import Layout
 from tui.widgets.chart_scales import panned
 
 
@@ -66,22 +65,18 @@ def grip(data: ChartData, layout: Layout, offset: Offset) -> Grip | None:
 
 
 def line_at(data: ChartData, layout: Layout, x: int, y: int) -> Threshold | None:
-    """The line under a cell that can be dragged; one that is not drawn is held by its label."""
+    """The line, or its label, under a cell, where it is one that can be dragged."""
     column = x - layout.left
     if not (0 <= column < layout.width and 0 <= y < layout.height):
         return None
-    for line in data.thresholds:
-        if not line.name:
-            continue
-        if line.vertical:
-            if 0 <= layout.x.position(line.value) <= 1 and layout.column(line.value) == column:
-                return line
-            continue
-        place = layout.y.position(line.value)
-        drawn = 0 <= place <= 1
-        if row_of(place, layout.height) == y and (
-            drawn or column >= layout.width - cell_len(line.label) - 5
-        ):
+    named = {line.name: line for line in data.thresholds if line.name}
+    for label in layout.labels:
+        if label.row == y and label.start <= column < label.end and label.name in named:
+            return named[label.name]
+    for line in named.values():
+        scale = layout.x if line.vertical else layout.y
+        cell = layout.column(line.value) if line.vertical else layout.row(line.value)
+        if 0 <= scale.position(line.value) <= 1 and cell == (column if line.vertical else y):
             return line
     return None
 

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from tui.widgets.canvas import Canvas, Dash
 from tui.widgets.chart_data import ChartData, Pattern, Point, Series, Threshold
 from tui.widgets.chart_layout import (
+    Label,
     Layout,
     are_signed,
     end_label_width,
@@ -44,6 +45,7 @@ class Plot:
     layout: Layout
     glyphs: Glyphs
     taken: list[tuple[int, int, int]] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
     _sums: dict[int, list[float]] = field(default_factory=dict)
 
     def label(self, x: int, y: int, text: str, style: str) -> None:
@@ -58,8 +60,11 @@ class Plot:
             column, row = self.canvas.cell_of(across, up)
             self.frame.put(self.layout.left + column, row, sign, style)
 
-    def place(self, text: str, places: Iterable[tuple[int, int]], style: str) -> None:
-        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside."""
+    def place(
+        self, text: str, places: Iterable[tuple[int, int]], style: str, *, name: str = ""
+    ) -> None:
+        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside. With
+        the `name` of a threshold it is remembered where."""
         length = cell_len(text)
         best, least = None, math.inf
         for place in places:
@@ -70,6 +75,8 @@ class Plot:
                 break
         if best is not None:
             self.label(best[0], best[1], text, style)
+            if name:
+                self.labels.append(Label(name, best[1], best[0], best[0] + length))
 
     def _hidden(self, x: int, y: int, length: int) -> float:
         """How much the `length` cells from (`x`, `y`) on would hide; infinite outside the plot."""
@@ -109,7 +116,7 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
         from tui.widgets.chart_crosshair import paint_crosshair
 
         paint_crosshair(plot, data, data.crosshair)
-    return layout
+    return layout._replace(labels=tuple(plot.labels))
 
 
 def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
@@ -209,7 +216,7 @@ def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
     rows = [row] if arrow else [row, row - 1, row + 1]
     # From the right: that is where a reader looks for it, next to the names of the curves.
     columns = range(layout.width - cell_len(text) - 1, 0, -3)
-    plot.place(text, ((x, y) for y in rows for x in columns), style)
+    plot.place(text, ((x, y) for y in rows for x in columns), style, name=threshold.name)
 
 
 def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
@@ -220,7 +227,7 @@ def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
     column, length = layout.column(threshold.value), cell_len(threshold.label)
     sides = (column + 2, column - length - 1)
     places = ((x, y) for y in range(layout.height) for x in sides)
-    plot.place(threshold.label, places, style)
+    plot.place(threshold.label, places, style, name=threshold.name)
 
 
 def _visible(plot: Plot, point: Point) -> bool:
