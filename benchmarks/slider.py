@@ -2,8 +2,9 @@
 
     python benchmarks/slider.py [--steps N] [COMMAND ...]
 
-For each slider and size: milliseconds from the key to the first and the last byte of the repaint,
-and bytes per step; median and worst of the steps. Beside it the same for a burst of keys.
+For each slider, the crosshair of the charts, and each size: milliseconds from the key to the first
+and the last byte of the repaint, and bytes per step; median and worst of the steps. Beside it the
+same for a burst of keys.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 
 from pty_driver import PtySession, default_command
 
-_RIGHT, _LEFT, _TAB = b"\x1b[C", b"\x1b[D", b"\t"
+_RIGHT, _LEFT, _TAB, _CROSSHAIR = b"\x1b[C", b"\x1b[D", b"\t", b"v"
 _SIZES = ((80, 24), (120, 40))
 _SLIDERS = ("deadline", "budget", "data size", "max nodes", "confidence")
 _BURST_KEYS = 30
@@ -83,6 +84,9 @@ def main() -> None:
                 f"{columns}x{rows} {_BURST_KEYS} deadline keys at once: last byte after "
                 f"{(burst.last_seconds or 0.0) * 1e3:.0f} ms, {len(burst.output):,} bytes"
             )
+            session.send(_CROSSHAIR)
+            crosshair = measure(session, options.steps)
+            print(f"{columns}x{rows} {'crosshair':<15}{crosshair.row()}")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,8 @@ class PlanRequest:
 class Curve:
     """Time and cost of one instance type over its node counts: (m,) arrays, NaN where unknown.
 
-    `feasible` marks the node counts that satisfy the goal.
+    `feasible` marks the node counts that satisfy the goal; `p_deadline` is P(T <= deadline), NaN
+    without a deadline or without an interval.
     """
 
     instance: str
@@ -71,6 +72,7 @@ class Curve:
     high: FloatArray
     cost_usd: FloatArray
     feasible: NDArray[np.bool_]
+    p_deadline: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,12 +155,14 @@ class Plan:
         cost = surface.costs(billing)[row, : goal.max_nodes]
         log_bound = surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
         feasible = np.isfinite(cost)
+        odds = np.full(len(places), np.nan)
         if goal.deadline_seconds is not None:
             feasible = feasible & (log_bound <= np.log(goal.deadline_seconds))
+            odds = forecast.p_within(goal.deadline_seconds)
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
         nodes = np.arange(1, goal.max_nodes + 1)
-        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible)
+        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible, odds)
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a

@@ -23,6 +23,7 @@ from textual.timer import Timer
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
+from tui.charting import CHART_BINDINGS, ChartActions
 from tui.experimenting import ExperimentActions
 from tui.habits import HabitActions
 from tui.history import History, difference
@@ -87,6 +88,7 @@ class PlannerApp(
     Planning,
     ExperimentActions,
     TourActions,
+    ChartActions,
     HabitActions,
     PinActions,
     KeyActions,
@@ -127,6 +129,7 @@ class PlannerApp(
         Binding("colon", "command", "Command", show=False),
         Binding("escape", "close_notice", "Close notice", show=False),
         Binding("ctrl+q,ctrl+c", "quit", "Quit", show=False, priority=True),
+        *CHART_BINDINGS,
         *TOUR_BINDINGS,
         *VI_BINDINGS,
     )
@@ -183,6 +186,7 @@ class PlannerApp(
         from tui.watch import EVERY_SECONDS
 
         terminal.settle()
+        self._panels.complete()
         self._rebuild()
         self.set_interval(EVERY_SECONDS, self._look_for_growth)
         if self.played is not None:
@@ -287,19 +291,26 @@ class PlannerApp(
             self.dispatch(frontier.selection(self.answer, event.index))
         elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
             self._panels.show()
+        else:
+            self._panels.explain()
 
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
-        elif event.table.id == FRONTIER_LIST and self.answer is not None:
-            from tui.views import frontier
-
-            follow = frontier.followed(self.answer, event.index)
-            self.dispatch(follow)
-            self.show_notice(frontier.said(follow), "good")
+        elif event.table.id == FRONTIER_LIST:
+            self.follow(event.index)
         elif event.table.id == "pins":
             self.return_to_pin(event.index)
+
+    def follow(self, place: int) -> None:
+        """The sliders to where a point of the frontier is the answer."""
+        from tui.views import frontier
+
+        if self.answer is not None:
+            follow = frontier.followed(self.answer, place)
+            self.dispatch(follow)
+            self.show_notice(frontier.said(follow), "good")
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

@@ -230,10 +230,61 @@ def _view(typed: str, names: Names) -> Outcome:
     return f"view({found[0]!r})"
 
 
-def _chart(typed: str, names: Names) -> Action:
-    return ShowChart(
-        "cost" if _one_of(lambda n: _CHARTS, "chart", typed, names) == "cost" else "time"
-    )
+def _chart(typed: str, names: Names) -> Outcome:
+    if typed.lower().endswith(_CHART_FILES):
+        return f"save_chart({typed!r})"
+    if typed not in _CHARTS:
+        raise engine.BadInput(
+            f"there is no chart {typed!r}", remedy="type time, cost, or a file .svg or .csv"
+        )
+    return ShowChart("cost" if typed == "cost" else "time")
+
+
+def _zoom(typed: str, names: Names) -> Outcome:
+    """ "4:32" nodes, "10m:1h" of time, "$1:$4" of cost; "in", "out", "all"."""
+    if typed in _ZOOMS:
+        return f"zoom_{typed}"
+    low, colon, high = (part.strip() for part in typed.partition(":"))
+    if not (low and colon and high):
+        raise engine.BadInput(
+            f"{typed!r} is no part of an axis", remedy="type 4:32, 10m:1h, $1:$4, in, out or all"
+        )
+    axis, ends = _ends(low, high)
+    if not 0 < ends[0] < ends[1]:
+        raise engine.BadInput(f"{typed!r} runs backwards", remedy="type the smaller one first")
+    return f"zoom_to({axis!r}, {ends[0]!r}, {ends[1]!r})"
+
+
+def _ends(low: str, high: str) -> tuple[str, tuple[float, float]]:
+    """Which axis two values are of, told by their units, and the values."""
+    if "$" in low + high or "usd" in f"{low}{high}".lower():
+        return "cost", (engine.parse_usd(low), engine.parse_usd(high))
+    if low.isdigit() and high.isdigit():
+        return "nodes", (float(low), float(high))
+    return "time", (engine.parse_seconds(low), engine.parse_seconds(high))
+
+
+def _axis(typed: str, names: Names) -> Outcome:
+    axis, _, kind = typed.partition(" ")
+    if axis not in ("x", "y") or kind.strip() not in ("", "log", "linear"):
+        raise engine.BadInput(
+            f"{typed!r} is no kind of axis", remedy="type x log, x linear, y log or y linear"
+        )
+    return f"scale({axis!r}, {kind.strip()!r})"
+
+
+def _at(typed: str, names: Names) -> Outcome:
+    return f"at({parse_nodes(typed)})"
+
+
+def _draw(typed: str, names: Names) -> Outcome:
+    if typed in OFF:
+        return "draw_types('')"
+    wanted = typed.replace(",", " ").split()
+    if names.instances:
+        for name in wanted:
+            _one_of(lambda n: n.instances, "instance type", name, names)
+    return f"draw_types({' '.join(wanted)!r})"
 
 
 def _theme(typed: str, names: Names) -> str:
@@ -249,6 +300,7 @@ def _named(action: str) -> Callable[[str, Names], Outcome]:
 
 
 _SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
+_CHART_FILES, _ZOOMS = (".svg", ".csv"), ("in", "out", "all")
 _TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
 _EXAMPLES = {
     "deadline": "45m",
@@ -264,6 +316,10 @@ _EXAMPLES = {
     "mix": "2",
     "training": "$5",
     "samples": "1%:10%",
+    "zoom": "4:32",
+    "axis": "y linear",
+    "at": "12",
+    "draw": "c5.2xlarge",
 }
 _SAMPLE_STEPS = 10
 
@@ -299,7 +355,15 @@ VERBS: tuple[Verb, ...] = (
          lambda names: names.sources),
     Verb("view", "NAME", "look at another question", _view,
          lambda names: pages.NAMES),
-    Verb("chart", "time|cost", "which chart a small terminal shows", _chart, lambda names: _CHARTS),
+    Verb("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; or save them", _chart,
+         lambda names: _CHARTS),
+    Verb("zoom", "LOW:HIGH|in|out|all", "look at a part of nodes, time or cost", _zoom,
+         lambda names: _ZOOMS),
+    Verb("axis", "x|y [log|linear]", "an axis linear or logarithmic", _axis,
+         lambda names: ("x log", "x linear", "y log", "y linear")),
+    Verb("at", "NODES", "what the charts say there", _at),
+    Verb("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
+         lambda names: names.instances),
     Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
     Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
          lambda names: names.scenarios),

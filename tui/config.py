@@ -22,6 +22,8 @@ ACTIONS = (
     *("spot", "model"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
     *("command", "quit"),
+    *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
+    *("log-x", "log-y", "draw", "save-chart"),
 )
 """Actions that can be given other keys; the number keys of the views are fixed."""
 

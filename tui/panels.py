@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from tui.app import PlannerApp
     from tui.pins import Pin
     from tui.session import Answer, Built
+    from tui.views.goal import Name
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs
 
@@ -45,7 +46,15 @@ _SLIDER_KEYS = [
 _ENTER = {"inputs": "change", "frontier-list": "as deadline"}
 """What enter does in a table, where it does anything."""
 
-_TABLE_KEYS = [("↑ ↓", "choose", ""), ("tab", "next", "")]
+_TABLE_KEYS = [("↑ ↓", "choose", ""), ("← →", "columns", ""), ("tab", "next", "")]
+_CHART_KEYS = [
+    ("← →", "read", ""),
+    ("+", "zoom", "zoom_in"),
+    ("-", "out", "zoom_out"),
+    ("a", "all", "zoom_all"),
+    ("Y", "log", "log_y"),
+    ("E", "save", "save_chart"),
+]
 _APP_KEYS = [
     ("/", "types", "instances"),
     ("o", "open", "open"),
@@ -97,6 +106,11 @@ class Panels:
         """The keyboard on the first slider."""
         self.widget("deadline").focus()
 
+    def complete(self) -> None:
+        """What the first frame does without: the line of help."""
+        about = self._keep(Bar(self._app.glyphs, id="about"))
+        self._app.screen_stack[0].mount(about, before=self.widget("keys"))
+
     def mark(self) -> None:
         """The classes of the screen that the style sheet goes by; before there are widgets to
         style, this costs nothing."""
@@ -142,10 +156,25 @@ class Panels:
         )
         self.refill("inputs", inputs.rows(app.state, app.built, app.answer, app.marks))
         if app.answer is not None:
-            self.prose("why").show(words.why(app.state, app.answer, app.marks))
+            self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)
         elif not app.busy:
             self._show_nothing()
+
+    def look(self) -> None:
+        """What a crosshair or a zoom changes, and no more: it follows the mouse."""
+        app = self._app
+        module = _module(app.state.view)
+        if app.answer is not None and hasattr(module, "look"):
+            self._show_why(app.answer)
+            module.look(self, app.answer)
+
+    def _show_why(self, answer: Answer) -> None:
+        """The reasons; while a chart has a crosshair, what is read there."""
+        module, state = _module(self._app.state.view), self._app.state
+        read = module.aside(self, answer) if hasattr(module, "aside") else None
+        self.entitle("why", "Why" if read is None else "At the crosshair")
+        self.prose("why").show(words.why(state, answer, self.marks) if read is None else read)
 
     def show_header(self) -> None:
         """The two lines at the top."""
@@ -180,6 +209,8 @@ class Panels:
                 here = [("+ -", "budget", ""), *_TABLE_KEYS]
             if focused.id == "full":
                 here = [*_TABLE_KEYS[:1], *compositions.KEYS]
+        elif isinstance(focused, Chart):
+            here = list(_CHART_KEYS)
         elif isinstance(focused, Prose) or (
             focused is not None and focused.id in ("gantt", "stage-gantt")
         ):
@@ -190,6 +221,20 @@ class Panels:
             for key, what, action in _APP_KEYS
         ]
         self._bar("keys").show(bars.keys([*here, *others]), bars.keys(_LAST_KEYS))
+        self.explain()
+
+    def explain(self, over: Widget | None = None) -> None:
+        """The line on the terms of what is pointed at, else of what has the keyboard; the first
+        frame does without."""
+        app = self._app
+        if app.answer is None or "about" not in self._made:
+            return
+        from tui.views import terms
+
+        shown = over or app.focused
+        column, row = (shown.asked, shown.cursor) if isinstance(shown, Table) else ("", 0)
+        said = terms.line_of(app.state, shown, column=column, over=app.line_under, row=row)
+        self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""
@@ -295,6 +340,11 @@ class Panels:
         return self._app.marks
 
     @property
+    def width(self) -> int:
+        """Columns of the terminal."""
+        return self._app.size.width
+
+    @property
     def height(self) -> int:
         """Rows of the terminal."""
         return self._app.size.height
@@ -319,6 +369,10 @@ class Panels:
     @property
     def _goal(self) -> GoalPanel:
         return self._app.screen_stack[0].query_one("#goal", GoalPanel)
+
+    def slider(self, name: str) -> Slider:
+        """A slider of the goal."""
+        return self._goal.slider(cast("Name", name))
 
     def entitle(self, name: str, title: str) -> None:
         """Another title over a widget."""

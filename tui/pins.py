@@ -24,7 +24,8 @@ class Pin:
 
     Args:
         meets: whether the goal is met; otherwise the rest is that of the nearest miss.
-        composition: in words. low, high: the interval at the state's confidence, in seconds.
+        composition: in words. instance: its type; None for a mix, or nothing.
+        low, high: the interval at the state's confidence, in seconds.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Pin:
     high: float | None = None
     cost_usd: float | None = None
     p_deadline: float | None = None
+    instance: str | None = None
 
 
 def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
@@ -53,6 +55,7 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         best.high,
         best.cost_usd,
         best.p_deadline,
+        best.instance,
     )
 
 

@@ -10,9 +10,13 @@ from tui.state import (
     AS_TOLD,
     LEAST_SCALE,
     MAX_NODES,
+    MOST_DRAWN,
     MOST_SCALE,
     MOST_TYPES,
     NO_LIMITS,
+    WHOLE,
+    Axes,
+    AxisName,
     ChartKind,
     Limits,
     Order,
@@ -209,6 +213,36 @@ class FollowPoint(NamedTuple):
     nodes: int
 
 
+class PointAt(NamedTuple):
+    """The crosshair went to a number of nodes (in the frontier: seconds), or away."""
+
+    x: float | None
+
+
+class LookAt(NamedTuple):
+    """The part of an axis that is looked at; None for the whole."""
+
+    axis: AxisName
+    window: tuple[float, float] | None
+
+
+class LookAtAll(NamedTuple):
+    """The whole of every axis; logarithms stay."""
+
+
+class ScaleAxis(NamedTuple):
+    """A linear or a logarithmic axis."""
+
+    axis: AxisName
+    log: bool
+
+
+class Draw(NamedTuple):
+    """These types are drawn as well, and no others."""
+
+    instances: tuple[str, ...]
+
+
 Action = (
     OpenSources
     | Reread
@@ -239,6 +273,11 @@ Action = (
     | SortList
     | SelectPoint
     | FollowPoint
+    | PointAt
+    | LookAt
+    | LookAtAll
+    | ScaleAxis
+    | Draw
 )
 
 
@@ -272,7 +311,7 @@ def reduce(state: PlanState, action: Action) -> PlanState:
         case SetSamples(fractions):
             return replace(state, training=state.training._replace(fractions=fractions))
         case ShowView(view):
-            return replace(state, view=view)
+            return replace(state, view=view, crosshair=None)
         case ShowChart(chart):
             return replace(state, chart=chart)
         case Select(instance):
@@ -293,8 +332,30 @@ def reduce(state: PlanState, action: Action) -> PlanState:
                 max_nodes=max(state.max_nodes, nodes),
                 selected=None,
             )
+        case PointAt() | LookAt() | LookAtAll() | ScaleAxis() | Draw():
+            return _with_look(state, action)
         case _:
             return _with_input(state, action)
+
+
+def _with_look(
+    state: PlanState, action: PointAt | LookAt | LookAtAll | ScaleAxis | Draw
+) -> PlanState:
+    """After an action of a chart: nothing is computed anew."""
+    axes = state.axes
+    match action:
+        case PointAt(x):
+            return replace(state, crosshair=x)
+        case LookAt(axis, window):
+            look = getattr(axes, axis)._replace(window=window)
+            return replace(state, axes=axes._replace(**{axis: look}))
+        case LookAtAll():
+            return replace(state, axes=Axes(*(look._replace(window=None) for look in axes)))
+        case ScaleAxis(axis, log):
+            look = getattr(axes, axis)._replace(log=log)
+            return replace(state, axes=axes._replace(**{axis: look}))
+        case Draw(instances):
+            return replace(state, drawn=tuple(dict.fromkeys(instances))[:MOST_DRAWN])
 
 
 def _with_input(
@@ -345,6 +406,8 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
         ran_on=None,
         category=None,
         selected=None,
+        crosshair=None,
+        axes=WHOLE,
         scale=1.0,
         deadline_seconds=None,
         deadline_chosen=False,

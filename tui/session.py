@@ -80,6 +80,15 @@ class Answer:
     compared: Curve | None
     explained: Prediction | None
     alike: Mapping[str, int] | None = None
+    _curves: dict[str, Curve | None] = field(default_factory=dict)
+
+    def curve(self, instance: str) -> Curve | None:
+        """The curve of a type under this goal; None where it is no candidate."""
+        if instance not in self._curves:
+            report = self.report
+            found = _curve(self.built.plan, instance, report.goal, report.billing)
+            self._curves[instance] = found
+        return self._curves[instance]
 
     @property
     def best(self) -> Choice | None:

@@ -17,6 +17,38 @@ ChartKind = Literal["time", "cost"]
 Order = Literal["best", "time", "cost", "odds"]
 """Of the compositions: by the goal, or by a column."""
 
+AxisName = Literal["nodes", "time", "cost", "frontier_time", "frontier_cost"]
+"""Of the charts; those of time and of cost share the nodes."""
+
+
+class AxisLook(NamedTuple):
+    """How an axis is looked at.
+
+    Args:
+        log: whether it is logarithmic; None as it suits what is drawn.
+        window: the least and largest value that are seen; None for the whole.
+    """
+
+    log: bool | None = None
+    window: tuple[float, float] | None = None
+
+
+class Axes(NamedTuple):
+    """All axes by name."""
+
+    nodes: AxisLook = AxisLook()
+    time: AxisLook = AxisLook()
+    cost: AxisLook = AxisLook()
+    frontier_time: AxisLook = AxisLook()
+    frontier_cost: AxisLook = AxisLook()
+
+
+WHOLE = Axes()
+"""Every axis as it suits what is drawn."""
+
+MOST_DRAWN = 4
+"""Curves of types of one's own choice, beside the recommended one and the one at the cursor."""
+
 MAX_NODES = 512
 """The plan is built up to here; the slider ends here too."""
 
@@ -91,6 +123,9 @@ class PlanState:
             recommended, or the one nearest to it.
         listed: words or globs that the rows of the compositions hold.
         order: of these rows.
+        crosshair: where the charts are looked at: nodes, or seconds in the frontier.
+        axes: how the charts are looked at.
+        drawn: types whose curves are drawn as well.
     """
 
     sources: tuple[str, ...]
@@ -116,10 +151,18 @@ class PlanState:
     point: tuple[str, int] | None = None
     listed: str = ""
     order: Order = "best"
+    crosshair: float | None = None
+    axes: Axes = WHOLE
+    drawn: tuple[str, ...] = ()
     reading: int = 0
 
 
-_LOOKS = frozenset({"view", "chart", "selected", "point", "listed", "order", "reading"})
+_LOOKS = frozenset(
+    {
+        *("view", "chart", "selected", "point", "listed", "order"),
+        *("crosshair", "axes", "drawn", "reading"),
+    }
+)
 """What is looked at, and how often it was read, is no input: undo does not turn pages."""
 
 INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _LOOKS)

@@ -10,6 +10,7 @@ from screen import advised, compared, settled
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
 VIEWS = {
     "curves": ("1",),
+    "crosshair": ("p", "s", "v", "right", "right", "+"),
     "compositions": ("2", "down"),
     "frontier": ("3", "up", "up"),
     "stages": ("4",),

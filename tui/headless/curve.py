@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
 from tui import format as text
 from tui import options, target
-from tui.headless import output
+from tui.headless import curve_file, output
 
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
@@ -37,10 +38,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_terms(parser)
     options.add_origin(parser)
     options.add_workload(parser)
+    parser.add_argument(
+        "--output", metavar="FILE", help="write a picture (.svg) or the numbers (.csv) instead"
+    )
     options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.output is not None:
+        curve_file.checked(args.output)
     profile = options.read_profile(args)
     fitted = engine.fit(profile, model=args.model)
     points = {"nodes": over_nodes, "input-size": over_size, "iterations": over_iterations}[
@@ -76,10 +82,36 @@ def run(args: argparse.Namespace) -> int:
             "warnings": output.notices(last.warnings),
         }
         output.print_json(result)
-    else:
+    elif args.output is None:
         print(as_table(args.over, points, rows))
+    if args.output is not None:
+        write(args, profile, points, rows)
+    if not args.json:
         output.print_notices(last.warnings)
     return 0
+
+
+def write(
+    args: argparse.Namespace,
+    profile: engine.Profile,
+    points: list[Point],
+    rows: list[dict[str, Any]],
+) -> None:
+    """The curve to a file; what was written is said where it does not disturb data."""
+    path = curve_file.checked(args.output)
+    scaled = any(point.workload.scale not in (None, 1.0) for point in points)
+    content = curve_file.content(
+        path,
+        rows,
+        over=args.over,
+        at=[point.at for point in points],
+        in_bytes=profile.input_unit == "bytes" and not scaled,
+        instance=instance_name(points[0].cluster) or "executors",
+        title=profile.name,
+        confidence=args.confidence,
+    )
+    engine.write_text(path, content)
+    print(f"written: {text.shown(str(path))}", file=sys.stderr)
 
 
 def over_nodes(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:

@@ -29,12 +29,27 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     (
+        "Charts",
+        (
+            ("v", "the crosshair, and the keyboard there; again: the other chart"),
+            ("← →", "at the crosshair: one step; with shift or ctrl a big one; home, end"),
+            ("+ - a", "zoom in, zoom out, all of it again; also the wheel, with ctrl for y"),
+            ("< >", "look left and right in a zoomed chart; ↑ ↓ up and down; or drag the plot"),
+            ("X Y", "the horizontal, the vertical axis linear or logarithmic"),
+            ("d", "draw the type under the cursor as well; pinned ones always are"),
+            ("E", "save the chart: a picture (.svg) or every number (.csv)"),
+            ("mouse", "point to read; drag the deadline or the budget line to move its slider"),
+            (":zoom", "a part of an axis: 4:32 nodes, 10m:1h, $1:$4; :at 12, :axis y linear"),
+        ),
+    ),
+    (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
             (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
+            ("← →", "in a table: what a column means (also with the mouse), in the line of help"),
             ("⏎", "in the frontier: the deadline becomes the time that this cluster promises"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),

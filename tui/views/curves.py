@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tui.state import PlanState
-from tui.views import compositions, words
-from tui.views.prose import Prose
+from tui.state import MOST_DRAWN, PlanState
+from tui.views import compositions, looks, words
+from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
-from tui.widgets.chart_data import Axis, ChartData, Point, Series, Threshold
+from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
 from tui.widgets.numbers import money_text, time_text
 from tui.widgets.table import Table
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from engine import Choice, Curve
     from tui.panels import Panels
     from tui.session import Answer
+    from tui.views.at_crosshair import Drawn, Reading
 
 WAITING = ChartData(message="reading ...")
 NOTHING = ChartData(message="no plan yet")
@@ -27,8 +28,8 @@ NOTHING = ChartData(message="no plan yet")
 def fill(panels: Panels) -> list[Widget]:
     """The charts, the sentence of a small terminal, and the first rows of the compositions."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id="time"), "Time by nodes"),
-        panels.panel(panels.new(Chart, WAITING, id="cost"), "Cost by nodes"),
+        panels.panel(panels.new(Chart, WAITING, id="time"), looks.TITLES["time"]),
+        panels.panel(panels.new(Chart, WAITING, id="cost"), looks.TITLES["cost"]),
         panels.new(Prose, words.WAITING, id="sentence"),
         panels.panel(panels.new(Table, compositions.COLUMNS, id="short"), "Compositions"),
     ]
@@ -36,62 +37,115 @@ def fill(panels: Panels) -> list[Widget]:
 
 def show(panels: Panels, answer: Answer) -> None:
     """Of two charts that do not both fit, only the one that is seen is drawn."""
-    state, short = panels.state, panels.is_short
-    if not short or state.chart == "time":
-        panels.chart("time").show(time_chart(state, answer))
-    if not short or state.chart == "cost":
-        panels.chart("cost").show(cost_chart(state, answer))
-    panels.prose("sentence").show(words.brief(state, answer, panels.marks))
+    look(panels, answer)
     table = panels.table("short")
     most = compositions.SHORT_LIST if table.has_focus else max(3, table.size.height - 1)
     compositions.show_rows(panels, "short", answer, most)
 
 
-def time_chart(state: PlanState, answer: Answer) -> ChartData:
-    """Predicted time by nodes with its band, the deadline and the part that meets the goal."""
-    curve = answer.report.curve
-    if curve is None:
-        return ChartData(message="no type can be predicted and priced")
-    series = [
-        Series(
-            xs=curve.nodes.tolist(),
-            ys=curve.seconds.tolist(),
-            lows=curve.low.tolist(),
-            highs=curve.high.tolist(),
-            label=curve.instance,
-        )
-    ]
+def look(panels: Panels, answer: Answer) -> None:
+    """What the crosshair and a zoom change: the charts, and what is read there."""
+    state, short = panels.state, panels.is_short
+    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
+    if not short or state.chart == "time":
+        panels.chart("time").show(time_chart(state, answer, curves))
+    if not short or state.chart == "cost":
+        panels.chart("cost").show(cost_chart(state, answer, curves))
+    for name in ("time", "cost"):
+        panels.entitle(name, looks.title(state, name))
+    brief = words.brief(state, answer, panels.marks)
+    if read := read_off(panels, curves):
+        from tui.views import at_crosshair
+
+        brief = at_crosshair.rows(state, read, panels.width - 2)
+    panels.prose("sentence").show(brief)
+
+
+def aside(panels: Panels, answer: Answer) -> list[Line] | None:
+    """What the panel at the side says while there is a crosshair; None without one."""
+    state = panels.state
+    if state.crosshair is None:
+        return None
+    from tui.views import at_crosshair
+
+    curves = drawn(state, answer, [pin.instance for pin in panels.pins])
+    return at_crosshair.column(state, read_off(panels, curves)) or None
+
+
+def read_off(panels: Panels, curves: Drawn) -> list[Reading]:
+    """The curves at the crosshair; nothing without one."""
+    if panels.state.crosshair is None:
+        return []
+    # Imported here as the first frame has no crosshair.
+    from tui.views import at_crosshair
+
+    return at_crosshair.readings(curves, round(panels.state.crosshair), panels.glyphs)
+
+
+def drawn(
+    state: PlanState, answer: Answer, pinned: Sequence[str | None]
+) -> list[tuple[int, Curve]]:
+    """The curves by slot: the recommended type, the one at the cursor of the compositions (or the
+    other one of a mix), then those that were chosen and the types of pinned plans."""
+    if answer.report.curve is None:
+        return []
+    found = [(1, answer.report.curve)]
     if answer.compared is not None:
-        series.append(_compared(answer.compared, answer.compared.seconds.tolist()))
+        found.append((2, answer.compared))
+    named = {curve.instance for _, curve in found}
+    more = [name for name in dict.fromkeys((*state.drawn, *pinned)) if name and name not in named]
+    curves = [curve for name in more if (curve := answer.curve(name)) is not None]
+    return [*found, *enumerate(curves[:MOST_DRAWN], start=3)]
+
+
+def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
+    """Predicted time by nodes with its band, the deadline and the part that meets the goal."""
+    if not curves:
+        return ChartData(message="no type can be predicted and priced")
+    first = curves[0][1]
     best = answer.report.recommendation.recommended
     return ChartData(
-        series=tuple(series),
-        x=Axis(kind="count", log=True, title="nodes"),
-        y=Axis(kind="time", log=True),
+        series=tuple(
+            _series(slot, curve, curve.seconds.tolist(), banded=slot == 1) for slot, curve in curves
+        ),
+        x=looks.axis(state, "nodes", kind="count", title="nodes"),
+        y=looks.axis(state, "time", kind="time"),
         thresholds=thresholds(state.deadline_seconds, "deadline", time_text),
-        feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
+        feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         feasible_label="meets the goal",
         points=_point(best, best.seconds) if best else (),
+        crosshair=state.crosshair,
     )
 
 
-def cost_chart(state: PlanState, answer: Answer) -> ChartData:
+def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
     """Expected cost by nodes, the budget, and the same point."""
-    curve = answer.report.curve
-    if curve is None:
+    if not curves:
         return ChartData(message="no type can be predicted and priced")
-    series = [Series(xs=curve.nodes.tolist(), ys=curve.cost_usd.tolist(), label=curve.instance)]
-    if answer.compared is not None:
-        series.append(_compared(answer.compared, answer.compared.cost_usd.tolist()))
+    first = curves[0][1]
     best = answer.report.recommendation.recommended
     priced = best is not None and best.cost_usd is not None
     return ChartData(
-        series=tuple(series),
-        x=Axis(kind="count", log=True, title="nodes"),
-        y=Axis(kind="money", log=True),
+        series=tuple(_series(slot, curve, curve.cost_usd.tolist()) for slot, curve in curves),
+        x=looks.axis(state, "nodes", kind="count", title="nodes"),
+        y=looks.axis(state, "cost", kind="money"),
         thresholds=thresholds(state.budget_usd, "budget", money_text),
-        feasible=intervals(curve.nodes.tolist(), curve.feasible.tolist()),
+        feasible=intervals(first.nodes.tolist(), first.feasible.tolist()),
         points=_point(best, float(best.cost_usd or 0.0)) if best and priced else (),
+        crosshair=state.crosshair,
+    )
+
+
+def _series(slot: int, curve: Curve, ys: Sequence[float], *, banded: bool = False) -> Series:
+    """A curve as it is drawn in its slot."""
+    return Series(
+        xs=curve.nodes.tolist(),
+        ys=ys,
+        lows=curve.low.tolist() if banded else None,
+        highs=curve.high.tolist() if banded else None,
+        label=curve.instance,
+        slot=slot,
+        pattern=PATTERNS[slot - 1],
     )
 
 
@@ -101,17 +155,14 @@ def _point(best: Choice, y: float) -> tuple[Point, ...]:
     return (Point(x=float(best.nodes or 1), y=y, label=label),)
 
 
-def _compared(curve: Curve, ys: Sequence[float]) -> Series:
-    return Series(xs=curve.nodes.tolist(), ys=ys, label=curve.instance, slot=2, dashed=True)
-
-
 def thresholds(
     value: float | None, name: str, text: Callable[[float], str], *, vertical: bool = False
 ) -> tuple[Threshold, ...]:
     """The line of a part of the goal; none where it is off."""
     if value is None:
         return ()
-    return (Threshold(value=value, label=f"{name} {text(value)}", vertical=vertical),)
+    label = f"{name} {text(value)}"
+    return (Threshold(value=value, label=label, vertical=vertical, name=name),)
 
 
 def intervals(xs: Sequence[float], holds: Sequence[bool]) -> tuple[tuple[float, float], ...]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from tui import format as text
 from tui.reducer import FollowPoint, SelectPoint
 from tui.state import PlanState
-from tui.views import words
+from tui.views import looks, words
 from tui.views.curves import WAITING, intervals, thresholds
 from tui.views.marks import Marks
 from tui.views.pages import FRONTIER_LIST
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.chart import Chart
-from tui.widgets.chart_data import Axis, ChartData, Point, Series
+from tui.widgets.chart_data import ChartData, Point, Series
 from tui.widgets.numbers import money_text, time_text
 from tui.widgets.table import Column, Row, Table
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tui.panels import Panels
     from tui.session import Answer
 
+CHART = "frontier-chart"
 _NEAR = 4.0
 """A deadline up to so many times the slowest point is drawn."""
 
@@ -43,7 +44,7 @@ COLUMNS = (
 def fill(panels: Panels) -> list[Widget]:
     """The chart, a sentence on the point under the cursor, and the list."""
     return [
-        panels.panel(panels.new(Chart, WAITING, id="frontier-chart"), "Cost by time"),
+        panels.panel(panels.new(Chart, WAITING, id=CHART), looks.TITLES[CHART]),
         panels.new(Prose, id="point"),
         panels.panel(
             panels.new(Table, COLUMNS, id=FRONTIER_LIST),
@@ -57,14 +58,26 @@ def show(panels: Panels, answer: Answer) -> None:
     state, marks = panels.state, panels.marks
     points = answer.report.recommendation.frontier[:]
     place = cursor(state, answer, points)
-    panels.chart("frontier-chart").show(chart(state, answer, points, place))
-    panels.prose("point").show(about(answer, points, place))
+    look(panels, answer)
     names = tuple(tuple(choice.composition.items()) for choice in points)
     # The cursor goes with the recommendation until somebody moves it.
     follows = place if state.point is None else None
     panels.show_list(
         FRONTIER_LIST, rows(answer, points, marks), keys=(names, follows), cursor=place
     )
+
+
+def look(panels: Panels, answer: Answer) -> None:
+    """What the crosshair and a zoom change: it reads another point than the list's cursor."""
+    state = panels.state
+    points = answer.report.recommendation.frontier[:]
+    place = cursor(state, answer, points)
+    if state.crosshair is not None and points:
+        at = state.crosshair
+        place = min(range(len(points)), key=lambda index: abs(points[index].seconds - at))
+    panels.chart(CHART).show(chart(state, answer, points, place))
+    panels.entitle(CHART, looks.title(state, CHART))
+    panels.prose("point").show(about(answer, points, place))
 
 
 def cursor(state: PlanState, answer: Answer, points: Sequence[Choice]) -> int:
@@ -95,14 +108,19 @@ def chart(state: PlanState, answer: Answer, points: Sequence[Choice], place: int
     deadline = thresholds(state.deadline_seconds, "deadline", time_text, vertical=True)
     return ChartData(
         series=(Series(xs=seconds, ys=costs),),
-        x=Axis(
-            kind="time", log=True, title="time", high=_reach(seconds[-1], state.deadline_seconds)
+        x=looks.axis(
+            state,
+            "frontier_time",
+            kind="time",
+            title="time",
+            high=_reach(seconds[-1], state.deadline_seconds),
         ),
-        y=Axis(kind="money", log=log),
+        y=looks.axis(state, "frontier_cost", kind="money", log=log),
         thresholds=(*deadline, *thresholds(state.budget_usd, "budget", money_text)),
         feasible=intervals(seconds, [meets(answer, choice) for choice in points]),
         feasible_label="meets the goal",
         points=tuple(marked),
+        crosshair=state.crosshair,
     )
 
 

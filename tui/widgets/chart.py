@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from textual import events
 from textual.geometry import Region
-from textual.message import Message
 
+from tui.widgets.chart_control import ChartControl
 from tui.widgets.chart_data import (
     EMPTY,
     Axis,
@@ -19,19 +17,18 @@ from tui.widgets.chart_data import (
     Threshold,
 )
 from tui.widgets.chart_message import paint_message
-from tui.widgets.frame import Frame, FrameWidget
+from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs, choose_glyphs
-
-if TYPE_CHECKING:
-    from tui.widgets.chart_layout import Layout
 
 __all__ = ["Axis", "Chart", "ChartData", "Point", "Series", "Threshold"]
 
 
-class Chart(FrameWidget):
+class Chart(ChartControl, can_focus=True):
     """Several curves with bands, thresholds, a feasible part and marked points.
 
-    Give it everything at once with `show`; it refreshes the cells that changed and no others.
+    Give it everything at once with `show`; it refreshes the cells that changed and no others. Keys
+    and the mouse move a crosshair, zoom, pan and drag thresholds; the chart follows at once and
+    tells what it did, so that whoever owns the data can keep it.
     """
 
     STYLES: ClassVar[Mapping[str, str]] = {
@@ -73,18 +70,6 @@ class Chart(FrameWidget):
     }
     """
 
-    @dataclass(eq=False, repr=False)
-    class Picked(Message):
-        """The plot was clicked at the value `x` of the horizontal axis."""
-
-        chart: Chart
-        x: float
-
-        @property
-        def control(self) -> Chart:
-            """The chart, for `on` selectors."""
-            return self.chart
-
     def __init__(
         self,
         data: ChartData = EMPTY,
@@ -96,18 +81,14 @@ class Chart(FrameWidget):
         super().__init__(id=id, classes=classes)
         self._data = data
         self._glyphs = glyphs or choose_glyphs()
-        self._layout: Layout | None = None
-
-    @property
-    def data(self) -> ChartData:
-        """What is shown."""
-        return self._data
 
     def show(self, data: ChartData) -> list[Region]:
         """Show `data` and return the regions of cells that changed."""
         if data is self._data:
             return []
         self._data = data
+        if data.crosshair is not None:
+            self._remembered = data.crosshair
         return self.redraw()
 
     def use_glyphs(self, glyphs: Glyphs) -> None:
@@ -124,14 +105,5 @@ class Chart(FrameWidget):
         # Imported here as the first frame of an app has no curves yet.
         from tui.widgets.chart_paint import paint
 
-        self._layout = paint(frame, self._data, self._glyphs)
-
-    def on_click(self, event: events.Click) -> None:
-        """Tell which value of x was clicked."""
-        layout, offset = self._layout, event.get_content_offset(self)
-        if layout is None or offset is None:
-            return
-        column = offset.x - layout.left
-        if 0 <= column < layout.width:
-            event.stop()
-            self.post_message(self.Picked(self, layout.x.value(column / (layout.width - 1))))
+        data = self._data if self._grip is None else self._grip.held(self._data)
+        self._layout = paint(frame, data, self._glyphs)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from tui.widgets.numbers import Kind
 
 SERIES_SLOTS = 6
 LIMIT_SLOTS = 3
+
+Window = tuple[float, float]
+"""The part of an axis that is looked at: its least and largest value."""
+
+Pattern = Literal["solid", "dashed", "dotted", "broken", "sparse", "gapped"]
+"""How a line is drawn, so that two are told apart without colour."""
+
+PATTERNS: tuple[Pattern, ...] = get_args(Pattern)
+"""In the order of the slots."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +26,8 @@ class Axis:
     """One axis: what its numbers are and how they are spread.
 
     `low` and `high` fix an end; None lets the data decide. An axis that stays put while a slider
-    moves also costs the fewest bytes.
+    moves also costs the fewest bytes. `window` is the part that is zoomed to, None for the whole;
+    one that holds nothing of the whole is taken for the whole.
     """
 
     kind: Kind = "number"
@@ -24,6 +35,7 @@ class Axis:
     low: float | None = None
     high: float | None = None
     title: str = ""
+    window: Window | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +47,7 @@ class Series:
         lows: lower edge of its band, or None; NaN where unknown.
         highs: upper edge of its band, or None.
         slot: which colour, 1 to SERIES_SLOTS; 1 is drawn last, on top, and strongest.
-        dashed: drawn with gaps, to set it apart without colour.
+        pattern: of the line; dots and dashes set it apart without colour.
     """
 
     xs: Sequence[float]
@@ -44,7 +56,7 @@ class Series:
     lows: Sequence[float] | None = None
     highs: Sequence[float] | None = None
     slot: int = 1
-    dashed: bool = False
+    pattern: Pattern = "solid"
 
     def __post_init__(self) -> None:
         parts = (self.xs, self.ys, self.lows, self.highs)
@@ -59,13 +71,14 @@ class Series:
 class Threshold:
     """A labelled line at a value of y (a deadline) or, with `vertical`, of x (a minimum size).
 
-    `slot` is its colour, 1 to LIMIT_SLOTS.
+    `slot` is its colour, 1 to LIMIT_SLOTS. One with a `name` can be dragged with the mouse.
     """
 
     value: float
     label: str = ""
     vertical: bool = False
     slot: int = 1
+    name: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +97,7 @@ class ChartData:
     Attributes:
         feasible: intervals of x, (low, high), that satisfy the goal; ruled under the curves.
         feasible_label: written on that ruler.
+        crosshair: the value of x whose values are looked at, one of those of the series.
         message: shown instead of the chart ("loading", "no finished task").
     """
 
@@ -94,6 +108,7 @@ class ChartData:
     feasible: tuple[tuple[float, float], ...] = ()
     feasible_label: str = ""
     points: tuple[Point, ...] = ()
+    crosshair: float | None = None
     message: str | None = None
 
 

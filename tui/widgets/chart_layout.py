@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from tui.widgets.chart_data import Axis, ChartData
+from tui.widgets.chart_scales import Scales, chart_scales
 from tui.widgets.numbers import tick_texts
-from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds, tick_candidates
+from tui.widgets.scales import Scale, tick_candidates
 
 MIN_WIDTH = 20
 MIN_HEIGHT = 5
 _AXIS_ROWS = 2
-_REACH = 2.5
-_BAND_REACH = 1.5
 
 
 class Tick(NamedTuple):
@@ -27,16 +25,38 @@ class Tick(NamedTuple):
     label: str
 
 
-class Layout(NamedTuple):
-    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`."""
+class Label(NamedTuple):
+    """Where the label of a threshold stands: a row of the plot, columns from `start` to `end`."""
 
-    x: Scale
-    y: Scale
+    name: str
+    row: int
+    start: int
+    end: int
+
+
+class Layout(NamedTuple):
+    """Cells: the plot starts at column `left`, row 0, and is `width` x `height`.
+
+    `labels` are those of the thresholds that have a name, once they are painted.
+    """
+
+    scales: Scales
     left: int
     width: int
     height: int
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
+    labels: tuple[Label, ...] = ()
+
+    @property
+    def x(self) -> Scale:
+        """What of x is seen."""
+        return self.scales.x
+
+    @property
+    def y(self) -> Scale:
+        """What of y is seen."""
+        return self.scales.y
 
     def column(self, value: float) -> int:
         """Column of the plot for a value of x, held inside the plot."""
@@ -59,9 +79,10 @@ def lay_out(data: ChartData, width: int, height: int) -> Layout | None:
     """The layout of `data` in `width` x `height` cells; None where nothing can be drawn."""
     if width < MIN_WIDTH or height < MIN_HEIGHT:
         return None
-    x_scale, y_scale = _x_scale(data), _y_scale(data)
-    if x_scale is None or y_scale is None:
+    scales = chart_scales(data)
+    if scales is None:
         return None
+    x_scale, y_scale = scales.x, scales.y
     plot_height = height - _AXIS_ROWS
     y_ticks = _y_ticks(y_scale, data.y, plot_height)
     left = max((cell_len(tick.label) for tick in y_ticks), default=0) + 1
@@ -70,70 +91,19 @@ def lay_out(data: ChartData, width: int, height: int) -> Layout | None:
         return None
     title = cell_len(data.x.title)
     x_ticks = _x_ticks(x_scale, data.x, plot_width, width - left - (title + 2 if title else 0))
-    return Layout(x_scale, y_scale, left, plot_width, plot_height, x_ticks, y_ticks)
+    return Layout(scales, left, plot_width, plot_height, x_ticks, y_ticks)
 
 
 def end_label_width(data: ChartData, width: int) -> int:
     """Cells at the right for the names of the series: at most a quarter of `width`."""
     longest = max((cell_len(series.label) for series in data.series), default=0)
-    return min(longest + 1, width // 4) if longest else 0
+    sign = 2 if are_signed(data) else 0
+    return min(longest + sign + 1, width // 4) if longest else 0
 
 
-def _extent(parts: Iterable[Sequence[float]], log: bool) -> tuple[float, float] | None:
-    """The least and the largest value that an axis can show; None where there is none."""
-    lows, highs = [], []
-    for values in {id(values): values for values in parts}.values():
-        # One addition of everything tells whether all are finite, much faster than asking each.
-        if not (math.isfinite(sum(values)) and (not log or min(values, default=0.0) > 0)):
-            values = [v for v in values if math.isfinite(v) and (v > 0 or not log)]
-        if values:
-            lows.append(min(values))
-            highs.append(max(values))
-    return (min(lows), max(highs)) if lows else None
-
-
-def _x_scale(data: ChartData) -> Scale | None:
-    """The scale of x: from the first to the last value, so that curves fill the plot."""
-    axis = data.x
-    extent = _extent((series.xs for series in data.series), axis.log)
-    if extent is None:
-        return None
-    low = extent[0] if axis.low is None else axis.low
-    high = extent[1] if axis.high is None else axis.high
-    if not low < high:
-        low, high = (low / 2, low * 2) if axis.log else (low - 0.5, low + 0.5)
-    return LogScale(low, high) if axis.log else LinearScale(low, high)
-
-
-def _y_scale(data: ChartData) -> Scale | None:
-    """The scale of y: all curves, their bands and thresholds as far as they are near."""
-    axis = data.y
-    extent = _extent((series.ys for series in data.series), axis.log)
-    if extent is None:
-        return None
-    low, high = extent
-    bands = [band for series in data.series for band in (series.lows, series.highs) if band]
-    edges = _extent(bands, axis.log) or extent
-    least, most = _reach(low, high, _BAND_REACH, axis)
-    low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))
-    least, most = _reach(low, high, _REACH, axis)
-    limits = [line.value for line in data.thresholds if not line.vertical]
-    near = [value for value in limits if least <= value <= most]
-    low, high = min([low, *near]), max([high, *near])
-    if not axis.log and low >= 0:
-        low = 0.0
-    low, high = nice_bounds(low, high, axis.kind, log=axis.log)
-    low = low if axis.low is None else axis.low
-    high = high if axis.high is None else axis.high
-    return LogScale(low, high) if axis.log else LinearScale(low, high)
-
-
-def _reach(low: float, high: float, factor: float, axis: Axis) -> tuple[float, float]:
-    """How far an axis may stretch for bands and thresholds before the curves get squeezed flat."""
-    if axis.log:
-        return low / factor, high * factor
-    span = (high - low) or abs(high)
-    return low - span * (factor - 1), high + span * (factor - 1)
+def are_signed(data: ChartData) -> bool:
+    """Whether the curves are so many that each has a sign where it ends and before its name."""
+    return sum(bool(series.label) for series in data.series) > 2
 
 
 def _y_ticks(scale: Scale, axis: Axis, height: int) -> tuple[Tick, ...]:

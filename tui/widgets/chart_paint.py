@@ -9,19 +9,35 @@ from itertools import accumulate
 
 from rich.cells import cell_len
 
-from tui.widgets.canvas import Canvas
-from tui.widgets.chart_data import ChartData, Point, Series, Threshold
-from tui.widgets.chart_layout import Layout, end_label_width, label_start, lay_out, row_of, spread
+from tui.widgets.canvas import Canvas, Dash
+from tui.widgets.chart_data import ChartData, Pattern, Point, Series, Threshold
+from tui.widgets.chart_layout import (
+    Label,
+    Layout,
+    are_signed,
+    end_label_width,
+    label_start,
+    lay_out,
+    row_of,
+    spread,
+)
 from tui.widgets.chart_message import paint_message
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
-_DASH = (4, 3)
+_DASHES: dict[Pattern, Dash | None] = {
+    "solid": None,
+    "dashed": (4, 3),
+    "dotted": (1, 2),
+    "broken": (8, 4),
+    "sparse": (1, 5),
+    "gapped": (14, 3),
+}
 
 
 @dataclass
-class _Plot:
+class Plot:
     """What the painters share: the frame, the dots and the spans that labels have taken."""
 
     frame: Frame
@@ -29,6 +45,7 @@ class _Plot:
     layout: Layout
     glyphs: Glyphs
     taken: list[tuple[int, int, int]] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
     _sums: dict[int, list[float]] = field(default_factory=dict)
 
     def label(self, x: int, y: int, text: str, style: str) -> None:
@@ -36,8 +53,18 @@ class _Plot:
         self.frame.put(self.layout.left + x, y, text, style)
         self.taken.append((y, x, x + cell_len(text)))
 
-    def place(self, text: str, places: Iterable[tuple[int, int]], style: str) -> None:
-        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside."""
+    def sign(self, x: float, y: float, sign: str, style: str) -> None:
+        """A sign on the cell of a point (values of x and y), where that is inside the plot."""
+        across, up = self.layout.x.position(x), self.layout.y.position(y)
+        if 0 <= across <= 1 and 0 <= up <= 1:
+            column, row = self.canvas.cell_of(across, up)
+            self.frame.put(self.layout.left + column, row, sign, style)
+
+    def place(
+        self, text: str, places: Iterable[tuple[int, int]], style: str, *, name: str = ""
+    ) -> None:
+        """Write `text` at the first of `places` (x, y) that hides the least; nowhere outside. With
+        the `name` of a threshold it is remembered where."""
         length = cell_len(text)
         best, least = None, math.inf
         for place in places:
@@ -48,6 +75,8 @@ class _Plot:
                 break
         if best is not None:
             self.label(best[0], best[1], text, style)
+            if name:
+                self.labels.append(Label(name, best[1], best[0], best[0] + length))
 
     def _hidden(self, x: int, y: int, length: int) -> float:
         """How much the `length` cells from (`x`, `y`) on would hide; infinite outside the plot."""
@@ -70,7 +99,7 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
         reason = "no data" if not data.series else "too small to draw"
         paint_message(frame, data.message if data.message is not None else reason, glyphs)
         return None
-    plot = _Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
+    plot = Plot(frame, _rasterised(data, layout, glyphs), layout, glyphs)
     for x, y, character, style in plot.canvas.cells():
         frame.chars[y][layout.left + x] = character
         frame.styles[y][layout.left + x] = style
@@ -83,7 +112,11 @@ def paint(frame: Frame, data: ChartData, glyphs: Glyphs) -> Layout | None:
     for point in data.points:
         _paint_point_label(plot, point)
     _paint_end_labels(plot, data)
-    return layout
+    if data.crosshair is not None:
+        from tui.widgets.chart_crosshair import paint_crosshair
+
+        paint_crosshair(plot, data, data.crosshair)
+    return layout._replace(labels=tuple(plot.labels))
 
 
 def _printable(data: ChartData, glyphs: Glyphs) -> ChartData:
@@ -126,11 +159,11 @@ def _rasterise_series(canvas: Canvas, series: Series, xs: list[float], layout: L
     if series.lows is not None and series.highs is not None:
         lows, highs = layout.y.positions(series.lows), layout.y.positions(series.highs)
         canvas.band(xs, lows, highs, "band")
-    dash = _DASH if series.dashed else None
+    dash = _DASHES[series.pattern]
     canvas.curve(xs, layout.y.positions(series.ys), f"series-{series.slot}", dash)
 
 
-def _paint_axes(plot: _Plot, data: ChartData) -> None:
+def _paint_axes(plot: Plot, data: ChartData) -> None:
     """Both axes with ticks and labels, and the title of x at the right."""
     frame, layout, glyphs = plot.frame, plot.layout, plot.glyphs
     line = layout.left - 1
@@ -149,7 +182,7 @@ def _paint_axes(plot: _Plot, data: ChartData) -> None:
     frame.put(frame.width - cell_len(title), bottom + 1, title, "title")
 
 
-def _paint_feasible(plot: _Plot, data: ChartData) -> None:
+def _paint_feasible(plot: Plot, data: ChartData) -> None:
     """A heavy ruler on the x axis over the feasible values, with its label on the longest part."""
     frame, layout, glyphs = plot.frame, plot.layout, plot.glyphs
     ticks = {tick.cell for tick in layout.x_ticks}
@@ -168,7 +201,7 @@ def _paint_feasible(plot: _Plot, data: ChartData) -> None:
         frame.put(layout.left + start, layout.height, text, "feasible")
 
 
-def _paint_threshold_label(plot: _Plot, threshold: Threshold) -> None:
+def _paint_threshold_label(plot: Plot, threshold: Threshold) -> None:
     """The label of a threshold on its own line, where it hides no curve if such a place exists."""
     layout, glyphs, style = plot.layout, plot.glyphs, f"limit-{threshold.slot}-label"
     if not threshold.label:
@@ -183,10 +216,10 @@ def _paint_threshold_label(plot: _Plot, threshold: Threshold) -> None:
     rows = [row] if arrow else [row, row - 1, row + 1]
     # From the right: that is where a reader looks for it, next to the names of the curves.
     columns = range(layout.width - cell_len(text) - 1, 0, -3)
-    plot.place(text, ((x, y) for y in rows for x in columns), style)
+    plot.place(text, ((x, y) for y in rows for x in columns), style, name=threshold.name)
 
 
-def _paint_vertical_label(plot: _Plot, threshold: Threshold, style: str) -> None:
+def _paint_vertical_label(plot: Plot, threshold: Threshold, style: str) -> None:
     """The label of a vertical line beside it, in the first row where it hides nothing."""
     layout = plot.layout
     if not 0 <= layout.x.position(threshold.value) <= 1:
@@ -194,22 +227,22 @@ def _paint_vertical_label(plot: _Plot, threshold: Threshold, style: str) -> None
     column, length = layout.column(threshold.value), cell_len(threshold.label)
     sides = (column + 2, column - length - 1)
     places = ((x, y) for y in range(layout.height) for x in sides)
-    plot.place(threshold.label, places, style)
+    plot.place(threshold.label, places, style, name=threshold.name)
 
 
-def _visible(plot: _Plot, point: Point) -> bool:
+def _visible(plot: Plot, point: Point) -> bool:
     x, y = plot.layout.x.position(point.x), plot.layout.y.position(point.y)
     return 0 <= x <= 1 and 0 <= y <= 1
 
 
-def _paint_marker(plot: _Plot, point: Point) -> None:
+def _paint_marker(plot: Plot, point: Point) -> None:
     """The marker of a point, exactly on the cell of its dots."""
     if _visible(plot, point):
         x, y = plot.canvas.cell_of(plot.layout.x.position(point.x), plot.layout.y.position(point.y))
         plot.label(x, y, plot.glyphs.marker, "marker")
 
 
-def _paint_point_label(plot: _Plot, point: Point) -> None:
+def _paint_point_label(plot: Plot, point: Point) -> None:
     """The label of a point beside, above or below its marker: the place that hides the least."""
     if not (point.label and _visible(plot, point)):
         return
@@ -222,18 +255,28 @@ def _paint_point_label(plot: _Plot, point: Point) -> None:
     plot.place(text, places, "marker-label")
 
 
-def _paint_end_labels(plot: _Plot, data: ChartData) -> None:
-    """The names of the series at the right, each in the row nearest to where its curve ends."""
+def _paint_end_labels(plot: Plot, data: ChartData) -> None:
+    """The names of the series at the right, each in the row nearest to where its curve ends; of
+    several, each with the sign that stands at that end."""
     layout, frame = plot.layout, plot.frame
     labelled = sorted((s for s in data.series if s.label), key=lambda series: series.slot)
-    wanted = [layout.row(_last_value(series)) for series in labelled]
-    width = end_label_width(data, frame.width) - 1
-    for series, row in zip(labelled, spread(wanted, layout.height), strict=True):
-        if row is not None:
-            text = fit(series.label, width, ellipsis=plot.glyphs.ellipsis)
-            frame.put(layout.left + layout.width + 1, row, text, f"series-{series.slot}-label")
+    ends = [_end(series, layout.x.high) for series in labelled]
+    wanted = [layout.row(y) for _, y in ends]
+    width, signed = end_label_width(data, frame.width) - 1, are_signed(data)
+    for series, row, end in zip(labelled, spread(wanted, layout.height), ends, strict=True):
+        if row is None:
+            continue
+        sign, style = plot.glyphs.signs[series.slot - 1], f"series-{series.slot}-label"
+        name = f"{sign} {series.label}" if signed else series.label
+        text = fit(name, width, ellipsis=plot.glyphs.ellipsis)
+        frame.put(layout.left + layout.width + 1, row, text, style)
+        if signed:
+            plot.sign(*end, sign, style)
 
 
-def _last_value(series: Series) -> float:
-    """The last finite value of a series; NaN when it has none."""
-    return next((y for y in reversed(series.ys) if math.isfinite(y)), math.nan)
+def _end(series: Series, high: float) -> tuple[float, float]:
+    """The last point of a series that has a value and is not beyond `high`; NaN when there is
+    none."""
+    points = zip(reversed(series.xs), reversed(series.ys), strict=True)
+    seen = ((x, y) for x, y in points if math.isfinite(y) and x <= high * (1 + 1e-9))
+    return next(seen, (math.nan, math.nan))

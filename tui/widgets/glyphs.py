@@ -35,6 +35,11 @@ class Glyphs(NamedTuple):
     ellipsis: str
     rule: str
 
+    @property
+    def signs(self) -> str:
+        """One per curve: where it ends, and at the crosshair."""
+        return _SIGNS[self.name]
+
 
 UNICODE = Glyphs(
     name="unicode",
@@ -108,6 +113,8 @@ ASCII = Glyphs(
     ellipsis="~",
     rule="-",
 )
+
+_SIGNS = {"unicode": "●▲■▼★○", "blocks": "•▲■▼♣○", "ascii": "o*#%+="}
 
 _BY_NAME = {glyphs.name: glyphs for glyphs in (UNICODE, BLOCKS, ASCII)}
 

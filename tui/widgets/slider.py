@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -14,20 +14,7 @@ from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.line_edit import LineEdit
 from tui.widgets.scales import Scale, Stops
-from tui.widgets.text import Align, fit, plain
-
-_MIN_TRACK = 4
-_STYLES = ["base", "label", "track", "filled", "knob", "value", "off", "edit", "caret", "error"]
-
-
-class _Parts(NamedTuple):
-    """First cell and width of the parts of the line."""
-
-    label: int
-    track: int
-    track_width: int
-    value: int
-    value_width: int
+from tui.widgets.slider_paint import Face, Parts, paint, split
 
 
 class Slider(FrameWidget, can_focus=True):
@@ -163,6 +150,11 @@ class Slider(FrameWidget, can_focus=True):
     def error(self) -> str:
         """Why the last typed text was refused; empty when it was not."""
         return self._error
+
+    def snapped(self, value: float) -> float:
+        """The stop nearest to a value that something else than the slider proposes."""
+        low, high = self._stops.fine[0], self._stops.fine[-1]
+        return self._stops.nearest(min(high, max(low, value)), self._scale)
 
     def set_value(self, value: float | None) -> None:
         """Show `value` without telling anybody (state was undone, or loaded)."""
@@ -351,58 +343,21 @@ class Slider(FrameWidget, can_focus=True):
 
     # Drawing
 
-    def _parts(self, width: int) -> _Parts:
-        """Split `width` cells; the track gives way last but for its least width."""
-        value_width = min(self._value_width, max(1, width - _MIN_TRACK - 2))
-        label_width = min(self._label_width, max(0, width - value_width - _MIN_TRACK - 4))
-        track = 2 + label_width + (1 if label_width else 0)
-        value = width - value_width
-        return _Parts(2, track, max(0, value - 1 - track), value, value_width)
-
     def draw(self, frame: Frame) -> None:
-        """Focus mark, label, track and value; while typing the editor and any error."""
-        parts = self._parts(frame.width)
-        frame.put(0, 0, self._glyphs.focus if self.has_focus else " ", "label")
-        if self._error:
-            # The label gives way: whoever types knows which slider this is.
-            room = parts.value - 1 - parts.label
-            frame.put(parts.label, 0, self._fitted(self._error, room), "error")
-        else:
-            label = self._fitted(self._label, parts.track - 1 - parts.label)
-            frame.put(parts.label, 0, label, "label")
-            self._draw_track(frame, parts)
-        if self._edit is not None:
-            self._draw_editor(frame, parts, self._edit)
-        else:
-            self._draw_value(frame, parts)
+        """The line as it is now."""
+        paint(
+            frame,
+            Face(
+                label=self._label,
+                focused=self.has_focus,
+                place=None if self._value is None else self._scale.position(self._value),
+                shown=self._off_text if self._value is None else self._format(self._value),
+                error=self._error,
+                edit=self._edit,
+            ),
+            self._parts(frame.width),
+            self._glyphs,
+        )
 
-    def _fitted(self, text: str, width: int, align: Align = "left") -> str:
-        """Untrusted text in exactly `width` cells."""
-        safe = plain(text, ascii_only=self._glyphs.ascii_only)
-        return fit(safe, width, align=align, ellipsis=self._glyphs.ellipsis)
-
-    def _draw_track(self, frame: Frame, parts: _Parts) -> None:
-        glyphs, width = self._glyphs, parts.track_width
-        frame.put(parts.track, 0, glyphs.track * width, "track")
-        if self._value is None or width < 1:
-            return
-        place = min(1.0, max(0.0, self._scale.position(self._value)))
-        knob = round(place * (width - 1))
-        frame.put(parts.track, 0, glyphs.filled * knob, "filled")
-        frame.put(parts.track + knob, 0, glyphs.knob, "knob")
-
-    def _draw_value(self, frame: Frame, parts: _Parts) -> None:
-        off = self._value is None
-        shown = self._off_text if self._value is None else self._format(self._value)
-        cut = self._fitted(shown, parts.value_width, "right")
-        frame.put(parts.value, 0, cut, "off" if off else "value")
-
-    def _draw_editor(self, frame: Frame, parts: _Parts, edit: LineEdit) -> None:
-        """The typed text with a caret cell, in place of the value."""
-        safe = LineEdit(plain(edit.text, ascii_only=self._glyphs.ascii_only), edit.cursor)
-        text, cursor = safe.window(parts.value_width)
-        frame.put(parts.value, 0, fit(text, parts.value_width), "edit")
-        if edit.selected:
-            frame.put(parts.value, 0, text, "caret")
-        under = text[cursor] if cursor < len(text) else " "
-        frame.put(parts.value + cursor, 0, under, "caret")
+    def _parts(self, width: int) -> Parts:
+        return split(width, label_width=self._label_width, value_width=self._value_width)

@@ -108,6 +108,8 @@ class Table(FrameWidget, can_focus=True):
         Binding("pagedown", "page(1)", "Page down", show=False),
         Binding("home", "to_end(0)", "First", show=False),
         Binding("end", "to_end(1)", "Last", show=False),
+        Binding("left", "ask(-1)", "Explain the column before", show=False),
+        Binding("right", "ask(1)", "Explain the next column", show=False),
         Binding("enter", "choose", "Choose", show=False),
     ]
 
@@ -126,6 +128,22 @@ class Table(FrameWidget, can_focus=True):
         def can_replace(self, message: Message) -> bool:
             """Only where the cursor rests matters."""
             return isinstance(message, Table.Moved) and message.table is self.table
+
+    class Asked(Message):
+        """Another column, or none, is asked about: by keys or by the mouse over it."""
+
+        def __init__(self, table: Table) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> Table:
+            """The table, for `on` selectors."""
+            return self.table
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the last question counts."""
+            return isinstance(message, Table.Asked)
 
     @dataclass(eq=False, repr=False)
     class Chosen(Message):
@@ -157,6 +175,14 @@ class Table(FrameWidget, can_focus=True):
         self._glyphs = glyphs or choose_glyphs()
         self._cursor = 0
         self._top = 0
+        self._column: int | None = None
+        self._hovered: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """The title of the column that is asked about; empty for none."""
+        place = self._column if self._hovered is None else self._hovered
+        return "" if place is None else self._columns[place].title
 
     @property
     def cursor(self) -> int:
@@ -179,6 +205,8 @@ class Table(FrameWidget, can_focus=True):
         """Show other rows, perhaps under other columns; the cursor stays on its index unless told
         otherwise."""
         self._rows = tuple(rows)
+        if columns is not None and len(columns) != len(self._columns):
+            self._column = self._hovered = None
         self._columns = self._columns if columns is None else tuple(columns)
         self._message = self._message if message is None else message
         wanted = self._cursor if cursor is None else cursor
@@ -196,6 +224,7 @@ class Table(FrameWidget, can_focus=True):
 
     def on_blur(self) -> None:
         """Leave only the mark of the cursor row."""
+        self._column = None
         self.redraw()
 
     # Moving
@@ -224,6 +253,39 @@ class Table(FrameWidget, can_focus=True):
         """Choose the row under the cursor."""
         if self._rows:
             self.post_message(self.Chosen(self, self._cursor))
+
+    # Asking about columns
+
+    def _fitted(self, width: int) -> tuple[tuple[int, int], ...]:
+        """Which columns are shown, and how wide."""
+        return fit_columns(self._columns, self._natural(), width - _MARK)
+
+    def action_ask(self, direction: int) -> None:
+        """To the next column with a title; beyond the last one none."""
+        shown = [i for i, _ in self._fitted(self.size.width) if self._columns[i].title]
+        ring: list[int | None] = [None, *shown]
+        place = ring.index(self._column) if self._column in ring else 0
+        self._column = ring[(place + direction) % len(ring)]
+        self.redraw()
+        self.post_message(self.Asked(self))
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """The column under the mouse is asked about."""
+        x, hovered = _MARK, None
+        for index, width in self._fitted(self.size.width):
+            if x <= event.x - self.gutter.left < x + width:
+                hovered = index
+            x += width + _GAP
+        self._hover(hovered)
+
+    def on_leave(self) -> None:
+        """Nothing is under the mouse any more."""
+        self._hover(None)
+
+    def _hover(self, column: int | None) -> None:
+        if column != self._hovered:
+            self._hovered = column
+            self.post_message(self.Asked(self))
 
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click chooses."""
@@ -254,8 +316,11 @@ class Table(FrameWidget, can_focus=True):
         self._top = max(self._top, self._cursor - visible + 1)
         shown = self._rows[self._top : self._top + visible]
         texts = [[self._cell(cell) for cell in row] for row in shown]
-        fitted = fit_columns(self._columns, self._natural(), frame.width - _MARK)
-        titles = [(column.title, "header") for column in self._columns]
+        fitted = self._fitted(frame.width)
+        titles = [
+            (column.title, "cursor" if place == self._column else "header")
+            for place, column in enumerate(self._columns)
+        ]
         self._draw_row(frame, 0, titles, fitted, None)
         for y, row in enumerate(texts, start=1):
             at_cursor = self._top + y - 1 == self._cursor

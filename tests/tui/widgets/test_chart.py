@@ -13,8 +13,10 @@ from textual.geometry import Region
 from tui.widgets.chart import Axis, Chart, ChartData, Point, Series, Threshold
 from tui.widgets.chart_layout import lay_out, spread
 from tui.widgets.chart_paint import paint
+from tui.widgets.chart_scales import MOST_ZOOM, chart_scales, panned, part, zoomed
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE
+from tui.widgets.scales import LinearScale, LogScale
 
 NODES = tuple(float(nodes) for nodes in range(1, 65))
 
@@ -68,8 +70,8 @@ class ChartApp(App):
 
 def test_everything_is_there():
     text = "\n".join(painted(plan()))
-    for part in ("r5.2xlarge", "m5.2xlarge", "deadline 45m", "14 nodes", "feasible", "nodes", "◆"):
-        assert part in text
+    for words in ("r5.2xlarge", "m5.2xlarge", "deadline 45m", "14 nodes", "feasible", "nodes", "◆"):
+        assert words in text
     assert "1h┤" in text
     assert "━" in text
 
@@ -214,3 +216,79 @@ async def test_a_resize_draws_anew():
         await pilot.pause()
         chart = app.query_one(Chart)
         assert [chart.render_line(y).cell_length for y in range(40)] == [120] * 40
+
+
+@pytest.mark.parametrize("scale", [LinearScale(1.0, 101.0), LogScale(1.0, 100.0)])
+@given(st.floats(0.0, 1.0), st.lists(st.sampled_from([0.7, 1 / 0.7]), max_size=30))
+def test_a_zoom_stays_inside_the_whole_and_keeps_its_place(scale, place, factors):
+    at, window = scale.value(place), None
+    for factor in factors:
+        seen = part(scale, window)
+        window = zoomed(seen, scale, factor=factor, at=at)
+        if window is None:
+            continue
+        low, high = scale.position(window[0]), scale.position(window[1])
+        assert -1e-9 <= low < high <= 1 + 1e-9
+        assert high - low >= (1 - 1e-6) / MOST_ZOOM
+        assert low - 1e-6 <= place <= high + 1e-6
+
+
+def test_panning_stops_at_the_ends_and_the_whole_stays():
+    whole = LogScale(1.0, 64.0)
+    assert panned(whole, whole, share=0.5) is None
+    window = panned(part(whole, (1.0, 8.0)), whole, share=10.0)
+    assert window == (pytest.approx(8.0), pytest.approx(64.0))
+
+
+def test_a_window_of_nothing_is_the_whole():
+    whole = LogScale(1.0, 64.0)
+    assert part(whole, (100.0, 200.0)) is whole
+
+
+def test_y_fits_what_is_seen_of_x():
+    data = plan(y=Axis(kind="time", log=True), thresholds=())
+    whole = chart_scales(data)
+    near = chart_scales(replace(data, x=replace(data.x, window=(32.0, 64.0))))
+    assert whole is not None
+    assert near is not None
+    assert near.y.high < whole.y.high / 4
+    assert near.whole_y == whole.y
+
+
+def test_the_crosshair_is_on_every_curve():
+    rows = painted(plan(crosshair=20.0))
+    assert UNICODE.signs[0] in "".join(rows)
+    assert UNICODE.signs[1] in "".join(rows)
+    assert "30m" in "".join(rows[:-2])
+    assert " 20 " in rows[-1]
+
+
+def test_three_curves_have_signs_at_their_ends():
+    series = tuple(curve(24000 * slot, slot=slot, label=f"type{slot}") for slot in (1, 2, 3))
+    text = "\n".join(painted(plan(series=series), glyphs=ASCII))
+    for sign, slot in zip(ASCII.signs, (1, 2, 3), strict=False):
+        assert f"{sign} type{slot}" in text
+
+
+async def test_keys_tell_where_the_crosshair_is_and_only_once():
+    app = ChartApp(plan())
+    told = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        chart = app.query_one(Chart)
+        await pilot.pause()
+        original = chart.post_message
+        chart.post_message = lambda message: (told.append(message), original(message))[1]
+        chart.focus()
+        await pilot.press("right", "right", "end", "end", "left")
+        await pilot.pause()
+        pointed = [message.x for message in told if isinstance(message, Chart.Pointed)]
+        assert pointed == [14.0, 15.0, 64.0, 63.0]
+
+
+async def test_a_step_of_the_crosshair_changes_few_cells():
+    app = ChartApp(plan(crosshair=20.0))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        chart = app.query_one(Chart)
+        regions = chart.show(plan(crosshair=21.0))
+        assert sum(region.area for region in regions) < 250

@@ -1,0 +1,75 @@
+"""The line of help: one line, short enough, for everything that can be pointed at."""
+
+import pytest
+from screen import settled, text_of
+
+from tui.views import compare, compositions, evidence, frontier, inputs, stages, terms, workflow
+from tui.widgets.chart import Chart
+
+TABLES = (
+    *(compositions.COLUMNS, frontier.COLUMNS, evidence.MODEL_COLUMNS, evidence.RUN_COLUMNS),
+    *(stages.PHASE_COLUMNS, stages.STAGE_COLUMNS, compare.COLUMNS, workflow.STATE_COLUMNS),
+)
+SPEAKS_FOR_ITSELF = {"measured run", "what", "name", "from", "to", "job: stage"}
+
+
+def last_rows(app):
+    return text_of(app).splitlines()[-2].strip()
+
+
+def test_every_column_is_explained():
+    titles = {column.title for columns in TABLES for column in columns if column.title}
+    assert titles - SPEAKS_FOR_ITSELF <= set(terms.COLUMNS)
+
+
+def test_every_input_is_explained():
+    assert set(terms.INPUTS) == set(inputs.ROWS)
+
+
+def test_every_line_fits_a_small_terminal():
+    groups = (terms.SLIDERS, terms.INPUTS, terms.TABLES, terms.COLUMNS, terms.CHARTS, terms.PANELS)
+    for group in groups:
+        for words in group.values():
+            assert len(words.format(odds="19 in 20")) <= 79, words
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_has_the_keyboard_is_explained(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        assert last_rows(app).startswith("Deadline:")
+        await pilot.press("tab")
+        await pilot.pause()
+        assert last_rows(app).startswith("Budget:")
+        await pilot.press("v")
+        await pilot.pause()
+        assert "9 in 10 end in that span" in last_rows(app)
+        await pilot.press("5", "right", "right")
+        await settled(pilot)
+        assert last_rows(app).startswith("time:")
+
+
+async def test_the_line_under_the_mouse_and_the_column(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        chart = app.query_one("#time", Chart)
+        y = chart._layout.row(app.state.deadline_seconds)
+        await pilot.hover(chart, offset=(chart._layout.left + 3, y))
+        await pilot.pause()
+        assert "drag it" in last_rows(app)
+        await pilot.hover("#short", offset=(6, 2))
+        await pilot.pause()
+        assert last_rows(app).startswith("composition:")
+        await pilot.hover("#header")
+        await pilot.pause()
+        assert last_rows(app).startswith("Deadline:")
+
+
+async def test_a_model_under_the_cursor(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("5", "down")
+        await settled(pilot)
+        import engine
+
+        assert engine.MODELS[1].summary[:40] in last_rows(app)

@@ -1,0 +1,56 @@
+"""How the charts are looked at: which axes of the state each of them has."""
+
+from __future__ import annotations
+
+from tui.state import AxisLook, AxisName, PlanState
+from tui.widgets.chart_data import Axis
+from tui.widgets.numbers import Kind
+
+AXES: dict[str, tuple[AxisName, AxisName]] = {
+    "time": ("nodes", "time"),
+    "cost": ("nodes", "cost"),
+    "frontier-chart": ("frontier_time", "frontier_cost"),
+}
+"""Id of a chart -> its horizontal and its vertical axis."""
+
+TITLES = {"time": "Time by nodes", "cost": "Cost by nodes", "frontier-chart": "Cost by time"}
+
+
+def charts_of(state: PlanState) -> tuple[str, ...]:
+    """The charts of the view that is shown, the one that keys are for first."""
+    if state.view == "frontier":
+        return ("frontier-chart",)
+    if state.view != "curves":
+        return ()
+    return ("cost", "time") if state.chart == "cost" else ("time", "cost")
+
+
+def look_of(state: PlanState, axis: AxisName) -> AxisLook:
+    """How an axis is looked at."""
+    found: AxisLook = getattr(state.axes, axis)
+    return found
+
+
+def axis(
+    state: PlanState,
+    name: AxisName,
+    *,
+    kind: Kind,
+    title: str = "",
+    log: bool = True,
+    high: float | None = None,
+) -> Axis:
+    """An axis as the state looks at it; `log` where nobody said."""
+    look = look_of(state, name)
+    chosen = log if look.log is None else look.log
+    return Axis(kind=kind, log=chosen, title=title, high=high, window=look.window)
+
+
+def title(state: PlanState, chart: str) -> str:
+    """The title over a chart; of one that shows a part only, how to get back."""
+    looks = [look_of(state, name) for name in AXES[chart]]
+    linear = [sign for sign, look in zip("xy", looks, strict=True) if look.log is False]
+    said = [TITLES[chart]]
+    said += [f"linear {' and '.join(linear)}"] if linear else []
+    said += ["zoomed: a shows all"] if any(look.window for look in looks) else []
+    return ", ".join(said)

@@ -1,0 +1,137 @@
+"""One line on what is under the crosshair, under the mouse, or under the keyboard: its terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import engine
+from tui import format as text
+from tui.state import PlanState
+from tui.views import inputs
+from tui.widgets.numbers import money_text, time_text
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+SLIDERS = {
+    "deadline": "Deadline: the run ends within it, as surely as Confidence says; del: none",
+    "budget": "Budget: the most that one run may cost, by its expected time; del: none",
+    "size": "Data size: the input of the run; the model scales the evidence to it",
+    "nodes": "Max nodes: no cluster of more workers is looked at; the master comes on top",
+    "confidence": "Confidence: the least probability of being in time; also of the interval",
+}
+"""By the id of the slider."""
+
+INPUTS = {
+    "open": "Source: the runs that everything rests on: logs, tables, profiles",
+    "category": "Kind: what sort of job it is; models take their priors from it",
+    "ran_on": "Ran on: the type that was measured; speeds of other types follow from it",
+    "catalog": "Prices: the catalog of types with their prices, and the day it is of",
+    "instances": "Types: those that are considered, by name or glob",
+    "limits": "Limits: nodes that are owned, quotas, least and most nodes, types left out",
+    "mix": "Mix: how many unlike types one cluster may have",
+    "spot": "Billing: on demand, or spot prices; +%: the managed service on top",
+    "model": "Model: what predicts the time; 5 shows all of them on this question",
+}
+"""By the action of the row."""
+
+TABLES = {
+    "short": "Compositions: the cheapest first that meet the goal, then why others lost",
+    "full": "Compositions: the cheapest first that meet the goal, then why others lost",
+    "frontier-list": "Frontier: clusters that no other beats in both time and cost",
+    "runs": "Measured runs: each predicted from the others, as if it had not been seen",
+    "phases": "Phases: on what the predicted time is spent",
+    "stage-list": "Stages: as they are predicted to run on the best composition",
+    "states": "State: a span in which the same stages run with the same parallelism",
+    "pins": "Pinned plans: each against the first",
+}
+"""By the id of the table, where no column is asked for."""
+
+COLUMNS = {
+    "composition": "composition: so many workers of a type; the master is billed beside them",
+    "time": "time: the median of what is predicted: half of the runs end earlier",
+    "interval": "interval: {odds} runs are expected to end within it",
+    "cost": "cost: of one run at its expected time: nodes, master, service, disks",
+    "in time": "in time: the probability that a run ends within the deadline",
+    "note": "note: what the row rests on, or why it lost",
+    "against above": "against above: what waiting longer than the row above saves",
+    "than 1st": "than 1st: the difference from the first pinned plan",
+    "differs in": "differs in: the inputs that are not those of the first pinned plan",
+    "model": "model: a law of how time depends on nodes, type and input",
+    "left out": "left out: mean error on runs that the model had not seen (leave-one-out)",
+    "runs": "runs: how many could be left out and predicted from the others",
+    "kept": "kept: of left-out runs promised within the deadline, how many kept it",
+    "RE": "RE: relative error, (predicted - measured) / measured, of a run left out",
+    "predicted": "predicted: from the other runs, as if this one had not been seen",
+    "measured": "measured: what the log says",
+    "cluster": "cluster: on how many executors, cores and nodes it ran",
+    "input": "input: how much the run read, in the unit of the evidence",
+    "tasks": "tasks: one for each partition; so many slots, so many at once",
+    "waves": "waves: tasks / slots; the last one is usually partial and leaves cores idle",
+    "bound by": "bound by: the resource that a task spends most of its time on",
+    "stage": "stage: all tasks between two shuffles, as in Spark",
+    "state": "state: a span in which the same stages run with the same parallelism",
+    "at once": "at once: how many tasks of the stage run at the same time",
+    "task time": "task time: how long one task takes at that parallelism",
+    "share": "share: of the whole predicted time",
+    "phase": "phase: a part of the run that a term of the model predicts",
+    "takes": "takes: from its first task to its last",
+    "starts": "starts: after the start of the run",
+}
+"""By the title of the column."""
+
+CHARTS = {
+    "time": "Time by nodes: the median; shaded: {odds}; bar on the axis: meets the goal",
+    "cost": "Cost by nodes: of one run at its expected time, master and service included",
+    "frontier-chart": "Frontier: no cluster is both faster and cheaper than one on the line",
+}
+"""By the id of the chart, without a crosshair."""
+
+PANELS = {
+    "why": "Why: what decided, what bounds the run, and what the answer is not sure of",
+    "evidence-about": "Model and assumptions: what was fitted, and what the cost takes for granted",
+}
+
+
+def line_of(
+    state: PlanState, focused: Widget | None, *, column: str = "", over: str = "", row: int = 0
+) -> str:
+    """What is explained now, most particular first.
+
+    Args:
+        focused: what has the keyboard, or what the mouse points at.
+        column: title of the column that is asked for. over: threshold under the mouse.
+        row: under the cursor of a table.
+    """
+    name = str(focused.id) if focused is not None else ""
+    if over:
+        return _line(state, over)
+    if column in COLUMNS:
+        return COLUMNS[column].format(odds=text.odds(state.confidence))
+    if state.crosshair is not None and name in CHARTS:
+        return _crosshair(state, name)
+    if name == "inputs" and row < len(inputs.ROWS):
+        return INPUTS[inputs.ROWS[row]]
+    if name == "models" and row < len(engine.MODELS):
+        model = engine.MODELS[row]
+        return f"{model.name}: {model.summary}"
+    found = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
+    return found.format(odds=f"{text.odds(state.confidence)} runs")
+
+
+def _line(state: PlanState, name: str) -> str:
+    """A line of the goal, under the mouse."""
+    if name == "deadline" and state.deadline_seconds is not None:
+        said = f"deadline {time_text(state.deadline_seconds)}: to be met in"
+        return f"{said} {text.odds(state.confidence)} runs; drag it"
+    if name == "budget" and state.budget_usd is not None:
+        return f"budget {money_text(state.budget_usd)}: the most one run may cost; drag it"
+    return ""
+
+
+def _crosshair(state: PlanState, name: str) -> str:
+    if name == "frontier-chart":
+        return "at the crosshair: the cheapest cluster that is this fast; enter: as deadline"
+    odds = text.odds(state.confidence)
+    late = "in time: P(run <= deadline)" if state.deadline_seconds is not None else "no deadline"
+    return f"time: the median; {odds} end in that span; {late}"

@@ -1,0 +1,162 @@
+"""The scales of a chart: the whole of its data, and the part of it that is looked at."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from tui.widgets.chart_data import Axis, ChartData, Series, Window
+from tui.widgets.scales import LinearScale, LogScale, Scale, nice_bounds
+
+_REACH = 2.5
+_BAND_REACH = 1.5
+
+MOST_ZOOM = 64
+"""The least part of an axis that can be looked at is one in so many."""
+
+
+class Scales(NamedTuple):
+    """What is seen of both axes, and the whole of them."""
+
+    x: Scale
+    y: Scale
+    whole_x: Scale
+    whole_y: Scale
+
+
+def chart_scales(data: ChartData, *, whole_bands: bool = False) -> Scales | None:
+    """The scales of `data`; None where there is nothing to draw.
+
+    Where x is zoomed and y is not, y holds what is seen of the curves.
+
+    Args:
+        whole_bands: all of a band is seen, however flat that makes its curve.
+    """
+    reach = math.inf if whole_bands else _BAND_REACH
+    whole_x, whole_y = _x_scale(data), _y_scale(data, data.series, reach)
+    if whole_x is None or whole_y is None:
+        return None
+    x = part(whole_x, data.x.window)
+    y = part(whole_y, data.y.window)
+    if x != whole_x and y == whole_y:
+        y = _y_scale(data, [_seen(series, x) for series in data.series], reach) or whole_y
+    return Scales(x, y, whole_x, whole_y)
+
+
+def part(whole: Scale, window: Window | None) -> Scale:
+    """The part of a scale that a window shows; the whole where the window holds nothing of it."""
+    if window is None:
+        return whole
+    low, high = max(whole.low, window[0]), min(whole.high, window[1])
+    if not low < high:
+        return whole
+    return LogScale(low, high) if isinstance(whole, LogScale) else LinearScale(low, high)
+
+
+def zoomed(seen: Scale, whole: Scale, *, factor: float, at: float) -> Window | None:
+    """The window `factor` times as wide as what is seen, in which the value `at` stays where it
+    is; None for the whole."""
+    low, high = whole.position(seen.low), whole.position(seen.high)
+    middle = min(1.0, max(0.0, seen.position(at)))
+    if middle != middle:
+        middle = 0.5
+    width = max((high - low) * factor, 1.0 / MOST_ZOOM)
+    low += (high - low - width) * middle
+    return _window(whole, low, low + width)
+
+
+def panned(seen: Scale, whole: Scale, *, share: float) -> Window | None:
+    """The window moved by a share of its width, held inside the whole."""
+    low, high = whole.position(seen.low), whole.position(seen.high)
+    shift = (high - low) * share
+    return _window(whole, low + shift, high + shift)
+
+
+def _window(whole: Scale, low: float, high: float) -> Window | None:
+    """The values at two positions of a scale, moved inside it; None for the whole."""
+    width = high - low
+    if width > 1.0 - 1e-6:
+        return None
+    low = min(max(0.0, low), 1.0 - width)
+    return whole.value(low), whole.value(low + width)
+
+
+def _seen(series: Series, x: Scale) -> Series:
+    """The part of a series inside a scale of x; all of it where no point is inside."""
+    first, end = bisect_left(series.xs, x.low), bisect_right(series.xs, x.high)
+    if first == end:
+        return series
+    lows, highs = series.lows, series.highs
+    return replace(
+        series,
+        xs=series.xs[first:end],
+        ys=series.ys[first:end],
+        lows=None if lows is None else lows[first:end],
+        highs=None if highs is None else highs[first:end],
+    )
+
+
+def _extent(parts: Iterable[Sequence[float]], log: bool) -> tuple[float, float] | None:
+    """The least and the largest value that an axis can show; None where there is none."""
+    lows, highs = [], []
+    for values in {id(values): values for values in parts}.values():
+        # One addition of everything tells whether all are finite, much faster than asking each.
+        if not (math.isfinite(sum(values)) and (not log or min(values, default=0.0) > 0)):
+            values = [v for v in values if math.isfinite(v) and (v > 0 or not log)]
+        if values:
+            lows.append(min(values))
+            highs.append(max(values))
+    return (min(lows), max(highs)) if lows else None
+
+
+def _x_scale(data: ChartData) -> Scale | None:
+    """The scale of x: from the first to the last value, so that curves fill the plot."""
+    axis = data.x
+    extent = _extent((series.xs for series in data.series), axis.log)
+    if extent is None:
+        return None
+    low = extent[0] if axis.low is None else axis.low
+    high = extent[1] if axis.high is None else axis.high
+    if not low < high:
+        low, high = (low / 2, low * 2) if axis.log else (low - 0.5, low + 0.5)
+    return LogScale(low, high) if axis.log else LinearScale(low, high)
+
+
+def _y_scale(data: ChartData, series: Sequence[Series], band_reach: float) -> Scale | None:
+    """The scale of y: these curves, their bands and thresholds as far as they are near.
+
+    What costs nothing has no logarithm: curves that are zero all along get a linear axis.
+    """
+    axis = data.y
+    extent = _extent((one.ys for one in series), axis.log)
+    if extent is None and axis.log:
+        axis = replace(axis, log=False)
+        extent = _extent((one.ys for one in series), axis.log)
+    if extent is None:
+        return None
+    low, high = extent
+    bands = [band for one in series for band in (one.lows, one.highs) if band]
+    edges = _extent(bands, axis.log) or extent
+    least, most = _reach(low, high, band_reach, axis)
+    low, high = min(low, max(edges[0], least)), max(high, min(edges[1], most))
+    least, most = _reach(low, high, _REACH, axis)
+    limits = [line.value for line in data.thresholds if not line.vertical]
+    near = [value for value in limits if least <= value <= most]
+    low, high = min([low, *near]), max([high, *near])
+    if not axis.log and low >= 0:
+        low = 0.0
+    low, high = nice_bounds(low, high, axis.kind, log=axis.log)
+    low = low if axis.low is None else axis.low
+    high = high if axis.high is None else axis.high
+    return LogScale(low, high) if axis.log else LinearScale(low, high)
+
+
+def _reach(low: float, high: float, factor: float, axis: Axis) -> tuple[float, float]:
+    """How far an axis may stretch for bands and thresholds before the curves get squeezed flat."""
+    if axis.log:
+        return low / factor, high * factor
+    span = (high - low) or abs(high)
+    return low - span * (factor - 1), high + span * (factor - 1)
