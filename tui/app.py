@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.geometry import Size
+from textual.screen import Screen
 from textual.timer import Timer
 
 from tui import terminal
@@ -110,6 +112,7 @@ class PlannerApp(
         Binding("e", "export", "Export", show=False),
         Binding("y", "copy", "Copy", show=False),
         Binding("question_mark,f1", "help", "Help", show=False),
+        Binding("f", "jump", "Jump", show=False),
         Binding("ctrl+p", "palette", "Actions", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
@@ -151,6 +154,7 @@ class PlannerApp(
         self._panels = Panels(self)
         self._reading = Reading()
         self._grown = ""
+        self._laid_out_for = Size(0, 0)
 
     # Life
 
@@ -170,6 +174,8 @@ class PlannerApp(
             self.set_keymap(dict(self._keys))
         self._panels.mount()
         self._panels.show()
+        self._laid_out_for = self.size
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
@@ -271,6 +277,14 @@ class PlannerApp(
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""
         await self.run_action(event.action)
+
+    def _laid_out(self, screen: Screen[object]) -> None:
+        """Where there is another room, tabs are shorter and another chart is seen; Textual tells
+        the planner's own screen of it only where no dialog covers it."""
+        if screen.size != self._laid_out_for:
+            self._laid_out_for = screen.size
+            self._panels.mark()
+            self.call_after_refresh(self._panels.show)
 
     def on_descendant_focus(self) -> None:
         """Other keys matter elsewhere."""

@@ -21,7 +21,7 @@ ACTIONS = (
     *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
     *("spot", "model"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
-    *("command", "quit"),
+    *("jump", "command", "quit"),
 )
 """Actions that can be given other keys; the number keys of the views are fixed."""
 

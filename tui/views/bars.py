@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.state import PlanState
 from tui.views import inputs
-from tui.views.pages import PAGES
+from tui.views.pages import PAGES, SHORT_TITLES
 from tui.widgets.frame import Frame, FrameWidget, component_classes
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -81,6 +81,11 @@ class Bar(FrameWidget):
             self._left, self._right = tuple(left), right
             self.redraw()
 
+    @property
+    def places(self) -> tuple[tuple[int, int, str], ...]:
+        """First cell, the one after the last, and action of the spans that can be clicked."""
+        return tuple(self._places)
+
     def draw(self, frame: Frame) -> None:
         """Left from the first cell, right up to the last."""
         self._places = []
@@ -146,17 +151,29 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     return [left, *([Item(form, "muted")] for form in forms)]
 
 
-def tabs(state: PlanState, built: Built | None = None) -> tuple[list[Item], list[Item]]:
+HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
+"""At the right of the tabs, the last without a blank behind it."""
+
+
+def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
-    states is offered where the evidence has stages."""
-    left = []
-    for number, page in enumerate(PAGES, start=1):
+    states is offered where the evidence has stages. Where they leave no room for the help, titles
+    are short and stand close."""
+    has_states = built is not None and built.has_states
+    offered = [
+        (number, page)
+        for number, page in enumerate(PAGES, start=1)
+        if page.name != "workflow" or has_states or state.view == "workflow"
+    ]
+    items = []
+    room = width - len(HELP[0][0].text)
+    roomy = sum(len(f" {number} {page.title} ") for number, page in offered) < room
+    for number, page in offered:
         shown = page.name == state.view
-        if page.name == "workflow" and not shown and not (built and built.has_states):
-            continue
-        words = f"[{number} {page.title}]" if shown else f" {number} {page.title} "
-        left.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
-    return left, [Item("? help ", "muted", "help")]
+        words = f"{number} {page.title if roomy else SHORT_TITLES.get(page.name, page.title)}"
+        words = f"[{words}]" if shown else f" {words}{' ' * roomy}"
+        items.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
+    return items
 
 
 def keys(pairs: Sequence[tuple[str, str, str]]) -> list[Item]:

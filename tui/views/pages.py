@@ -30,6 +30,9 @@ PAGES = (
     Page("compare", "Compare", "Compare pinned scenarios", "pins"),
 )
 
+SHORT_TITLES = {"compositions": "Comps", "workflow": "Jobs", "experiments": "Runs"}
+"""Tabs where columns are few."""
+
 NAMES = tuple(page.name for page in PAGES)
 
 
