@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import limits, options
+from tui import limits, options, web
 from tui.options import OneLineParser
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    web.add_web(parser)
     parser.parse_args(arguments)  # --help, --version and mistakes come before any file
     from tui.config import read_config
 
@@ -119,7 +120,10 @@ def open_planner(arguments: list[str]) -> int:
     args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     check_there(args.sources)
+    web.check_options(args)
     kept = kept_state(args, parser)
+    if args.web:
+        return web.serve(arguments, host=args.host, port=args.port)
     from tui import terminal
 
     terminal.require_interactive()
@@ -179,7 +183,7 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Pla
     if args.scenario is None and not args.resume:
         return None
     option = "--resume" if args.resume else "--scenario"
-    chosen = {"scenario", "resume", "sources"}
+    chosen = {"scenario", "resume", "sources", "web", "host", "port"}
     others = (name for name in vars(args) if name not in chosen)
     more = any(getattr(args, name) != parser.get_default(name) for name in others)
     if args.sources or more or (args.resume and args.scenario is not None):

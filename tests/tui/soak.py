@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 from textual import events
@@ -155,8 +156,8 @@ def check(app: PlannerApp) -> None:
     assert focused is None or focused.is_attached
 
 
-def objects() -> int:
-    """Everything that the collector knows, once what nobody holds is gone."""
+def objects() -> Counter[str]:
+    """Everything that the collector knows by type, once what nobody holds is gone."""
     for _ in range(3):
         gc.collect()
-    return len(gc.get_objects())
+    return Counter(type(found).__qualname__ for found in gc.get_objects())
