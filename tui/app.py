@@ -131,7 +131,7 @@ class PlannerApp(
     ) -> None:
         options = options or AppOptions()
         self.played, self.vi = options.tour, options.vi
-        self._keys = options.keys
+        self._keys, self.pins = options.keys, options.pins
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])

@@ -21,7 +21,7 @@ from tui import limits, options, web
 from tui.options import OneLineParser
 
 if TYPE_CHECKING:
-    from tui.state import PlanState
+    from tui.pin_file import Kept
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -133,7 +133,8 @@ def open_planner(arguments: list[str]) -> int:
 
     return app.run(
         start.AppOptions(
-            start=kept,
+            start=kept.state if kept else None,
+            pins=kept.pins if kept else (),
             theme=config.theme,
             glyphs=config.glyphs or "auto",
             keys=config.keys,
@@ -174,8 +175,8 @@ def mix_of(types: int) -> int:
     return types
 
 
-def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> PlanState | None:
-    """The state of --scenario or --resume; None without either.
+def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kept | None:
+    """What --scenario or --resume name; None without either.
 
     Raises:
         BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
