@@ -258,8 +258,8 @@ class PlannerApp(
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
-        elif event.table.id == frontier.LIST and self.answer is not None:
-            self.dispatch(frontier.selection(self.answer, event.index))
+        elif event.table.id == frontier.LIST and (answer := self._holding(event.index)):
+            self.dispatch(frontier.selection(answer, event.index))
         elif event.table.id in ("models", "pins"):
             self._panels.show()
 
@@ -267,12 +267,18 @@ class PlannerApp(
         """Enter: change the input of the row."""
         if event.table.id == "inputs":
             await self.run_action(inputs.ROWS[event.index])
-        elif event.table.id == frontier.LIST and self.answer is not None:
-            follow = frontier.followed(self.answer, event.index)
+        elif event.table.id == frontier.LIST and (answer := self._holding(event.index)):
+            follow = frontier.followed(answer, event.index)
             self.dispatch(follow)
             self.show_notice(frontier.said(follow), "good")
         elif event.table.id == "pins":
             self.return_to_pin(event.index)
+
+    def _holding(self, place: int) -> Answer | None:
+        """The answer where its frontier has that row: one that was pressed on may be gone."""
+        answer = self.answer
+        found = answer is not None and place < len(answer.report.recommendation.frontier)
+        return answer if found else None
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""

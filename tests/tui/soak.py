@@ -11,12 +11,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from textual import events
+from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.widget import Widget, _RenderCache
 
 from tui.app import PlannerApp
+from tui.session import EngineSession
 from tui.state import INPUTS, LEAST_SCALE, MAX_NODES, MOST_SCALE, MOST_TYPES
 from tui.views.goal import GoalPanel, value_of
 from tui.views.pages import NAMES
+from tui.widgets.frame import FrameWidget
 
 MOVES = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab", "shift+tab")
 WITH_SHIFT = ("shift+left", "shift+right", "ctrl+left", "ctrl+right")
@@ -68,8 +72,6 @@ def play(app: PlannerApp, kind: str, what: object) -> None:
 
 
 def _resized(columns: int, rows: int) -> events.Resize:
-    from textual.geometry import Size
-
     size = Size(columns, rows)
     return events.Resize(size, size)
 
@@ -126,10 +128,25 @@ async def at_rest(pilot: Pilot[None]) -> PlannerApp:
         else:
             app.pop_screen()
         await quiet(pilot)
+    await pilot.resize_terminal(*SIZES[1])
     app.action_view("curves")
     app.query_one("#deadline").focus()
     await pilot.press("escape", "escape")
     return await quiet(pilot)
+
+
+def emptied(app: PlannerApp) -> None:
+    """Without what is kept on purpose and never grows beyond a limit."""
+    session = app._session
+    assert isinstance(session, EngineSession)
+    assert len(session._mixed) <= 64
+    session._mixed.clear()
+    app.pins = ()
+    for widget in app.screen.walk_children(Widget):
+        widget._styles_cache.clear()
+        widget._render_cache = _RenderCache(Size(0, 0), [])
+        if isinstance(widget, FrameWidget):
+            widget._forget_styles()
 
 
 def check(app: PlannerApp) -> None:

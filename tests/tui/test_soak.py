@@ -10,7 +10,7 @@ import tracemalloc
 
 import pytest
 from fakes import FakeSession
-from soak import at_rest, check, objects, play, quiet, sequence
+from soak import at_rest, check, emptied, objects, play, quiet, sequence
 
 from tui.app import PlannerApp
 from tui.history import changed_inputs
@@ -49,13 +49,14 @@ async def soak(pilot, seed, count):
         if rng.random() < 0.05:
             check(await quiet(pilot))
         if LONG and number in (int(count * WARM_UP / 2), int(count * WARM_UP)):
-            await at_rest(pilot)
+            emptied(await at_rest(pilot))
             if not tracemalloc.is_tracing():
                 tracemalloc.start()
             warm = objects(), tracemalloc.get_traced_memory()[0]
     app = await at_rest(pilot)
     check(app)
     if warm is not None:
+        emptied(app)
         more, grown = objects() - warm[0], tracemalloc.get_traced_memory()[0] - warm[1]
         top = tracemalloc.take_snapshot().statistics("lineno")[:12]
         tracemalloc.stop()
