@@ -32,6 +32,7 @@ async def test_every_control_that_is_seen_has_a_letter_beside_it(planner, size, 
         base = app.screen_stack[0]
         assert {"deadline", "budget", "size", "nodes", "confidence", "short"} <= set(letters)
         assert {f"view('{name}')" for name in ("curves", "stages", "compare")} <= set(letters)
+        assert "Deadline" in app.export_screenshot()
         assert set(letters) >= {w.id for w in base.focus_chain if w.region.area}
         rows = text_of(app).splitlines()
         for name in ("deadline", "nodes", "short"):

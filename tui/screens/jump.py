@@ -49,7 +49,9 @@ def targets_of(screen: Screen[object]) -> list[Target]:
         if bar.display and bar.region.overlaps(seen)
         for start, _, action in bar.places
     ]
-    return [*sorted(controls, key=lambda t: (t.y, t.x)), *spans][: len(LETTERS)]
+    # A label and its value do the same: one letter, beside the first of them.
+    actions = list({span.action: span for span in reversed(spans)}.values())[::-1]
+    return [*sorted(controls, key=lambda t: (t.y, t.x)), *actions][: len(LETTERS)]
 
 
 class Letter(FrameWidget):
@@ -77,13 +79,6 @@ class Letter(FrameWidget):
 
 class JumpScreen(Dialog[Target]):
     """Returns where to go; any key that is no letter leaves, and so does a click."""
-
-    DEFAULT_CSS = """
-    JumpScreen {
-        background: transparent; layout: vertical;
-        & > Bar { dock: bottom; background: $background; }
-    }
-    """
 
     def __init__(self, targets: Sequence[Target], *, glyphs: Glyphs) -> None:
         super().__init__()
