@@ -137,6 +137,37 @@ class PtySession:
                 break
         return Burst(first, last, b"".join(parts))
 
+    def lag_seconds(
+        self,
+        keys: Sequence[bytes],
+        *,
+        keys_per_second: float,
+        line_bytes_per_second: float,
+        quiet_seconds: float = 0.12,
+    ) -> float:
+        """Seconds from the last of `keys` to the last byte, read no faster than a slow line would.
+
+        What is not read yet waits in the terminal's buffer, and then in the command: it sees a line
+        that is full. After a silence of `quiet_seconds` what comes is no longer lag.
+        """
+        begun = time.perf_counter()
+        sent, received, last_key, last_byte = 0, 0, begun, begun
+        while True:
+            now = time.perf_counter()
+            if sent < len(keys) and now >= begun + sent / keys_per_second:
+                os.write(self._master, keys[sent])
+                sent, last_key = sent + 1, now
+            # Where the line was idle, what it could have sent then is lost.
+            received = max(received, int((now - begun - quiet_seconds) * line_bytes_per_second))
+            room = int((now - begun) * line_bytes_per_second) - received
+            if room > 0 and select.select([self._master], [], [], 0.0)[0]:
+                data = os.read(self._master, min(room, 1024))
+                received, last_byte = received + len(data), time.perf_counter()
+            elif sent == len(keys) and now - max(last_byte, last_key) > quiet_seconds:
+                return max(0.0, last_byte - last_key)
+            else:
+                time.sleep(0.001)
+
     def read_until(
         self, reached: Callable[[bytes], bool], *, what: str, limit_seconds: float = 20.0
     ) -> float:

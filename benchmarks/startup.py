@@ -1,8 +1,9 @@
 """How long until a command has painted, against a minimal Textual app measured in the same run.
 
-    python benchmarks/startup.py [--runs N] [COMMAND ...]
+    python benchmarks/startup.py [--runs N] [--views] [COMMAND ...]
 
-Prints one table: median seconds to the first painted frame, and the ratio to the minimal app.
+Prints one table: median seconds to the first painted frame, and the ratio to the minimal app. With
+`--views` also for a session that begins in each view, as one that is resumed does.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import re
 import shlex
 import statistics
 import sys
+import tempfile
+from pathlib import Path
 
 from pty_driver import PtySession, default_command
 
@@ -23,6 +26,7 @@ class Minimal(App):
         yield Static("ready")
 Minimal().run()
 """
+_VIEWS = ("curves", "compositions", "frontier", "stages", "evidence", "workflow", "compare")
 _ALTERNATE_SCREEN = b"\x1b[?1049h"
 # What a terminal does not show: control strings, other sequences (also unfinished), controls.
 _UNSEEN = re.compile(
@@ -66,12 +70,18 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--columns", type=int, default=120)
     parser.add_argument("--rows", type=int, default=40)
+    parser.add_argument("--views", action="store_true", help="a session in each view, too")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="default: sparkplan")
     options = parser.parse_args()
     command = options.command or default_command()
     name = shlex.join(options.command) or "sparkplan"
     commands = {"minimal Textual app": [sys.executable, "-c", _MINIMAL_APP], name: command}
-    seconds = measure(commands, options.runs, options.columns, options.rows)
+    with tempfile.TemporaryDirectory() as folder:
+        for view in _VIEWS if options.views else ():
+            path = Path(folder) / f"{view}.yaml"
+            path.write_text(f"open: nightly-features\nview: {view}\n", encoding="utf-8")
+            commands[f"in {view}"] = [*command, "--scenario", str(path)]
+        seconds = measure(commands, options.runs, options.columns, options.rows)
     base = statistics.median(seconds["minimal Textual app"])
     width = max(map(len, seconds))
     print(f"{'start to first paint':<{width}}  median ms   best ms   ratio")

@@ -54,6 +54,21 @@ class DialogActions:
         """A typed command that is begun already."""
         self._dialog("command_line", begun)
 
+    def action_jump(self) -> None:
+        """A letter beside every control; typing it goes there."""
+        app = cast("PlannerApp", self)
+        if len(app.screen_stack) > 1:
+            return
+        from tui.screens.jump import JumpScreen, Target, targets_of
+
+        async def go(target: Target | None) -> None:
+            if target is not None and target.widget is not None:
+                target.widget.focus()
+            elif target is not None:
+                await app.run_action(target.action)
+
+        app.push_screen(JumpScreen(targets_of(app.screen), glyphs=app.glyphs), go)
+
     def action_theme(self) -> None:
         """Choose a theme."""
         self._dialog("themes")

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.geometry import Size
+from textual.screen import Screen
 from textual.timer import Timer
 
 from tui import terminal
@@ -120,6 +122,7 @@ class PlannerApp(
         Binding("e", "export", "Export", show=False),
         Binding("y", "copy", "Copy", show=False),
         Binding("question_mark,f1", "help", "Help", show=False),
+        Binding("f", "jump", "Jump", show=False),
         Binding("ctrl+p", "palette", "Actions", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
@@ -139,7 +142,7 @@ class PlannerApp(
     ) -> None:
         options = options or AppOptions()
         self.played, self.vi = options.tour, options.vi
-        self._keys = options.keys
+        self._keys, self.pins = options.keys, options.pins
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
@@ -160,6 +163,7 @@ class PlannerApp(
         self._evidence: Hashable = None
         self._panels = Panels(self)
         self._grown = ""
+        self._laid_out_for = Size(0, 0)
 
     # Life
 
@@ -179,6 +183,8 @@ class PlannerApp(
             self.set_keymap(dict(self._keys))
         self._panels.mount()
         self._panels.show()
+        self._laid_out_for = self.size
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
@@ -285,10 +291,10 @@ class PlannerApp(
         """The cursor of a table of compositions went to another type."""
         if event.table.id in ("short", "full"):
             self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
-        elif event.table.id == FRONTIER_LIST and self.answer is not None:
+        elif event.table.id == FRONTIER_LIST and (answer := self._holding(event.index)):
             from tui.views import frontier
 
-            self.dispatch(frontier.selection(self.answer, event.index))
+            self.dispatch(frontier.selection(answer, event.index))
         elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
             self._panels.show()
         else:
@@ -307,14 +313,28 @@ class PlannerApp(
         """The sliders to where a point of the frontier is the answer."""
         from tui.views import frontier
 
-        if self.answer is not None:
-            follow = frontier.followed(self.answer, place)
+        if answer := self._holding(place):
+            follow = frontier.followed(answer, place)
             self.dispatch(follow)
             self.show_notice(frontier.said(follow), "good")
+
+    def _holding(self, place: int) -> Answer | None:
+        """The answer where its frontier has that row: one that was pressed on may be gone."""
+        answer = self.answer
+        found = answer is not None and place < len(answer.report.recommendation.frontier)
+        return answer if found else None
 
     async def on_bar_pressed(self, event: Bar.Pressed) -> None:
         """A click on a key, a view or the source."""
         await self.run_action(event.action)
+
+    def _laid_out(self, screen: Screen[object]) -> None:
+        """Where there is another room, tabs are shorter and another chart is seen; Textual tells
+        the planner's own screen of it only where no dialog covers it."""
+        if screen.size != self._laid_out_for:
+            self._laid_out_for = screen.size
+            self._panels.mark()
+            self.call_after_refresh(self._panels.show)
 
     def on_descendant_focus(self) -> None:
         """Other keys matter elsewhere."""

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import limits, options
+from tui import limits, options, web
 from tui.options import OneLineParser
 
 if TYPE_CHECKING:
-    from tui.state import PlanState
+    from tui.pin_file import Kept
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -105,6 +105,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
+    web.add_web(parser)
     args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
     from tui.config import read_config
 
@@ -121,7 +122,10 @@ def open_planner(arguments: list[str]) -> int:
         args = parser.parse_args(arguments)
     reject_mistyped_command(args.sources)
     check_there(args.sources)
+    web.check_options(args)
     kept = kept_state(args, parser)
+    if args.web:
+        return web.serve(arguments, host=args.host, port=args.port)
     from tui import terminal
 
     terminal.require_interactive()
@@ -131,7 +135,8 @@ def open_planner(arguments: list[str]) -> int:
 
     return app.run(
         start.AppOptions(
-            start=kept,
+            start=kept.state if kept else None,
+            pins=kept.pins if kept else (),
             theme=config.theme,
             glyphs=config.glyphs or "auto",
             keys=config.keys,
@@ -172,8 +177,8 @@ def mix_of(types: int) -> int:
     return types
 
 
-def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> PlanState | None:
-    """The state of --scenario or --resume; None without either.
+def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kept | None:
+    """What --scenario or --resume name; None without either.
 
     Raises:
         BadInput: beside other inputs, which would be ignored, or for what is wrong in the file.
@@ -181,7 +186,7 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Pla
     if args.scenario is None and not args.resume:
         return None
     option = "--resume" if args.resume else "--scenario"
-    chosen = {"scenario", "resume", "sources"}
+    chosen = {"scenario", "resume", "sources", "web", "host", "port"}
     others = (name for name in vars(args) if name not in chosen)
     more = any(getattr(args, name) != parser.get_default(name) for name in others)
     if args.sources or more or (args.resume and args.scenario is not None):

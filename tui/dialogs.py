@@ -68,6 +68,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("theme", "Choose the theme", ""),
     ("undo", "Undo the last change of an input", "u"),
     ("redo", "Redo what was undone", "^y"),
+    ("jump", "Jump to a control: a letter beside each", "f"),
     ("command", "Type a command", ":"),
     ("scenario_save", "Save every input as a scenario", ""),
     ("scenario_load", "Open a saved scenario", ""),

@@ -14,6 +14,7 @@ from tui.state import PlanState
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
+    from tui.pin_file import Kept
 
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 """Signals that end the planner as a key would: the terminal restored, the session kept."""
@@ -29,9 +30,10 @@ class HabitActions:
             app.type_command("save ")
             return
         from tui import keeping
+        from tui.pin_file import Kept
 
         try:
-            path = keeping.save(name, app.state)
+            path = keeping.save(name, Kept(app.state, app.pins))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
         else:
@@ -46,7 +48,7 @@ class HabitActions:
         from tui import keeping
 
         try:
-            app.adopt(keeping.load(name))
+            app.take_up(keeping.load(name))
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
 
@@ -56,9 +58,18 @@ class HabitActions:
 
         app = cast("PlannerApp", self)
         try:
-            app.adopt(keeping.last_session())
+            app.take_up(keeping.last_session())
         except engine.EngineError as error:
             app.show_notice(str(error), "bad")
+
+    def take_up(self, kept: Kept) -> None:
+        """A scenario with its pins; those of the same name are replaced, the others stay."""
+        from tui.pins import with_pin
+
+        app = cast("PlannerApp", self)
+        for pin in kept.pins:
+            app.pins = with_pin(app.pins, pin)
+        self.adopt(kept.state)
 
     def adopt(self, target: PlanState) -> None:
         """Every input and the view of another state, as one step that can be undone."""
@@ -67,23 +78,27 @@ class HabitActions:
         app.action_view(target.view)
 
     @property
-    def session_state(self) -> PlanState | None:
+    def session_state(self) -> Kept | None:
         """What is worth keeping: what was planned, not where a tour has led, and not a sample that
         was only looked at."""
         app = cast("PlannerApp", self)
-        state = app.state if app.guide is None else app.guide.before
-        looked_at = state.sources == (DEFAULT_SAMPLE,) and not app.history.past
-        return None if looked_at or (app.guide and app.played) else state
+        from tui.pin_file import Kept
+
+        kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
+        looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
+        if (looked_at and not kept.pins) or (app.guide and app.played):
+            return None
+        return kept
 
     def keep_session(self) -> None:
         """Keep the session; that it cannot be kept is said, and keeps nobody from leaving."""
         from tui import keeping
 
-        state = self.session_state
-        if state is None:
+        kept = self.session_state
+        if kept is None:
             return
         try:
-            keeping.save_session(state)
+            keeping.save_session(kept)
         except (engine.EngineError, OSError, ValueError) as error:
             print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
 

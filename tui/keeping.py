@@ -9,9 +9,9 @@ import re
 from pathlib import Path
 
 import engine
+from tui.pin_file import Kept, format_kept, read_kept
 from tui.places import home
-from tui.scenario import KEYS, format_scenario, read_scenario
-from tui.state import PlanState
+from tui.scenario import FILE_KEYS
 
 ENDINGS = (".yaml", ".yml")
 _NAME = re.compile(r"[\w][\w .@=-]{0,79}")
@@ -46,14 +46,14 @@ def saved() -> tuple[str, ...]:
         return ()
 
 
-def save(name: str, state: PlanState) -> Path:
+def save(name: str, kept: Kept) -> Path:
     """Write a scenario; one of that name is replaced, another file is not.
 
     Raises:
         BadInput: where it cannot be written, or a file that is no scenario is in the way.
     """
     path = path_of(name)
-    if "-" in state.sources:
+    if "-" in kept.state.sources:
         raise engine.BadInput(
             "what came from standard input cannot be opened again",
             remedy="save it as a file and open that",
@@ -62,21 +62,21 @@ def save(name: str, state: PlanState) -> Path:
         _check_ours(path)
     elif path.parent == home("data") / "scenarios":
         _make(path.parent)
-    engine.write_text(path, format_scenario(state, folder=path.parent))
+    engine.write_text(path, format_kept(kept, folder=path.parent))
     return path
 
 
 def _check_ours(path: Path) -> None:
     try:
-        engine.read_yaml(path).check_keys(KEYS)
+        engine.read_yaml(path).check_keys(FILE_KEYS)
     except engine.BadInput:
         raise engine.BadInput(
             "is there already and is no scenario", where=str(path), remedy="choose another name"
         ) from None
 
 
-def load(name: str) -> PlanState:
-    """The state of a scenario, by name or path.
+def load(name: str) -> Kept:
+    """A scenario with its pins, by name or path.
 
     Raises:
         BadInput: where there is none, or it is wrong (file, line, key).
@@ -87,23 +87,23 @@ def load(name: str) -> PlanState:
         raise engine.UnknownName(
             "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
         )
-    return read_scenario(path)
+    return read_kept(path)
 
 
-def save_session(state: PlanState) -> None:
+def save_session(kept: Kept) -> None:
     """Keep the session; one whose evidence cannot be opened again is not kept.
 
     Raises:
         BadInput: where it cannot be written.
     """
-    if "-" in state.sources:
+    if "-" in kept.state.sources:
         return
     path = session_path()
     _make(path.parent)
-    engine.write_text(path, format_scenario(state, folder=path.parent))
+    engine.write_text(path, format_kept(kept, folder=path.parent))
 
 
-def last_session() -> PlanState:
+def last_session() -> Kept:
     """The session that was kept last.
 
     Raises:
@@ -116,7 +116,7 @@ def last_session() -> PlanState:
             where=str(path),
             remedy="one is kept whenever the planner is left",
         )
-    return read_scenario(path)
+    return read_kept(path)
 
 
 def _make(folder: Path) -> None:

@@ -116,7 +116,8 @@ class Panels:
         style, this costs nothing."""
         app, screen = self._app, self._app.screen_stack[0]
         narrow, short = app.size.width < NARROW_BELOW, app.size.height < SHORT_BELOW
-        screen.add_class("-narrow" if narrow else "-wide", "-short" if short else "-tall")
+        shown = {"-narrow": narrow, "-wide": not narrow, "-short": short, "-tall": not short}
+        screen.update_classes(shown, animate=False)
         screen.set_class(app.glyphs.ascii_only, "-ascii")
 
     def _page(self, view: View) -> Container:
@@ -180,13 +181,13 @@ class Panels:
         """The two lines at the top."""
         app = self._app
         self._bar("header").show(*bars.header(app.state, app.built, app.busy))
-        left, right = bars.tabs(app.state, app.built, width=app.size.width)
+        left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:
             count = compositions.count(app.answer.report.recommendation)
-            counted = [bars.Item(f"{count}   ", "base", "view('compositions')"), *right]
-            self._bar("tabs").show(left, counted, right)
+            counted = [bars.Item(f"{count}   ", "base", "view('compositions')"), *bars.HELP[0]]
+            self._bar("tabs").show(left, counted, *bars.HELP)
         else:
-            self._bar("tabs").show(left, right)
+            self._bar("tabs").show(left, *bars.HELP)
 
     def show_focused(self) -> None:
         """What goes by the focus: the keys, and the runs that y would copy."""

@@ -31,6 +31,9 @@ KEYS = (
 )
 """Every key, in the order in which they are written and taken: a catalog before its types."""
 
+FILE_KEYS = ("version", *KEYS, "pins")
+"""What a file may hold (see `pin_file`)."""
+
 HEAD = (
     "# A scenario of sparkplan: open it with sparkplan --scenario FILE, or :load in the planner.\n"
 )
@@ -38,12 +41,17 @@ HEAD = (
 _BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$+-")
 
 
-def format_scenario(state: PlanState, *, folder: Path) -> str:
+def format_scenario(state: PlanState, *, folder: Path, version: int | None = None) -> str:
     """The text of a scenario file that lies in `folder`."""
+    lines = [] if version is None else [f"version: {version}"]
+    return HEAD + "\n".join([*lines, *lines_of(state, folder)]) + "\n"
+
+
+def lines_of(state: PlanState, folder: Path) -> list[str]:
+    """Every input as a line of YAML."""
     sources = [_portable(source, folder) for source in state.sources]
-    lines = ["open:", *(f"  - {_scalar(source)}" for source in sources)]
-    lines += [f"{key}: {_scalar(value)}" for key, value in typed_values(state).items()]
-    return HEAD + "\n".join(lines) + "\n"
+    lines = ["open:", *(f"  - {scalar(source)}" for source in sources)]
+    return [*lines, *(f"{key}: {scalar(value)}" for key, value in typed_values(state).items())]
 
 
 def typed_values(state: PlanState) -> dict[str, str]:
@@ -117,7 +125,7 @@ def _short(value: float) -> str:
     return f"{value:g}" if float(f"{value:g}") == value else _digits(value)
 
 
-def _scalar(text: str) -> str:
+def scalar(text: str) -> str:
     """Text as YAML: bare where it is a plain word, else in double quotes."""
     plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
     if plain and text[0] not in "-%" and not text.endswith("-"):
@@ -146,18 +154,38 @@ def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
     Raises:
         BadInput: with file, line and key for what is unknown, missing or without meaning.
     """
+    return state_of(read_top(path), folder=path.parent, base=base)
+
+
+def read_top(path: Path) -> engine.Section:
+    """The keys of a scenario file.
+
+    Raises:
+        BadInput: where it is no YAML, or has a key that is not known.
+    """
     top = engine.read_yaml(path)
-    top.check_keys(KEYS)
+    top.check_keys(FILE_KEYS)
+    return top
+
+
+def state_of(
+    section: engine.Section, *, folder: Path, base: PlanState | None = None, there: bool = True
+) -> PlanState:
+    """The state that a section describes; its sources must be there, unless told otherwise."""
     names = _names()
     state = base or PlanState(sources=())
     for key in KEYS:
-        if key in top.entries:
-            where = top.where(top.lines[key])
-            state = _with(state, key, top.entries[key], where, path.parent, names)
+        if key in section.entries:
+            where = section.where(section.lines[key])
+            value = section.entries[key]
+            if key == "open":
+                state = reduce(state, OpenSources(_sources(value, where, folder, there=there)))
+            else:
+                state = _with(state, key, value, where, names)
     if not state.sources:
         raise engine.BadInput(
             "open is missing: what the plan rests on",
-            where=str(path),
+            where=section.where(),
             remedy="write open: and a log, a profile, a table or the name of a sample",
         )
     return state
@@ -171,12 +199,8 @@ def _names() -> Names:
     )
 
 
-def _with(
-    state: PlanState, key: str, value: Any, where: str, folder: Path, names: Names
-) -> PlanState:
+def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> PlanState:
     """The state after one key."""
-    if key == "open":
-        return reduce(state, OpenSources(_sources(value, where, folder)))
     if not isinstance(value, str) or not value.strip():
         raise engine.BadInput(
             f"{key} must be a plain value", where=where, remedy="as typed after the command"
@@ -206,7 +230,7 @@ def _terms(terms: Terms, key: str, value: str) -> Terms:
     return terms._replace(dbu=value if named else engine.parse_usd(value))
 
 
-def _sources(value: Any, where: str, folder: Path) -> tuple[str, ...]:
+def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str, ...]:
     """One source or a list of them; those that lie beside the scenario are found there."""
     listed: Sequence[Any] = value if isinstance(value, list) else [value]
     if not listed or not all(isinstance(source, str) and source for source in listed):
@@ -218,6 +242,8 @@ def _sources(value: Any, where: str, folder: Path) -> tuple[str, ...]:
     found = tuple(_located(source, folder) for source in listed)
     if "-" in found:
         raise engine.BadInput("standard input cannot be opened again", where=where)
+    if not there:
+        return found
     try:
         engine.check_sources(*found)
     except engine.BadInput as error:

@@ -10,6 +10,7 @@ from tui.state import AS_TOLD, NO_LIMITS, Limits, PlanState, Terms
 from tui.widgets.glyphs import Choice as GlyphChoice
 
 if TYPE_CHECKING:
+    from tui.pins import Pin
     from tui.tour.guide import TourOptions
 
 DEFAULT_SAMPLE = "nightly-features"
@@ -22,7 +23,7 @@ class AppOptions:
 
     Args:
         keys: action -> keys that the user chose. vi: h, j, k, l move.
-        start: every input at once, in place of the others: a scenario.
+        start: every input at once, in place of the others: a scenario. pins: those kept with it.
         tour: begins with the guided walkthrough, played so.
     """
 
@@ -44,6 +45,7 @@ class AppOptions:
     keys: Mapping[str, str] = field(default_factory=dict)
     vi: bool = False
     start: PlanState | None = None
+    pins: tuple[Pin, ...] = ()
     tour: TourOptions | None = None
 
     def state(self) -> PlanState:

@@ -29,6 +29,8 @@ def require_interactive(
         BadInput: without a terminal on both ends, or on one that cannot move its cursor.
     """
     variables = os.environ if environ is None else environ
+    if in_browser(variables):
+        return
     streams = (
         ("standard input", sys.__stdin__ if stdin is None else stdin),
         ("standard output", sys.__stdout__ if stdout is None else stdout),
@@ -46,11 +48,17 @@ def require_interactive(
         )
 
 
+def in_browser(environ: Mapping[str, str]) -> bool:
+    """Whether textual-serve started this process, and draws what it writes in a browser."""
+    return environ.get("TEXTUAL_DRIVER", "").startswith("textual.drivers.web_driver:")
+
+
 def prepare(environ: MutableMapping[str, str] | None = None) -> None:
     """Makes the process ready: sizes are asked of the terminal, and text goes out as UTF-8."""
     variables = os.environ if environ is None else environ
     for name in ("COLUMNS", "LINES"):
-        variables.pop(name, None)
+        if not in_browser(variables):
+            variables.pop(name, None)
     for stream in (sys.__stdout__, sys.__stderr__):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -45,6 +45,25 @@ async def test_both_charts_show_where_there_is_room(planner):
         assert app.query_one("#time", Chart).size.height > 5
 
 
+async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        row = text_of(app).splitlines()[1]
+        assert "2 Comps 3 Frontier" in row
+        assert "7 Compare" in row
+        assert row.rstrip().endswith("? help")
+        await pilot.resize_terminal(120, 40)
+        await settled(pilot)
+        assert len(app.query_one("#cost", Chart).data.series) == 1
+        assert "2 Compositions  3 Frontier" in text_of(app).splitlines()[1]
+        await pilot.press("question_mark")
+        await pilot.resize_terminal(80, 24)
+        await pilot.press("escape")
+        await settled(pilot)
+        assert "2 Comps 3 Frontier" in text_of(app).splitlines()[1]
+        assert app.query_one("#cost", Chart).size.height == 0
+
+
 async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
     session = FakeSession()
     async with planner(session).run_test(size=(120, 40)) as pilot:

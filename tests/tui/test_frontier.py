@@ -117,3 +117,16 @@ async def test_a_goal_that_nothing_meets_still_has_a_frontier(planner):
         await pilot.press("3", "end", "enter")
         await settled(pilot)
         assert app.answer.report.recommendation.recommended is not None
+
+
+async def test_a_row_that_another_answer_has_not_is_let_go(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("3")
+        await pilot.pause()
+        table, before = app.query_one("#frontier-list", Table), app.state
+        gone = len(app.answer.report.recommendation.frontier)
+        table.post_message(Table.Moved(table, gone))
+        table.post_message(Table.Chosen(table, gone))
+        await settled(pilot)
+        assert app.state == before

@@ -10,6 +10,7 @@ from screen import settled, text_of
 import engine
 from tui import keeping
 from tui.cli import main
+from tui.pin_file import Kept
 from tui.places import home
 from tui.scenario import KEYS, format_scenario, read_scenario
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
@@ -136,22 +137,22 @@ def test_a_file_that_is_none(tmp_path, text, says):
 def test_names_and_files_are_kept_apart(tmp_path):
     state = PlanState(sources=(SAMPLE,))
     assert keeping.saved() == ()
-    assert keeping.save("month end", state).parent == home("data") / "scenarios"
+    assert keeping.save("month end", Kept(state)).parent == home("data") / "scenarios"
     assert keeping.saved() == ("month end",)
-    assert keeping.load("month end").sources == (SAMPLE,)
-    assert keeping.save(str(tmp_path / "a.yaml"), state) == tmp_path / "a.yaml"
-    keeping.save(str(tmp_path / "a.yaml"), replace(state, spot=True))
-    assert keeping.load(str(tmp_path / "a.yaml")).spot
+    assert keeping.load("month end").state.sources == (SAMPLE,)
+    assert keeping.save(str(tmp_path / "a.yaml"), Kept(state)) == tmp_path / "a.yaml"
+    keeping.save(str(tmp_path / "a.yaml"), Kept(replace(state, spot=True)))
+    assert keeping.load(str(tmp_path / "a.yaml")).state.spot
     (tmp_path / "notes.yaml").write_text("shopping: milk\n")
     with pytest.raises(engine.BadInput, match="is no scenario"):
-        keeping.save(str(tmp_path / "notes.yaml"), state)
+        keeping.save(str(tmp_path / "notes.yaml"), Kept(state))
     assert (tmp_path / "notes.yaml").read_text() == "shopping: milk\n"
     with pytest.raises(engine.BadInput, match="did you mean month end"):
         keeping.load("month ende")
     with pytest.raises(engine.BadInput, match="no name"):
-        keeping.save("..", state)
+        keeping.save("..", Kept(state))
     with pytest.raises(engine.BadInput, match="standard input"):
-        keeping.save("x", replace(state, sources=("-",)))
+        keeping.save("x", Kept(replace(state, sources=("-",))))
 
 
 def test_a_session_that_cannot_be_kept_is_said_and_no_more(planner, monkeypatch, capsys, tmp_path):
@@ -166,7 +167,7 @@ def test_a_sample_that_was_only_looked_at_is_no_session(planner):
     planner(sources=()).keep_session()
     assert not keeping.session_path().exists()
     planner(sources=("sales-report-small",)).keep_session()
-    assert keeping.last_session().sources == ("sales-report-small",)
+    assert keeping.last_session().state.sources == ("sales-report-small",)
 
 
 async def test_saved_and_loaded_in_the_planner(planner):

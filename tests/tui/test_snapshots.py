@@ -1,4 +1,4 @@
-"""Each view at both sizes as it was when somebody looked at it and liked it.
+"""Each view at every size as it was when somebody looked at it and liked it.
 
 After a change that is meant: pytest tests/tui/test_snapshots.py --snapshot-update, then look.
 """
@@ -8,6 +8,11 @@ from fakes import FakeSession, profile, without_stages
 from screen import advised, compared, settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
+LARGE = {"200x60": (200, 60)}
+LOOKS = {
+    "sixteen": ({"theme": "ansi-dark"}, ("80x24", "200x60")),
+    "ascii": ({"theme": "ansi-light", "glyphs": "ascii"}, ("80x24", "120x40")),
+}
 VIEWS = {
     "curves": ("1",),
     "crosshair": ("p", "s", "v", "right", "right", "+"),
@@ -15,10 +20,12 @@ VIEWS = {
     "frontier": ("3", "up", "up"),
     "stages": ("4",),
     "evidence": ("5",),
+    "workflow": ("6",),
     "compare": ("p", "s", "p", "home", "end", "left", "7", "down"),
     "experiments": ("8", "down"),
 }
 SCREENS = {
+    "jump": ("f",),
     "help": ("question_mark",),
     "palette": ("ctrl+p",),
     "types": ("slash",),
@@ -45,9 +52,19 @@ def after(*keys):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", SIZES | LARGE)
 def test_views(snap_compare, planner, size, view):
-    assert snap_compare(planner(), terminal_size=SIZES[size], run_before=after(*VIEWS[view]))
+    size = (SIZES | LARGE)[size]
+    assert snap_compare(planner(), terminal_size=size, run_before=after(*VIEWS[view]))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize(
+    ("look", "size"), [(look, size) for look, (_, sizes) in LOOKS.items() for size in sizes]
+)
+def test_views_of_few_colours_and_characters(snap_compare, planner, look, size, view):
+    app, size = planner(**LOOKS[look][0]), (SIZES | LARGE)[size]
+    assert snap_compare(app, terminal_size=size, run_before=after(*VIEWS[view]))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -66,12 +83,6 @@ def test_an_impossible_goal(snap_compare, planner, size):
 def test_a_log_that_does_not_say_where_it_ran(snap_compare, planner, size):
     session = FakeSession(evidence=profile(ran_on=None, runs=1))
     assert snap_compare(planner(session), terminal_size=SIZES[size], run_before=after())
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_ascii_in_sixteen_colours(snap_compare, planner, size):
-    app = planner(glyphs="ascii", theme="ansi-dark")
-    assert snap_compare(app, terminal_size=SIZES[size], run_before=after("right"))
 
 
 def test_the_cost_chart_of_a_small_terminal(snap_compare, planner):

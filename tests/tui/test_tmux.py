@@ -83,7 +83,7 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.keys("End")
     terminal.wait_for("finishes in")
     terminal.keys("2")
-    terminal.wait_for("[2 Compositions]")
+    terminal.wait_for("[2 Comp", "7 Compare", "? help")
     terminal.keys("3")
     terminal.wait_for("[3 Frontier]", "longer saves")
     terminal.keys("4")
@@ -191,7 +191,7 @@ def test_ctrl_c_leaves_and_the_session_is_resumed(terminal):
     terminal.start("sales-report-small", size=(80, 24), env=COLOURS)
     terminal.wait_for("finishes in")
     terminal.keys("s", "2")
-    terminal.wait_for("[2 Compositions]")
+    terminal.wait_for("[2 Comps]")
     terminal.keys("C-c")
     terminal.wait_for("ended with 0")
     again = Terminal()
@@ -212,3 +212,31 @@ def test_a_signal_while_a_dialog_is_open(terminal, number):
     child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
     subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
     assert "Traceback" not in terminal.wait_for("ended with 143")
+
+
+def test_resized_while_it_reads_and_jumped_with_letters(terminal):
+    terminal.start("nightly-features", "nightly-features-small", size=(80, 24), env=COLOURS)
+    terminal.wait_for("Deadline")
+    for width, height in ((120, 40), (40, 12), (200, 60), (80, 24)):
+        terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
+        terminal.keys("Right")
+    screen = terminal.wait_for("finishes in", "2 Comps", "7 Compare", "? help", "^q quit")
+    assert "Traceback" not in screen
+    terminal.keys("f")
+    terminal.wait_for("a▸ Deadline", "d  Data size", "Jump", "esc leave", "finishes in")
+    terminal.keys("d")
+    terminal.wait_for("▸ Data size", "^q quit")
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
+@pytest.mark.parametrize("number", ["TERM", "HUP"])
+def test_a_signal_while_it_reads(terminal, number):
+    terminal.start("nightly-features", "nightly-features-small", size=(80, 24), env=COLOURS)
+    terminal.wait_for("Deadline")
+    pane = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    child = subprocess.run(["pgrep", "-P", pane], capture_output=True, text=True, check=True)
+    subprocess.run(["kill", f"-{number}", child.stdout.split()[0]], check=True)
+    screen = terminal.wait_for(f"ended with {128 + {'TERM': 15, 'HUP': 1}[number]}")
+    assert "Traceback" not in screen
+    assert terminal.tmux("display-message", "-p", "#{alternate_on}#{mouse_any_flag}") == "00\n"

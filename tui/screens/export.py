@@ -9,10 +9,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 import engine
+from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE, Option
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose
@@ -48,14 +48,13 @@ def save(path: Path, content: str, *, overwrite: bool) -> str | None:
     return None
 
 
-class ExportScreen(ModalScreen[str | None]):
+class ExportScreen(Dialog[str | None]):
     """Targets above, the text below; ctrl+s saves, ctrl+y copies."""
 
     COLUMNS: ClassVar[tuple[Column, ...]] = (
         Column(title="for", width=16),
         Column(title="what it is", shrink=True, least=10),
     )
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False),
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
@@ -160,7 +159,7 @@ class ExportScreen(ModalScreen[str | None]):
 
     def action_leave(self) -> None:
         """Back to the plan."""
-        self.dismiss(None)
+        self.close(None)
 
 
 def preview(content: str) -> list[Line]:

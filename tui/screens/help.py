@@ -7,8 +7,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import ModalScreen
 
+from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
 from tui.views.pages import PAGES, key_of
@@ -46,6 +46,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
+            ("f", "jump: a letter beside every control and tab; typing it goes there"),
             (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
@@ -124,10 +125,9 @@ def _pair(key: str, what: str, *, width: int = 9) -> Line:
     return [(f"  {key:<{width}} ", "strong"), (what, "base")]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Keys and words; any of esc, ? and q leaves."""
 
-    CSS_PATH = "dialogs.tcss"
     TITLE_TEXT = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,question_mark,q,n", "leave", "Leave", show=False)
@@ -155,4 +155,4 @@ class HelpScreen(ModalScreen[None]):
 
     def action_leave(self) -> None:
         """Back to the plan."""
-        self.dismiss(None)
+        self.close(None)

@@ -317,7 +317,7 @@ class OpenScreen(Picker):
     def _leave_with(self, sources: tuple[str, ...], *, add: bool) -> None:
         expanded = (str(at_home(s)) if s.startswith("~") else s for s in sources)
         self._take(Opened(tuple(expanded), add))
-        self.dismiss(None)
+        self.close(None)
 
     def _say(self, line: Line | None = None) -> None:
         """A line below the entries: what was asked for, else what is marked or left out."""

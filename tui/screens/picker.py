@@ -9,9 +9,9 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from tui.screens.dialog import Dialog
 from tui.views.bars import Bar, Item, keys
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
@@ -46,7 +46,7 @@ def containing(options: Sequence[Option]) -> Matches:
     return matches
 
 
-class Picker(ModalScreen[str | None]):
+class Picker(Dialog[str | None]):
     """A line to type in and the options that match; returns the chosen value, None when left.
 
     With `returns_typed` the text itself is the answer and the list only shows what it matches.
@@ -56,7 +56,6 @@ class Picker(ModalScreen[str | None]):
         Column(title="", shrink=True, least=30),
         Column(title="", shrink=True, least=10, priority=1),
     )
-    CSS_PATH = "dialogs.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", show=False),
         Binding("up", "move(-1)", "Up", show=False),
@@ -148,13 +147,13 @@ class Picker(ModalScreen[str | None]):
     def answer(self, typed: str) -> None:
         """Return what was chosen, or what was typed."""
         if self._returns_typed:
-            self.dismiss(typed)
+            self.close(typed)
         elif self.current is not None:
-            self.dismiss(self.current.value)
+            self.close(self.current.value)
 
     def action_leave(self) -> None:
         """Return nothing."""
-        self.dismiss(None)
+        self.close(None)
 
     def action_move(self, rows: int) -> None:
         """Move in the list without leaving the line."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from tui.app import PlannerApp
+    from tui.pin_file import Kept
     from tui.pins import Pin
 
 LOOK_SECONDS = 0.02
@@ -84,6 +85,13 @@ class Guide:
     def place(self) -> int:
         """The step that is shown, from 0; -1 before the first."""
         return self._place
+
+    @property
+    def kept(self) -> Kept:
+        """What was planned and pinned before the tour."""
+        from tui.pin_file import Kept
+
+        return Kept(self.before, self._pins)
 
     @property
     def idle(self) -> bool:

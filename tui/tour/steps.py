@@ -84,6 +84,12 @@ STEPS: tuple[Step, ...] = (
         (":view stages",),
     ),
     Step(
+        "State by state",
+        "The same run by what shares the cluster at each moment and what bounds it. A workflow file"
+        " shows its jobs here, side by side.",
+        (":view workflow",),
+    ),
+    Step(
         "What it rests on",
         "{evidence} Every assumption and every warning stands here, each with its remedy.",
         (":view evidence",),
@@ -108,8 +114,9 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Now yours",
-        "o opens your own event logs; : takes commands as the tour typed them; ? explains keys"
-        " and words. The planner stays as it is: one more step ends the tour.",
+        "o opens your own event logs; : takes commands as the tour typed them; f jumps to any"
+        " control; ? explains keys and words. The planner stays as it is: one more step ends"
+        " the tour.",
         (":view curves",),
     ),
 )

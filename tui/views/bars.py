@@ -70,6 +70,11 @@ class Bar(FrameWidget):
             self._left, self._right = tuple(left), right
             self.redraw()
 
+    @property
+    def places(self) -> tuple[tuple[int, int, str], ...]:
+        """First cell, the one after the last, and action of the spans that can be clicked."""
+        return tuple(self._places)
+
     def draw(self, frame: Frame) -> None:
         """Left from the first cell, right up to the last."""
         self._places = []
@@ -135,20 +140,23 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     return [left, *([Item(form, "muted")] for form in forms)]
 
 
-def tabs(
-    state: PlanState, built: Built | None = None, *, width: int = 120
-) -> tuple[list[Item], list[Item]]:
+HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
+"""At the right of the tabs, the last without a blank behind it."""
+
+
+def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
-    states is offered where the evidence has stages. In few columns they stand closer together,
-    and the titles of those not shown give way to short ones."""
+    states is offered where the evidence has stages. Where they leave no room for the help they
+    stand closer together, and then the titles of those not shown give way to short ones."""
     offered = [
         (number, page)
         for number, page in enumerate(PAGES, start=1)
         if page.name != "workflow" or page.name == state.view or (built and built.has_states)
     ]
+    room = width - len(HELP[-1][0].text)
     wide, tight, short = (_tabs(state, offered, form) for form in ("wide", "tight", "short"))
-    fitting = (form for form in (wide, tight) if sum(len(item.text) for item in form) <= width)
-    return next(fitting, short), [Item("? help ", "muted", "help")]
+    fitting = (form for form in (wide, tight) if sum(len(item.text) for item in form) <= room)
+    return next(fitting, short)
 
 
 def _tabs(state: PlanState, offered: Sequence[tuple[int, Page]], form: str) -> list[Item]:

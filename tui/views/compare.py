@@ -46,7 +46,7 @@ def show(panels: Panels, answer: Answer) -> None:
     """The pinned scenarios beside the plan of now."""
     shown = listed(panels.pins, pin_of(NOW, panels.state, answer))
     panels.refill("pins", rows(shown, panels.marks))
-    panels.prose("compared").show(about(shown, panels.pin_cursor))
+    panels.prose("compared").show(about(shown, panels.pin_cursor) if shown else [])
 
 
 def listed(pins: Sequence[Pin], now: Pin) -> list[Pin]:

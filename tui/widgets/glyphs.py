@@ -145,6 +145,8 @@ def choose_glyphs(choice: Choice = "auto", environ: Mapping[str, str] | None = N
     if choice != "auto":
         return _BY_NAME[choice]
     variables = os.environ if environ is None else environ
+    if "web_driver" in variables.get("TEXTUAL_DRIVER", ""):
+        return UNICODE  # a browser, whatever the locale of the server
     if not locale_is_utf8(variables):
         return ASCII
     return BLOCKS if variables.get("TERM") == "linux" else UNICODE

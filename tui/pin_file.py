@@ -1,0 +1,116 @@
+"""Pinned scenarios as YAML, below the scenario that they are compared with: each with all its
+inputs and the answer that it had, so that two files can be compared line by line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import engine
+from tui.pins import MOST_PINS, NOW, Pin
+from tui.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
+from tui.state import PlanState
+
+VERSION = 1
+"""Of the format; a file without it is of the first one, which had no pins."""
+
+PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
+NUMBERS = ("seconds", "low", "high", "usd", "in-time")
+ANSWER_KEYS = ("meets", "composition", *NUMBERS)
+
+
+class Kept(NamedTuple):
+    """What a file holds: a scenario, and the pinned ones."""
+
+    state: PlanState
+    pins: tuple[Pin, ...] = ()
+
+
+def format_kept(kept: Kept, *, folder: Path) -> str:
+    """The text of a file that lies in `folder`."""
+    text = format_scenario(kept.state, folder=folder, version=VERSION)
+    if not kept.pins:
+        return text
+    lines = ["pins:"]
+    for pin in kept.pins:
+        inputs = [line for line in lines_of(pin.state, folder) if not line.startswith("view:")]
+        below = [f"name: {scalar(pin.name)}", *inputs, "answer:", *_answer(pin)]
+        lines += [("  - " if number == 0 else "    ") + line for number, line in enumerate(below)]
+    return text + "\n".join(lines) + "\n"
+
+
+def _answer(pin: Pin) -> list[str]:
+    """What was said, every digit of it; what was not known is left out."""
+    values = (pin.seconds, pin.low, pin.high, pin.cost_usd, pin.p_deadline)
+    found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
+    found += [f"{key}: {v!r}" for key, v in zip(NUMBERS, values, strict=True) if v is not None]
+    return [f"  {line}" for line in found]
+
+
+def read_kept(path: Path) -> Kept:
+    """The scenario of a file and the pinned ones.
+
+    Raises:
+        BadInput: with file, line and key for what is unknown, missing or without meaning.
+    """
+    top = read_top(path)
+    version = top.get("version", int) if "version" in top.entries else VERSION
+    if version is None or not 1 <= version <= VERSION:
+        raise engine.BadInput(
+            f"version {top.entries['version']} is none that this sparkplan knows",
+            where=top.where(top.lines["version"]),
+            remedy=f"it reads up to version {VERSION}; install a newer one",
+        )
+    state = state_of(top, folder=path.parent)
+    return Kept(state, _pins(top, path.parent))
+
+
+def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
+    listed = top.entries.get("pins") or []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise engine.BadInput(
+            "pins must be a list of scenarios, each with a name",
+            where=top.where(top.lines["pins"]),
+        )
+    found: list[Pin] = []
+    for number, entries in enumerate(listed):
+        section = engine.Section(top.located, entries, f"pins[{number}]", "pins")
+        found.append(_pin(section, folder, found))
+    return tuple(found)
+
+
+def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
+    section.check_keys(PIN_KEYS)
+    name = section.need("name", str)
+    if name == NOW or any(other.name == name for other in others) or len(others) >= MOST_PINS:
+        raise engine.BadInput(
+            f"{name!r} cannot be the name of this pin",
+            where=section.where(section.lines["name"]),
+            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MOST_PINS}",
+        )
+    # What a pin rested on may be gone: what it said then is kept all the same.
+    state = state_of(section, folder=folder, there=False)
+    answer = section.section("answer")
+    if answer is None:
+        raise engine.BadInput("answer is missing", where=section.where())
+    answer.check_keys(ANSWER_KEYS)
+    seconds, low, high, usd, chance = (answer.get(key, _number) for key in NUMBERS)
+    composition = answer.need("composition", str)
+    return Pin(
+        name, state, answer.need("meets", _switch), composition, seconds, low, high, usd, chance
+    )
+
+
+def _number(typed: str) -> float:
+    value = float(typed)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ValueError("must be a number of at least 0")
+    return value
+
+
+def _switch(typed: str) -> bool:
+    if typed not in ("on", "off"):
+        raise ValueError("must be on or off")
+    return typed == "on"

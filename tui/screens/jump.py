@@ -1,0 +1,115 @@
+"""Jump mode: a letter beside everything that can have the keyboard or be clicked; typing it goes
+there. The planner is seen through it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, NamedTuple
+
+from textual import events
+from textual.app import ComposeResult
+from textual.geometry import Size
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.screens.dialog import Dialog
+from tui.screens.picker import LEAVE
+from tui.views.bars import Bar, Item, keys
+from tui.widgets.frame import Frame, FrameWidget
+from tui.widgets.glyphs import Glyphs
+
+LETTERS = "asdfghjklqwertyuiopzxcvbnmASDFGHJKLQWERTYUIOPZXCVBNM"
+"""The home row first: what is used most comes first on the screen."""
+
+BARS = ("#tabs", "#header", "#types")
+"""Bars whose spans can be gone to; the one at the foot names keys already."""
+
+
+class Target(NamedTuple):
+    """A place to go to: a widget that takes the keyboard, or an action of the app."""
+
+    x: int
+    y: int
+    widget: Widget | None = None
+    action: str = ""
+
+
+def targets_of(screen: Screen[object]) -> list[Target]:
+    """Everything that is seen and can be gone to: controls in reading order, then spans of bars."""
+    seen = screen.region
+    controls = [
+        Target(max(0, widget.region.x - 1), widget.region.y, widget=widget)
+        for widget in screen.focus_chain
+        if widget.region.overlaps(seen)
+    ]
+    spans = [
+        Target(bar.region.x + start, bar.region.y, action=action)
+        for name in BARS
+        for bar in screen.query(name).results(Bar)
+        if bar.display and bar.region.overlaps(seen)
+        for start, _, action in bar.places
+    ]
+    # A label and its value do the same: one letter, beside the first of them.
+    actions = list({span.action: span for span in reversed(spans)}.values())[::-1]
+    return [*sorted(controls, key=lambda t: (t.y, t.x)), *actions][: len(LETTERS)]
+
+
+class Letter(FrameWidget):
+    """One letter over one cell."""
+
+    BASE_STYLE = "key"
+    STYLES: ClassVar[Mapping[str, str]] = {"key": "reverse bold $text-accent"}
+    DEFAULT_CSS = """
+    Letter { position: absolute; width: 1; height: 1; }
+    """
+
+    def __init__(self, letter: str, target: Target) -> None:
+        super().__init__()
+        self.letter = letter
+        self.styles.offset = (target.x, target.y)
+
+    def draw(self, frame: Frame) -> None:
+        """The letter, reversed: without colours too it is seen."""
+        frame.put(0, 0, self.letter, "key")
+
+
+class JumpScreen(Dialog[Target]):
+    """Returns where to go; any key that is no letter leaves, and so does a click."""
+
+    def __init__(self, targets: Sequence[Target], *, glyphs: Glyphs) -> None:
+        super().__init__()
+        self._targets = dict(zip(LETTERS, targets, strict=False))
+        self._glyphs = glyphs
+        self._drawn_for: Size | None = None
+
+    def compose(self) -> ComposeResult:
+        """The letters, and what they are for."""
+        for letter, target in self._targets.items():
+            yield Letter(letter, target)
+        yield Bar(self._glyphs, firm=True)
+
+    def on_mount(self) -> None:
+        """The line at the foot, in place of the keys of the planner."""
+        said = [Item(" Jump ", "accent"), Item(" type the letter of a control or a tab", "base")]
+        self.query_one(Bar).show(said, keys(LEAVE))
+
+    def on_key(self, event: events.Key) -> None:
+        """Go where the letter stands."""
+        event.stop()
+        event.prevent_default()
+        self.close(self._targets.get(event.character or ""))
+
+    def on_click(self, event: events.Click) -> None:
+        """Leave."""
+        event.stop()
+        self.close()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Where the letters stand is no longer where the controls are."""
+        if self._drawn_for not in (None, event.size):
+            self.close()
+        self._drawn_for = event.size
+
+    def action_leave(self) -> None:
+        """Leave, by the key at the foot."""
+        self.close()
