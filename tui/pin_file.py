@@ -18,7 +18,7 @@ VERSION = 1
 
 PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
 NUMBERS = ("seconds", "low", "high", "usd", "in-time")
-ANSWER_KEYS = ("meets", "composition", *NUMBERS)
+ANSWER_KEYS = ("meets", "composition", "instance", *NUMBERS)
 
 
 class Kept(NamedTuple):
@@ -45,6 +45,7 @@ def _answer(pin: Pin) -> list[str]:
     """What was said, every digit of it; what was not known is left out."""
     values = (pin.seconds, pin.low, pin.high, pin.cost_usd, pin.p_deadline)
     found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
+    found += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
     found += [f"{key}: {v!r}" for key, v in zip(NUMBERS, values, strict=True) if v is not None]
     return [f"  {line}" for line in found]
 
@@ -97,10 +98,9 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
         raise engine.BadInput("answer is missing", where=section.where())
     answer.check_keys(ANSWER_KEYS)
     seconds, low, high, usd, chance = (answer.get(key, _number) for key in NUMBERS)
-    composition = answer.need("composition", str)
-    return Pin(
-        name, state, answer.need("meets", _switch), composition, seconds, low, high, usd, chance
-    )
+    composition, instance = answer.need("composition", str), answer.get("instance", str)
+    meets = answer.need("meets", _switch)
+    return Pin(name, state, meets, composition, seconds, low, high, usd, chance, instance)
 
 
 def _number(typed: str) -> float:

@@ -49,7 +49,7 @@ async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
     async with planner().run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)
         row = text_of(app).splitlines()[1]
-        assert "2 Comps 3 Frontier" in row
+        assert "2 Types 3 Front" in row
         assert "7 Compare" in row
         assert row.rstrip().endswith("? help")
         await pilot.resize_terminal(120, 40)
@@ -60,7 +60,7 @@ async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
         await pilot.resize_terminal(80, 24)
         await pilot.press("escape")
         await settled(pilot)
-        assert "2 Comps 3 Frontier" in text_of(app).splitlines()[1]
+        assert "2 Types 3 Front" in text_of(app).splitlines()[1]
         assert app.query_one("#cost", Chart).size.height == 0
 
 

@@ -83,7 +83,7 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.keys("End")
     terminal.wait_for("finishes in")
     terminal.keys("2")
-    terminal.wait_for("[2 Comp", "7 Compare", "? help")
+    terminal.wait_for("[2 ", "7 Compare", "? help")
     terminal.keys("3")
     terminal.wait_for("[3 Frontier]", "longer saves")
     terminal.keys("4")
@@ -150,7 +150,7 @@ def test_without_colours(terminal):
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_without_utf8_everything_is_ascii(terminal, size):
     terminal.start(size=size, env={"TERM": "xterm-256color", "LANG": "C", "LC_ALL": "C"})
-    for key, text in (("1", "finishes in"), ("2", "[2 Comp"), ("3", "[3 Fr"), ("4", "[4 St")):
+    for key, text in (("1", "finishes in"), ("2", "[2 "), ("3", "[3 Fr"), ("4", "[4 St")):
         terminal.wait_for("Deadline", "meets the goal" if key == "1" else "^q quit")
         terminal.keys(key)
         assert terminal.wait_for(text).isascii()
@@ -191,7 +191,7 @@ def test_ctrl_c_leaves_and_the_session_is_resumed(terminal):
     terminal.start("sales-report-small", size=(80, 24), env=COLOURS)
     terminal.wait_for("finishes in")
     terminal.keys("s", "2")
-    terminal.wait_for("[2 Comps]")
+    terminal.wait_for("[2 Types]")
     terminal.keys("C-c")
     terminal.wait_for("ended with 0")
     again = Terminal()
@@ -220,7 +220,7 @@ def test_resized_while_it_reads_and_jumped_with_letters(terminal):
     for width, height in ((120, 40), (40, 12), (200, 60), (80, 24)):
         terminal.tmux("resize-window", "-x", str(width), "-y", str(height))
         terminal.keys("Right")
-    screen = terminal.wait_for("finishes in", "2 Comps", "7 Compare", "? help", "^q quit")
+    screen = terminal.wait_for("finishes in", "2 Types", "7 Compare", "? help", "^q quit")
     assert "Traceback" not in screen
     terminal.keys("f")
     terminal.wait_for("a▸ Deadline", "d  Data size", "Jump", "esc leave", "finishes in")

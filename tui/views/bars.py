@@ -147,29 +147,34 @@ HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
 def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
     """The views by number key; brackets mark the one that is shown, beside its colour. That of
     states is offered where the evidence has stages. Where they leave no room for the help they
-    stand closer together, and then the titles of those not shown give way to short ones."""
+    stand closer together, then titles give way to short ones, at last that of the one shown."""
     offered = [
         (number, page)
         for number, page in enumerate(PAGES, start=1)
         if page.name != "workflow" or page.name == state.view or (built and built.has_states)
     ]
     room = width - len(HELP[-1][0].text)
-    wide, tight, short = (_tabs(state, offered, form) for form in ("wide", "tight", "short"))
-    fitting = (form for form in (wide, tight) if sum(len(item.text) for item in form) <= room)
-    return next(fitting, short)
+    none, others = frozenset[str](), frozenset(page.name for _, page in offered) - {state.view}
+    for wide, short in ((True, none), (False, none), (False, others)):
+        items = _tabs(state, offered, wide=wide, short=short)
+        if sum(len(item.text) for item in items) <= room:
+            return items
+    return _tabs(state, offered, wide=False, short=others | {state.view})
 
 
-def _tabs(state: PlanState, offered: Sequence[tuple[int, Page]], form: str) -> list[Item]:
-    """The tabs in one form; the tight ones share the blank between them."""
-    left: list[Item] = []
+def _tabs(
+    state: PlanState, offered: Sequence[tuple[int, Page]], *, wide: bool, short: frozenset[str]
+) -> list[Item]:
+    """The tabs, those of the pages named `short` with short titles; where they are not wide they
+    share the blank between them."""
+    items: list[Item] = []
     for number, page in offered:
         shown = page.name == state.view
-        title = page.short if form == "short" and page.short and not shown else page.title
-        wide = form == "wide"
+        title = page.short if page.name in short and page.short else page.title
         words = f"[{number} {title}]" if shown else f"{' ' * wide}{number} {title}{' ' * wide}"
         words = words if wide else f" {words}"
-        left.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
-    return left
+        items.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
+    return items
 
 
 def keys(pairs: Sequence[tuple[str, str, str]]) -> list[Item]:
