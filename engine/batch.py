@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.memory import layout_of
 from engine.profile import Profile
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +45,31 @@ class ClusterBatch:
     def slots(self) -> FloatArray:
         """(n,) tasks that run at once; NaN where the layout is not known."""
         return self.executors * self.executor_cores
+
+    def taken(self, rows: IntArray) -> ClusterBatch:
+        """Some of the clusters."""
+        return replace(
+            self,
+            type_index=self.type_index[rows],
+            nodes=self.nodes[rows],
+            executors=self.executors[rows],
+            executor_cores=self.executor_cores[rows],
+            executor_memory_gib=self.executor_memory_gib[rows],
+        )
+
+    def alike(self, slots: float) -> tuple[IntArray, IntArray]:
+        """Rows that differ for an application that never runs more than `slots` tasks at once, and
+        for each of the n rows which of those it is like.
+
+        Of neighbouring rows of one type and layout that all have that many slots, the first stands
+        for the others: on a grid of node counts that is most of them.
+        """
+        enough = self.slots >= slots
+        like = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
+        for column in (self.executor_cores, self.executor_memory_gib):
+            like &= (column[1:] == column[:-1]) | (np.isnan(column[1:]) & np.isnan(column[:-1]))
+        own = np.concatenate((np.full(min(1, len(self)), True), ~like))
+        return np.flatnonzero(own), np.cumsum(own) - 1
 
     @classmethod
     def of(cls, clusters: Sequence[Cluster], profile: Profile) -> ClusterBatch:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,10 @@ class Forecast:
             np.broadcast_to(np.asarray(log_scale, dtype=float), shape),
             np.broadcast_to(np.asarray(dof, dtype=float), shape),
         )
+
+    def taken(self, places: IntArray) -> Forecast:
+        """Those at some places, in their order, also several times."""
+        return Forecast(self.seconds[places], self.log_scale[places], self.dof[places])
 
     def quantile(self, p: float) -> FloatArray:
         """(n,) the time that is not exceeded with probability `p`; NaN where unknown."""

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from engine.batch import ClusterBatch, IntArray
+from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.drf import Pool, scheduler_named
+from engine.forecast import IntArray
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
 from engine.models.boe import Rates, TaskWork
 from engine.models.boe_jobs import NodeRates, ObservedJob, catalog_rates

@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.batch import ClusterBatch, IntArray
-from engine.forecast import FloatArray
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray, IntArray
 from engine.models.boe_jobs import NodeRates
 from engine.models.boe_plan import Plan, Target, distinct_targets
 from engine.models.replay_report import exclusive_seconds

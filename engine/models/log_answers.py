@@ -53,4 +53,4 @@ class AnswersOfLogs:
 
     def mean(self, values: FloatArray) -> FloatArray:
         """(n,) weighted mean of (r, n) values."""
-        return np.asarray(np.einsum("rn,rn->n", self.weights, values))
+        return np.asarray((self.weights * values).sum(axis=0)) if len(values) > 1 else values[0]

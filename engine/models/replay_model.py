@@ -80,10 +80,20 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
+        if any(cliff is not None for cliff in self.cliffs):
+            return self._forecast(batch, wanted)
+        own, like = batch.alike(self._most_useful(wanted))
+        return self._forecast(batch.taken(own), wanted).taken(like)
+
+    def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
+        """The times of every cluster, each worked out."""
         each = self._each(batch, wanted)
         seconds = np.exp(self._held(batch, wanted, each) + each.mean(each.memory))
-        away = np.einsum("rn,rnk->nk", each.weights, each.far) * each.mean(each.sure)[:, None]
-        variance = np.einsum("nj,jk,nk->n", away, self.doubt, away)
+        sure = each.mean(each.sure)
+        away = [each.mean(each.far[:, :, k]) * sure for k in range(len(self.doubt))]
+        variance = sum(
+            self.doubt[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
+        )
         doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
         start = self.noise_seconds / seconds
         log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
@@ -107,6 +117,26 @@ class ReplayModel(FittedModel):
             sure.append(_sure_share(times))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts)
 
+    def _most_useful(self, wanted: Workload) -> float:
+        """Slots beyond which no log's answer changes."""
+        asked = [replace(wanted, input_bytes=size) for size in self._path(wanted)[0]] or [wanted]
+        useful = (
+            replay.most_useful_slots(step, wanted.shuffle_partitions)
+            for replay in self.replays
+            for at in asked
+            for step in steps_to(ratio_of(at, replay.run))[0]
+        )
+        return float(max(*useful, *(replay.slots for replay in self.replays)))
+
+    def _path(self, wanted: Workload) -> tuple[list[float], float]:
+        """The inputs that several logs are asked about on the way to the wanted one, and how far
+        between the last two that lies; none where there is one log, or an input is not known."""
+        inputs = [replay.run.workload.input_bytes for replay in self.replays]
+        known = [size for size in inputs if size is not None]
+        if len(self.replays) == 1 or wanted.input_bytes is None or len(known) < len(inputs):
+            return [], 1.0
+        return inputs_to(known, wanted.input_bytes)
+
     def _held(self, batch: ClusterBatch, wanted: Workload, each: AnswersOfLogs) -> FloatArray:
         """(n,) mean log time, memory apart, held to grow with the input.
 
@@ -114,11 +144,9 @@ class ReplayModel(FittedModel):
         over to another: inputs on the way from the smallest log to the wanted one are answered as
         well, each no faster than the one before (no slower below), and interpolated between.
         """
-        inputs = [replay.run.workload.input_bytes for replay in self.replays]
-        known = [size for size in inputs if size is not None]
-        if len(self.replays) == 1 or wanted.input_bytes is None or len(known) < len(inputs):
+        path, share = self._path(wanted)
+        if not path:
             return each.mean(each.logs)
-        path, share = inputs_to(known, wanted.input_bytes)
         hold = np.maximum if path[-1] >= path[0] else np.minimum
         before = held = None
         for size in path:

@@ -17,8 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from engine.batch import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.replay import Replay
 
 EVALUATED_ALONE = 70

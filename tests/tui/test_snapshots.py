@@ -37,16 +37,17 @@ SCREENS = {
 
 
 def after(*keys):
-    """Waits for the plan, presses keys, waits for the drawing."""
+    """Waits for the plan, presses keys, waits after each for what it brings."""
 
     async def run(pilot):
         await settled(pilot)
-        await pilot.press(*keys)
-        app = await settled(pilot)
-        if app.state.view == "evidence":
-            await compared(pilot)
-        if app.state.view == "experiments":
-            await advised(pilot)
+        for key in keys:
+            await pilot.press(key)
+            app = await settled(pilot)
+            if app.state.view == "evidence":
+                await compared(pilot)
+            if app.state.view == "experiments":
+                await advised(pilot)
 
     return run
 

@@ -1,0 +1,76 @@
+"""Clusters that an application cannot tell apart are worked out once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import engine
+from engine.batch import ClusterBatch
+from engine.planner import PlanRequest, prepare_fitted
+
+
+def grid(*, slots_per_node: int, nodes: int) -> ClusterBatch:
+    layout = engine.Layout(1, slots_per_node, 4.0)
+    types = [engine.InstanceType(name, float(slots_per_node), 16.0) for name in ("a", "b")]
+    return ClusterBatch.grid(types, [layout, layout], range(1, nodes + 1), None)
+
+
+def test_rows_with_slots_to_spare_are_alike() -> None:
+    own, like = grid(slots_per_node=4, nodes=6).alike(10.0)
+    assert own.tolist() == [0, 1, 2, 6, 7, 8]
+    assert like.tolist() == [0, 1, 2, 2, 2, 2, 3, 4, 5, 5, 5, 5]
+
+
+def test_another_layout_or_memory_is_not_alike() -> None:
+    batch = grid(slots_per_node=4, nodes=3)
+    memory = np.asarray([4.0, 4.0, 8.0, np.nan, np.nan, np.nan])
+    own, _ = replace(batch, executor_memory_gib=memory).alike(1.0)
+    assert own.tolist() == [0, 2, 3]
+    cores = np.asarray([4.0, 2.0, 2.0, 4.0, 4.0, 4.0])
+    own, _ = replace(batch, executor_cores=cores).alike(1.0)
+    assert own.tolist() == [0, 1, 3]
+
+
+def test_unknown_slots_stand_for_themselves() -> None:
+    batch = replace(grid(slots_per_node=4, nodes=2), executors=np.full(4, np.nan))
+    assert batch.alike(1.0)[0].tolist() == [0, 1, 2, 3]
+
+
+def test_no_rows() -> None:
+    none = grid(slots_per_node=4, nodes=2).taken(np.arange(0))
+    own, like = none.alike(1.0)
+    assert own.size == like.size == 0
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [("sort-large",), ("sales-report-large",), ("nightly-features", "nightly-features-small")],
+)
+@pytest.mark.parametrize("scale", [0.2, 1.0, 2.6])
+def test_answers_are_those_of_every_cluster_worked_out(
+    sources: tuple[str, ...], scale: float
+) -> None:
+    profile = engine.read(*sources)
+    fitted = engine.fit(profile)
+    request = PlanRequest(
+        profile=profile,
+        catalog=engine.load_catalog("aws"),
+        instances=("m5.*", "c6i.*"),
+        max_nodes=200,
+        workload=profile.workload_at(scale),
+    )
+    surface = prepare_fitted(fitted, request).surface
+    batch = ClusterBatch.grid(
+        [offer.instance for offer in surface.candidates.offers],
+        surface.candidates.layouts,
+        range(1, 201),
+        surface.candidates.catalog,
+    )
+    own, _ = batch.alike(fitted._most_useful(surface.workload))
+    assert len(own) < len(batch)
+    every = fitted._forecast(batch, surface.workload)
+    np.testing.assert_array_equal(surface.forecast.seconds, every.seconds)
+    np.testing.assert_array_equal(surface.forecast.log_scale, every.log_scale)
