@@ -56,7 +56,9 @@ class PtySession:
         """Prepare to run `command`; `environment` is added to a plain 256-colour UTF-8 one."""
         self._command = list(command)
         self._columns, self._rows = columns, rows
-        kept = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "LINES")}
+        # Installed commands have their bytecode; without it every start compiles 60 modules.
+        dropped = ("COLUMNS", "LINES", "PYTHONDONTWRITEBYTECODE")
+        kept = {key: value for key, value in os.environ.items() if key not in dropped}
         defaults = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
         self._environment = {**kept, **defaults, **(environment or {})}
         self._master = -1
