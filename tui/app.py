@@ -25,15 +25,7 @@ from textual.timer import Timer
 from tui import terminal
 from tui.actions import DialogActions
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
-from tui.charting import CHART_BINDINGS, ChartActions
-from tui.experimenting import ExperimentActions
-from tui.habits import HabitActions
-from tui.history import History, difference
-from tui.messages import Compared
-from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
-from tui.pinning import PinActions
-from tui.planning import Planning, described
-from tui.reducer import (
+from tui.changes import (
     Action,
     FilterList,
     Restore,
@@ -43,8 +35,16 @@ from tui.reducer import (
     ShowChart,
     ShowView,
     SortList,
-    reduce,
 )
+from tui.charting import CHART_BINDINGS, ChartActions
+from tui.experimenting import ExperimentActions
+from tui.habits import HabitActions
+from tui.history import History, difference
+from tui.messages import Compared
+from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
+from tui.pinning import PinActions
+from tui.planning import Planning, described
+from tui.reducer import reduce
 from tui.start import AppOptions
 from tui.state import (
     MOST_TYPES,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from textual.binding import Binding
 
-from tui.reducer import (
+from tui.changes import (
     Action,
     Draw,
     LookAt,
@@ -17,8 +17,8 @@ from tui.reducer import (
     SetBudget,
     SetDeadline,
     ShowChart,
-    reduce,
 )
+from tui.reducer import reduce
 from tui.state import MOST_DRAWN, ChartKind
 from tui.views import looks
 from tui.widgets.chart import Chart

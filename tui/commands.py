@@ -12,8 +12,7 @@ from difflib import get_close_matches
 
 import engine
 from tui import limit_words, training_words
-from tui.limit_words import OFF
-from tui.reducer import (
+from tui.changes import (
     Action,
     OpenSources,
     SetBudget,
@@ -33,6 +32,7 @@ from tui.reducer import (
     SetTrainingBudget,
     ShowChart,
 )
+from tui.limit_words import OFF
 from tui.state import MOST_TYPES, NO_LIMITS, Limits
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui import keeping, limit_words
-from tui.commands import Names, offered
-from tui.reducer import (
+from tui.changes import (
     FilterList,
     OpenSources,
     SetCatalog,
@@ -23,6 +22,7 @@ from tui.reducer import (
     SetModel,
     SetRanOn,
 )
+from tui.commands import Names, offered
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.views import compositions, words
 from tui.views.pages import PAGES, key_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from tui.changes import SetTrainingBudget
 from tui.messages import Advised
-from tui.reducer import SetTrainingBudget
 
 if TYPE_CHECKING:
     from engine import Experiment, Layout

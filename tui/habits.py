@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING, cast
 
 import engine
-from tui.reducer import Adopt
+from tui.changes import Adopt
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from tui.reducer import ShowView
+from tui.changes import ShowView
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp

@@ -6,8 +6,9 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 import engine
+from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
-from tui.reducer import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView, reduce
+from tui.reducer import reduce
 from tui.state import evidence_key, plan_key, splits, with_inputs
 from tui.views import inputs
 from tui.workers import Cancelled

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import engine
+from tui.changes import OpenSources, ShowView
 from tui.commands import Names, outcome_of
 from tui.limit_words import line_of
-from tui.reducer import OpenSources, ShowView, reduce
+from tui.reducer import reduce
 from tui.state import PlanState, Terms, Training
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text

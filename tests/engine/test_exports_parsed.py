@@ -113,8 +113,8 @@ SCHEMA: dict[str, dict[str, Any]] = {
         "azure_attributes": RENTED,
     },
 }
-"""Arguments of the providers' resources as their documentation lists them; "!" marks those that
-must be there, a dict is a nested block."""
+"""The arguments of the providers' resources that may occur here, written down by hand: no provider
+is installed. "!" marks those that must be there, a dict is a nested block."""
 
 
 def check(block: dict[str, Any], schema: dict[str, Any], where: str) -> None:

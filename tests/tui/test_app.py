@@ -149,7 +149,7 @@ async def test_a_data_size_by_amount_or_by_factor(planner, size, scale):
 
 
 async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
-    from tui.reducer import OpenSources
+    from tui.changes import OpenSources
 
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
@@ -178,7 +178,7 @@ async def test_a_defect_in_the_engine_is_a_notice_and_no_traceback(planner):
                 raise ZeroDivisionError("division by zero")
             return super().build(state, say)
 
-    from tui.reducer import SetModel
+    from tui.changes import SetModel
 
     async with planner(Broken()).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -6,8 +6,7 @@ import pytest
 from screen import settled, text_of, typed
 
 import engine
-from tui.commands import VERBS, Names, offered, outcome_of
-from tui.reducer import (
+from tui.changes import (
     OpenSources,
     SetBudget,
     SetCatalog,
@@ -22,6 +21,7 @@ from tui.reducer import (
     SetSpot,
     ShowChart,
 )
+from tui.commands import VERBS, Names, offered, outcome_of
 from tui.views.goal import Ranges
 
 NAMES = Names(

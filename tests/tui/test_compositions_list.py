@@ -7,7 +7,8 @@ from fakes import FakeSession
 from screen import settled, text_of, typed
 
 from tui.app import AppOptions
-from tui.reducer import FilterList, SortList, reduce
+from tui.changes import FilterList, SortList
+from tui.reducer import reduce
 from tui.views.compositions import chosen_rows, holds, rows
 from tui.views.marks import Marks
 from tui.widgets.table import Table

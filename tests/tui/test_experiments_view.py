@@ -8,8 +8,8 @@ from fakes import FakeSession, profile, without_stages
 from screen import advised, settled, text_of
 
 import engine
+from tui.changes import SetDeadline, SetMaxNodes, SetSamples, SetTrainingBudget
 from tui.cli import main
-from tui.reducer import SetDeadline, SetMaxNodes, SetSamples, SetTrainingBudget
 from tui.session import EngineSession
 from tui.training_lines import TARGETS, collect_line, rendered
 from tui.training_words import budget_of, stepped

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from screen import settled, text_of, typed
 
 import engine
+from tui.changes import SetLimits, SetMaxNodes, SetMix
 from tui.commands import Names, offered, outcome_of
 from tui.limit_words import changed, line_of, parsed
-from tui.reducer import SetLimits, SetMaxNodes, SetMix
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
 from tui.widgets.table import Table
 

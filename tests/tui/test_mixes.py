@@ -10,7 +10,7 @@ from screen import settled, text_of
 
 import engine
 from tui.app import AppOptions
-from tui.reducer import SetDeadline, SetMix
+from tui.changes import SetDeadline, SetMix
 from tui.widgets.chart import Chart
 
 MIXED_SECONDS = 1200.0

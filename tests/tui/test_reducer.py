@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tui.reducer import (
+from tui.changes import (
     Action,
     DeadlineRelaxed,
     EvidenceRead,
@@ -26,9 +26,8 @@ from tui.reducer import (
     SetSpot,
     ShowChart,
     ShowView,
-    nice_seconds,
-    reduce,
 )
+from tui.reducer import nice_seconds, reduce
 from tui.state import AS_TOLD, MAX_NODES, PlanState, Terms, evidence_key, goal_key, plan_key
 
 START = PlanState(sources=("a.zstd",))

@@ -6,7 +6,7 @@ from screen import settled, text_of
 from test_snapshots import SIZES
 
 import engine
-from tui.reducer import OpenSources, SetModel, SetScale
+from tui.changes import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
 
 FIG_1 = """format: sparkplan-workflow/1

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tui import format as text
-from tui.reducer import FollowPoint, SelectPoint
+from tui.changes import FollowPoint, SelectPoint
 from tui.state import PlanState
 from tui.views import looks, words
 from tui.views.curves import WAITING, intervals, thresholds

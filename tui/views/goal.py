@@ -11,15 +11,8 @@ from textual.containers import Container
 from textual.message import Message
 
 import engine
-from tui.reducer import (
-    Action,
-    SetBudget,
-    SetConfidence,
-    SetDeadline,
-    SetMaxNodes,
-    SetScale,
-    nice_seconds,
-)
+from tui.changes import Action, SetBudget, SetConfidence, SetDeadline, SetMaxNodes, SetScale
+from tui.reducer import nice_seconds
 from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
 from tui.views.bars import Bar
 from tui.widgets.glyphs import Glyphs

@@ -1,0 +1,255 @@
+"""What can happen to the planner's state; `tui.reducer` says what each does to it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tui.state import AxisName, ChartKind, Limits, Order, PlanState, View
+
+
+class OpenSources(NamedTuple):
+    """Read other sources; with `add`, beside those that are open."""
+
+    sources: tuple[str, ...]
+    add: bool = False
+
+
+class Reread(NamedTuple):
+    """The sources have changed since they were read; one may have another name now."""
+
+    sources: tuple[str, ...]
+
+
+class EvidenceRead(NamedTuple):
+    """The sources were read: how long the largest run took, and a deadline that they name."""
+
+    measured_seconds: float | None
+    deadline_seconds: float | None = None
+
+
+class DeadlineRelaxed(NamedTuple):
+    """Nothing meets the deadline that nobody chose; the nearest miss promises `seconds`."""
+
+    seconds: float
+
+
+class PlanRefused(NamedTuple):
+    """What was asked for cannot be planned: back to the inputs of the last good plan."""
+
+    good: PlanState
+
+
+class Restore(NamedTuple):
+    """Undo, redo, a scenario from a file: every input as it was there; the view stays."""
+
+    inputs: PlanState
+
+
+class Adopt(NamedTuple):
+    """A scenario or a pinned plan: as `Restore`, but a step that can be undone."""
+
+    inputs: PlanState
+
+
+class SetDeadline(NamedTuple):
+    """The user moved the deadline; None switches it off."""
+
+    seconds: float | None
+
+
+class SetBudget(NamedTuple):
+    """The user moved the budget; None switches it off."""
+
+    usd: float | None
+
+
+class SetScale(NamedTuple):
+    """Another size of the input."""
+
+    scale: float
+
+
+class SetMaxNodes(NamedTuple):
+    """Another limit of workers."""
+
+    nodes: int
+
+
+class SetConfidence(NamedTuple):
+    """How sure the deadline has to be met."""
+
+    confidence: float
+
+
+class SetInstances(NamedTuple):
+    """Candidate types by glob; none for the default ones."""
+
+    globs: tuple[str, ...]
+
+
+class SetRanOn(NamedTuple):
+    """Where the job was measured; None leaves it to the log."""
+
+    instance: str | None
+
+
+class SetCategory(NamedTuple):
+    """What kind of job this is; None leaves it to the log."""
+
+    category: str | None
+
+
+class SetCatalog(NamedTuple):
+    """Another price catalog, by name or file."""
+
+    catalog: str
+
+
+class SetModel(NamedTuple):
+    """Another model."""
+
+    model: str
+
+
+class SetSpot(NamedTuple):
+    """Whether workers are rented at spot prices."""
+
+    spot: bool
+
+
+class SetMix(NamedTuple):
+    """How many types a cluster may have."""
+
+    types: int
+
+
+class SetLimits(NamedTuple):
+    """What may be rented, and what is owned."""
+
+    limits: Limits
+
+
+class SetTrainingBudget(NamedTuple):
+    """What runs may cost that are made to learn from; None for what the answer suggests."""
+
+    amount: float | None
+    unit: str = "usd"
+
+
+class SetSamples(NamedTuple):
+    """How large such runs may be, as shares of the input; none for the usual sizes."""
+
+    fractions: tuple[float, ...]
+
+
+class ShowView(NamedTuple):
+    """Another question is looked at."""
+
+    view: View
+
+
+class ShowChart(NamedTuple):
+    """Which of the two charts a small terminal shows."""
+
+    chart: ChartKind
+
+
+class Select(NamedTuple):
+    """The cursor of the compositions went to a type."""
+
+    instance: str | None
+
+
+class FilterList(NamedTuple):
+    """Only compositions with these words or globs are listed; all of them with none."""
+
+    words: str
+
+
+class SortList(NamedTuple):
+    """The compositions by a column; by the goal when it was that column already."""
+
+    order: Order
+
+
+class SelectPoint(NamedTuple):
+    """The cursor of the frontier went to a cluster."""
+
+    instance: str
+    nodes: int
+
+
+class FollowPoint(NamedTuple):
+    """The sliders go where a cluster of the frontier is the answer: the time that it promises is
+    the deadline, and nothing else bounds the choice."""
+
+    seconds: float
+    nodes: int
+
+
+class PointAt(NamedTuple):
+    """The crosshair went to a number of nodes (in the frontier: seconds), or away."""
+
+    x: float | None
+
+
+class LookAt(NamedTuple):
+    """The part of an axis that is looked at; None for the whole."""
+
+    axis: AxisName
+    window: tuple[float, float] | None
+
+
+class LookAtAll(NamedTuple):
+    """The whole of every axis; logarithms stay."""
+
+
+class ScaleAxis(NamedTuple):
+    """A linear or a logarithmic axis."""
+
+    axis: AxisName
+    log: bool
+
+
+class Draw(NamedTuple):
+    """These types are drawn as well, and no others."""
+
+    instances: tuple[str, ...]
+
+
+Action = (
+    OpenSources
+    | Reread
+    | EvidenceRead
+    | DeadlineRelaxed
+    | PlanRefused
+    | Restore
+    | Adopt
+    | SetDeadline
+    | SetBudget
+    | SetScale
+    | SetMaxNodes
+    | SetConfidence
+    | SetInstances
+    | SetRanOn
+    | SetCategory
+    | SetCatalog
+    | SetModel
+    | SetSpot
+    | SetMix
+    | SetLimits
+    | SetTrainingBudget
+    | SetSamples
+    | ShowView
+    | ShowChart
+    | Select
+    | FilterList
+    | SortList
+    | SelectPoint
+    | FollowPoint
+    | PointAt
+    | LookAt
+    | LookAtAll
+    | ScaleAxis
+    | Draw
+)
