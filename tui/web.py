@@ -11,13 +11,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import engine
 from tui import options
-
-if TYPE_CHECKING:
-    from textual_serve.server import Server
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000
@@ -114,7 +111,7 @@ def warning(host: str, port: int) -> str:
     )
 
 
-def _guarded(server: type[Server]) -> Any:
+def _guarded(server: Any) -> Any:
     """The server of textual-serve with a secret, and without its banner."""
     import asyncio
     import logging
@@ -129,7 +126,7 @@ def _guarded(server: type[Server]) -> Any:
             self._secret = secrets.token_urlsafe(16)
 
         async def _make_app(self) -> web.Application:
-            app = await super()._make_app()
+            app: web.Application = await super()._make_app()
 
             async def guard(request: web.Request, handler: Any) -> web.StreamResponse:
                 return await self._guard(request, handler)
