@@ -42,9 +42,9 @@ def save(path: Path, content: str, *, overwrite: bool) -> str | None:
     if path.exists() and not overwrite:
         return f"{path} exists; press ctrl+s again to overwrite it"
     try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        return f"{path}: {error.strerror or error}"
+        engine.write_text(path, content)
+    except engine.EngineError as error:
+        return str(error)
     return None
 
 
