@@ -79,12 +79,17 @@ def predict_composition(
     billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
     places = Placed.of(fitted, composition, catalog)
-    for offer in places.candidates.offers:
-        if max_spot is None and price_of(offer, billing) is None:
-            raise BadInput(
-                f"{offer.instance.name} has no spot price in catalog {catalog.name}",
-                remedy="leave out --spot, or name another type",
-            )
+    unpriced = [
+        offer.instance.name
+        for offer in places.candidates.offers
+        if billing.spot and price_of(offer, billing) is None
+    ]
+    # Under a share the nodes of some types may stay on demand, but not those of all.
+    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
+        raise BadInput(
+            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
+            remedy="leave spot out, or name another type",
+        )
     goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
     today = today or date.today()
     if billing.spot:

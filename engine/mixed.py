@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
 from engine.cluster import Layout
-from engine.cost import Cost, itemised
+from engine.cost import Cost, itemised, price_of
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.market import Found, Market, Share, values_of
@@ -131,7 +131,11 @@ class Stock:
 
     @classmethod
     def of(cls, surface: Surface, billing: Billing, max_nodes: int) -> Stock:
-        """All types rented one way, or both ways under a maximum share of spot nodes."""
+        """All types rented one way, or both ways under a maximum share of spot nodes.
+
+        Raises:
+            BadInput: for such a share where no type has a spot price.
+        """
         constraints, k = surface.constraints, surface.shape[0]
         every = np.arange(k)
         if not splits(surface, billing):
@@ -139,6 +143,13 @@ class Stock:
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
             return cls(billing, every, np.full(k, billing.spot), market)
+        catalog, offers = surface.candidates.catalog, surface.candidates.offers
+        if all(price_of(offer, billing) is None for offer in offers):
+            raise BadInput(
+                f"no type that is compared has a spot price in catalog {catalog.name}",
+                where="max-spot",
+                remedy="leave the share and spot out, or name other types",
+            )
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
         rows = np.flatnonzero(cheaper < rates)

@@ -52,6 +52,17 @@ def composition(types: dict[str, int]) -> str:
     return " + ".join(f"{count} × {name}" for name, count in types.items())
 
 
+def rented(choice: engine.Choice) -> str:
+    """A composition, and where not all of its nodes are rented at spot prices which ones are:
+    "9 × c7a.xlarge (4 of them spot)"."""
+    spot, said = dict(choice.spot), composition(dict(choice.composition))
+    if not spot or spot == dict(choice.composition):
+        return said
+    if len(choice.composition) == 1:
+        return f"{said} ({sum(spot.values())} of them spot)"
+    return f"{said} (of them spot: {composition(spot)})"
+
+
 def executors(cluster: engine.Cluster) -> str:
     """ "8 executors of 4 cores on 2 nodes"; the nodes where they are known."""
     parts = [_count(cluster.executors, "executor"), f"of {_count(cluster.executor_cores, 'core')}"]

@@ -78,9 +78,9 @@ OFFERS = [spot("small", 4, 0.20, "5-10%"), spot("big", 32, 1.50, ">20%")]
 WITH_SPOT = replace(CATALOG, offers={o.instance.name: o for o in OFFERS})
 
 
-def ask(share: float | None, *, mix: int = 1, **more) -> engine.Recommendation:
+def ask(share: float | None, *, mix: int = 1, catalog=WITH_SPOT, **more) -> engine.Recommendation:
     return recommend(
-        fitted(), catalog=WITH_SPOT, deadline_seconds=300.0, max_nodes=40, mix=mix, today=TODAY,
+        fitted(), catalog=catalog, deadline_seconds=300.0, max_nodes=40, mix=mix, today=TODAY,
         confidence=0.5, spot=True, limits=engine.Limits(max_spot=share), **more,
     )  # fmt: skip
 
@@ -126,3 +126,24 @@ def test_a_named_composition_is_priced_as_it_would_be_found() -> None:
 def test_a_share_is_between_none_and_all(share: float) -> None:
     with pytest.raises(engine.BadInput, match="between 0 and 100 %"):
         engine.Limits(max_spot=share)
+
+
+def test_a_share_of_spot_nodes_needs_a_spot_price() -> None:
+    """On demand alone would keep the share, but it is not what was asked for."""
+    none = replace(
+        WITH_SPOT,
+        offers={name: replace(offer, spot=None) for name, offer in WITH_SPOT.offers.items()},
+    )
+    with pytest.raises(engine.BadInput, match="no type that is compared has a spot price"):
+        ask(0.5, catalog=none)
+    name = next(iter(none.offers))
+    for share in (0.5, None):
+        with pytest.raises(engine.BadInput, match=f"{name} has no spot price"):
+            engine.predict_composition(
+                fitted(),
+                composition={name: 2},
+                catalog=none,
+                spot=True,
+                max_spot=share,
+                today=TODAY,
+            )

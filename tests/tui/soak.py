@@ -9,6 +9,7 @@ import gc
 import random
 from collections import Counter
 from collections.abc import Iterator
+from functools import _lru_cache_wrapper
 
 from textual import events
 from textual.geometry import Size
@@ -147,6 +148,11 @@ def emptied(app: PlannerApp) -> None:
         widget._render_cache = _RenderCache(Size(0, 0), [])
         if isinstance(widget, FrameWidget):
             widget._forget_styles()
+    # Textual and Rich remember up to 4,096 answers of some pure functions, which fill slowly; a
+    # cache without a limit is not emptied, and counts.
+    for found in gc.get_objects():
+        if isinstance(found, _lru_cache_wrapper) and found.cache_info().maxsize is not None:
+            found.cache_clear()
 
 
 def check(app: PlannerApp) -> None:

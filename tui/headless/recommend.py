@@ -259,19 +259,9 @@ LEAST_USD = 0.001
 def composition(choice: engine.Choice) -> str:
     """What is rented, or of a cluster one owns: how many executors."""
     if choice.composition or choice.executors is None:
-        return text.composition(dict(choice.composition)) + on_spot(choice)
+        return text.rented(choice)
     said = f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
     return said + size(choice.layout) if choice.resource_time is not None else said
-
-
-def on_spot(choice: engine.Choice) -> str:
-    """Which nodes are rented at spot prices, where not all of them are: " (3 of them spot)"."""
-    spot = dict(choice.spot)
-    if not spot or spot == dict(choice.composition):
-        return ""
-    if len(choice.composition) == 1:
-        return f" ({sum(spot.values())} of them spot)"
-    return f" (of them spot: {text.composition(spot)})"
 
 
 def size(layout: engine.Layout | None) -> str:

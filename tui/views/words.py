@@ -79,7 +79,7 @@ def goal_in_words(state: PlanState) -> str:
 
 def composition(choice: Choice) -> str:
     """ "14 × r5.2xlarge"."""
-    return text.composition(dict(choice.composition)) or choice.note
+    return text.rented(choice) or choice.note
 
 
 def in_words(choice: Choice, confidence: float) -> str:
