@@ -3,9 +3,10 @@ and from every container that Spark writes.
 
 A real log (a bundled sample unless another is named) is repeated in a temporary folder, with
 shifted stage, job and task ids and times, until it has the asked size; then every reader reads
-it in a process of its own, one after the other, and one table is printed.
+it in a process of its own, and a table is printed. Readers take turns, and the median of each is
+shown: a machine's speed differs from one minute to the next.
 
-    python benchmarks/ingest.py [--log FILE] [--gigabytes 1.0]
+    python benchmarks/ingest.py [--log FILE] [--gigabytes 1.0] [--rounds 5]
 
 Speeds are megabytes of uncompressed text per second of processor time (what one core does; on a
 busy machine the clock says less) and, in brackets, per second on the clock. The ratio is to the
@@ -16,9 +17,8 @@ table reads the same text (of lzf a tenth) out of each container; its ratio is t
 from __future__ import annotations
 
 import argparse
-import json
+import os
 import re
-import resource
 import struct
 import subprocess
 import sys
@@ -29,11 +29,25 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
 from engine.sources import codecs
 from engine.sources.samples import list_samples, sample_files
+from tui.cli import ALGEBRA_THREADS
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
+READERS = {
+    "line_loop": "bare line loop",
+    "prefix_test": "line loop with a prefix test",
+    "stdlib_json": "stdlib json, all but task starts",
+    "sparkplan": "sparkplan: log to profile",
+}
+"""Reader of `read_once.py` -> what it is called in the table."""
+
+Taken = tuple[float, float, float]
+"""Processor seconds, seconds on the clock, peak megabytes."""
+
+READ_ONCE = Path(__file__).with_name("read_once.py")
 _NUMBER = re.compile(
     rb'"(Stage ID|Job ID|Task ID|Launch Time|Finish Time|Submission Time|Completion Time'
     rb'|Timestamp|time)":(\d+)'
@@ -47,45 +61,51 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--log", type=Path, help="an event log (default: a bundled sample)")
     parser.add_argument("--gigabytes", type=float, default=1.0)
-    parser.add_argument("--child", nargs=2, metavar=("READER", "FILE"), help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    if args.child:
-        child(*args.child)
-        return
     with tempfile.TemporaryDirectory() as folder:
         big = Path(folder) / "repeated.log"
         tasks = repeat(args.log or default_log(), big, int(args.gigabytes * 1e9))
-        print(f"{big.stat().st_size / 1e6:.0f} MB, {tasks} finished tasks")
         megabytes = big.stat().st_size / 1e6
-        print(f"{'reader':36}{'MB/s':>8}{'clock':>9}{'ratio':>8}{'peak MB':>9}")
-        base = None
-        for name, (title, _) in READERS.items():
-            cpu, clock, peak = measure(name, big)
-            base = base or cpu
-            print(
-                f"{title:36}{megabytes / cpu:8.0f}{f'({megabytes / clock:.0f})':>9}"
-                f"{base / cpu:8.3f}{peak:9.0f}",
-                flush=True,
-            )
-        codec_table(big)
+        print(f"{megabytes:.0f} MB, {tasks} finished tasks")
+        reader_table(big, megabytes, args.rounds)
+        codec_table(big, args.rounds)
 
 
-def codec_table(plain: Path) -> None:
-    """Reads the log from each container, one process each, and prints a table."""
-    print(f"\n{'container':24}{'MB':>8}{'MB/s':>8}{'clock':>9}{'of plain':>10}{'peak MB':>9}")
-    base = None
-    for name, compress in CONTAINERS.items():
-        path, size = (plain, plain.stat().st_size) if compress is None else pack(plain, name)
-        cpu, clock, peak = measure("sparkplan", path)
-        speed = size / 1e6 / cpu
-        base = base or speed
+def reader_table(log: Path, megabytes: float, rounds: int) -> None:
+    """Reads the plain log with every reader and prints a table."""
+    taken = in_turn({name: (name, log) for name in READERS}, rounds)
+    base = taken["line_loop"][0]
+    print(f"{'reader':36}{'MB/s':>8}{'clock':>9}{'ratio':>8}{'peak MB':>9}")
+    for name, (cpu, clock, peak) in taken.items():
         print(
-            f"{name:24}{path.stat().st_size / 1e6:8.1f}{speed:8.0f}"
-            f"{f'({size / 1e6 / clock:.0f})':>9}{speed / base:10.2f}{peak:9.0f}",
-            flush=True,
+            f"{READERS[name]:36}{megabytes / cpu:8.0f}{f'({megabytes / clock:.0f})':>9}"
+            f"{base / cpu:8.3f}{peak:9.0f}"
         )
-        if path != plain:
-            path.unlink()
+
+
+def codec_table(plain: Path, rounds: int) -> None:
+    """Reads the log from each container and prints a table."""
+    packed = {name: pack(plain, name) for name in CONTAINERS}
+    taken = in_turn({name: ("sparkplan", path) for name, (path, _) in packed.items()}, rounds)
+    base = packed["plain"][1] / taken["plain"][0]
+    print(f"\n{'container':24}{'MB':>8}{'MB/s':>8}{'clock':>9}{'of plain':>10}{'peak MB':>9}")
+    for name, (cpu, clock, peak) in taken.items():
+        path, size = packed[name]
+        print(
+            f"{name:24}{path.stat().st_size / 1e6:8.1f}{size / 1e6 / cpu:8.0f}"
+            f"{f'({size / 1e6 / clock:.0f})':>9}{size / cpu / base:10.2f}{peak:9.0f}"
+        )
+
+
+def in_turn(reads: dict[str, tuple[str, Path]], rounds: int) -> dict[str, Taken]:
+    """The medians of what each (reader, file) takes, all of them once in every round."""
+    taken: dict[str, list[Taken]] = {name: [] for name in reads}
+    for _ in range(rounds):
+        for name, (reader, path) in reads.items():
+            taken[name].append(measure(reader, path))
+    medians = {name: tuple(map(median, zip(*each, strict=True))) for name, each in taken.items()}
+    return {name: (found[0], found[1], found[2]) for name, found in medians.items()}
 
 
 def default_log() -> Path:
@@ -155,41 +175,6 @@ def shifted(line: list[tuple[str | None, object]], rounds: int, step: dict[str, 
     )
 
 
-# The readers
-
-
-def line_loop(path: Path) -> None:
-    with path.open("rb", buffering=1 << 20) as file:
-        for _ in file:
-            pass
-
-
-def prefix_test(path: Path) -> None:
-    with path.open("rb", buffering=1 << 20) as file:
-        sum(line.startswith(TASK_END) for line in file)
-
-
-def stdlib_json(path: Path) -> None:
-    with path.open("rb", buffering=1 << 20) as file:
-        for line in file:
-            if not line.startswith(b'{"Event":"SparkListenerTaskStart"'):
-                json.loads(line)
-
-
-def sparkplan(path: Path) -> None:
-    import engine
-
-    engine.read(path)
-
-
-READERS = {
-    "line_loop": ("bare line loop", line_loop),
-    "prefix_test": ("line loop with a prefix test", prefix_test),
-    "stdlib_json": ("stdlib json, all but task starts", stdlib_json),
-    "sparkplan": ("sparkplan: log to profile", sparkplan),
-}
-
-
 # The containers
 
 SLOW = {"lzf"}
@@ -202,9 +187,10 @@ Blocks = Iterator[bytes]
 
 
 def pack(plain: Path, name: str) -> tuple[Path, int]:
-    """The log in another container, beside the plain one, and how much of it that is."""
+    """The log in a container, beside the plain one, and how much of it that is."""
     compress = CONTAINERS[name]
-    assert compress is not None
+    if compress is None:
+        return plain, plain.stat().st_size
     target, blocks = plain.with_suffix(f".{name}"), plain.stat().st_size // BLOCK_BYTES + 1
     if name in SLOW:
         blocks //= 10
@@ -299,27 +285,14 @@ CONTAINERS: dict[str, Callable[[Blocks], Blocks] | None] = {
 }
 
 
-def measure(name: str, path: Path) -> tuple[float, float, float]:
+def measure(name: str, path: Path) -> Taken:
     """Processor seconds, clock seconds and peak megabytes of a reader in a process of its own."""
-    command = [sys.executable, __file__, "--child", name, str(path)]
+    command = [sys.executable, str(READ_ONCE), name, str(path)]
+    one_thread = {**os.environ, ALGEBRA_THREADS: "1"}  # as the installed command sets it
     start = time.perf_counter()
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    run = subprocess.run(command, check=True, capture_output=True, text=True, env=one_thread)
+    answer = run.stdout.split()
     return float(answer[0]), time.perf_counter() - start, float(answer[1])
-
-
-def child(name: str, file: str) -> None:
-    READERS[name][1](Path(file))
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    print(used.ru_utime + used.ru_stime, peak_megabytes(used.ru_maxrss / 1024))
-
-
-def peak_megabytes(fallback: float) -> float:
-    """Peak memory of this process; `ru_maxrss` also counts that of the process that started it."""
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return fallback
-    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
 
 
 if __name__ == "__main__":

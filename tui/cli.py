@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,10 +42,14 @@ COMMANDS = {
 """Command -> what it does; each is the module of that name in `tui.headless`."""
 
 
+ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the installed command; never lets a traceback out."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     use_utf8()
+    calm_algebra(arguments, os.environ)
     try:
         status = run(arguments)
         sys.stdout.flush()
@@ -66,6 +70,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = f"{error.filename}: " if error.filename else ""
         print(f"sparkplan: {text.shown(where + (error.strerror or str(error)))}", file=sys.stderr)
         return 2
+
+
+def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:
+    """One thread for linear algebra, unless the user says otherwise: ours is small, and the other
+    threads of OpenBLAS spin, a core each, on a gateway node that others use too.
+
+    Not for `collect`: the jobs that it submits inherit its environment.
+    """
+    if "collect" not in arguments[:1]:
+        environ.setdefault(ALGEBRA_THREADS, "1")
 
 
 def run(arguments: list[str]) -> int:

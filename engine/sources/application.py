@@ -33,7 +33,7 @@ MOST_TASKS = 10_000_000
 """No executor has so many cores, no stage so many tasks: such a number is damage."""
 
 
-WAITING_BYTES = 8 << 20
+WAITING_BYTES = 4 << 20
 """Rows of completed stages that are kept until they are summed up together."""
 
 

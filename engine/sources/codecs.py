@@ -26,13 +26,19 @@ from engine.sources.blocks import (
 )
 
 CHUNK_BYTES = 1 << 16
-"""Decompressed bytes handed on at a time: few enough to stay in the processor's cache."""
+"""Decompressed bytes handed on first, and at a time where blocks are small: who only looks at the
+beginning reads no more."""
 
-BUFFER_BYTES = 1 << 20
-"""Bytes asked of the file system at a time."""
+LATER_BYTES = 1 << 19
+"""Bytes handed on at a time from then on: more than the buffer, so that most of a plain text is
+read to where it is wanted and not copied, and few enough to stay in the processor's cache."""
 
-PACKED_BYTES = 1 << 12
-"""Compressed bytes handed to zstd at a time: the place of damage is known to so many."""
+BUFFER_BYTES = 1 << 16
+"""Bytes asked of the file system at least."""
+
+PACKED_BYTES, MOST_PACKED_BYTES, PACKED_PARTS = 1 << 12, 1 << 17, 64
+"""Compressed bytes handed to zstd at a time: at least, at most, and as a part of the file. So many
+tell the place of damage."""
 
 HEAD_BYTES = 16
 """What is needed to recognise a codec."""
@@ -164,24 +170,29 @@ def open_path(path: Path, progress: Progress | None = None) -> Stream:
 
 
 def _plain(source: Stream) -> Iterator[bytes]:
-    while chunk := source.read(CHUNK_BYTES):
+    chunk = source.read(CHUNK_BYTES)
+    while chunk:
         yield chunk
+        chunk = source.read(LATER_BYTES)
 
 
 def _zstd(source: Stream) -> Iterator[bytes]:
     import zstandard
 
+    part = min(MOST_PACKED_BYTES, max(PACKED_BYTES, (source.size or 0) // PACKED_PARTS))
     reader = zstandard.ZstdDecompressor().stream_reader(
-        cast(BinaryIO, source), read_size=PACKED_BYTES, read_across_frames=True
+        cast(BinaryIO, source), read_size=part, read_across_frames=True
     )
+    size = CHUNK_BYTES
     while True:
         try:
-            chunk = reader.read1(CHUNK_BYTES)  # what precedes damage is not lost
+            chunk = reader.read1(size)  # what precedes damage is not lost
         except zstandard.ZstdError:
             raise DamagedStream("the zstd stream is damaged") from None
         if not chunk:
             return
         yield chunk
+        size = LATER_BYTES
 
 
 def _gzip(source: Stream) -> Iterator[bytes]:

@@ -52,23 +52,26 @@ class Shortener:
     they stood in the line before, a few digits more or less.
     """
 
-    __slots__ = ("_head", "_tail")
+    __slots__ = ("_end", "_end_before", "_end_from", "_start", "_start_before", "_start_from")
 
     def __init__(self) -> None:
-        self._head = self._tail = 0
+        self._expect(_BEFORE, _AFTER)
+
+    def _expect(self, start: int, tail: int) -> None:
+        """Notes where the keys stood, in bytes from the beginning and from the end."""
+        self._start, self._end = start, tail
+        self._start_from, self._start_before = max(0, start - _BEFORE), start + _AFTER
+        self._end_from, self._end_before = -tail - _BEFORE, min(_AFTER - tail, -1)
 
     def shortened(self, line: bytes) -> bytes:
         """The line without them, or as it is where they are not found."""
-        head, tail = self._head, self._tail
-        start = line.find(_ACCUMULABLES, max(0, head - _BEFORE), head + _AFTER)
-        if start < 0:
-            start = line.find(_ACCUMULABLES)
-        end = line.rfind(_METRICS, -tail - _BEFORE, _AFTER - tail) if tail > _AFTER else -1
-        if end < 0:
-            end = line.rfind(_METRICS)
+        start = line.find(_ACCUMULABLES, self._start_from, self._start_before)
+        end = line.rfind(_METRICS, self._end_from, self._end_before)
         if not 0 < start < end:
-            return line
-        self._head, self._tail = start, len(line) - end
+            start, end = line.find(_ACCUMULABLES), line.rfind(_METRICS)
+            if not 0 < start < end:
+                return line
+            self._expect(start, len(line) - end)
         return line[:start] + b"}," + line[end:]
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from tui.cli import ALGEBRA_THREADS, calm_algebra
+
 
 def test_a_file_opens_without_the_engines_readers():
     code = (
@@ -12,3 +14,15 @@ def test_a_file_opens_without_the_engines_readers():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == ""
+
+
+def test_linear_algebra_gets_one_thread_unless_told_or_submitting_jobs():
+    given: dict[str, str] = {}
+    calm_algebra(["recommend", "log"], given)
+    assert given == {ALGEBRA_THREADS: "1"}
+    told = {ALGEBRA_THREADS: "8"}
+    calm_algebra([], told)
+    assert told == {ALGEBRA_THREADS: "8"}
+    inherited: dict[str, str] = {}
+    calm_algebra(["collect", "plan.yaml"], inherited)
+    assert inherited == {}

@@ -258,6 +258,7 @@ def test_of_a_large_remote_log_only_the_beginning_is_fetched(
     put(store, "/b/app", TEXT)
     monkeypatch.setattr("engine.sources.peek.WHOLE_REMOTE_BYTES", 1500)
     monkeypatch.setattr("engine.sources.codecs.CHUNK_BYTES", 500)
+    monkeypatch.setattr("engine.sources.codecs.LATER_BYTES", 500)
     found = peek("memory://b/app")
     assert (found.whole, found.seconds, found.complete) == (False, None, None)
     assert found.name == peek("memory://b/app").name is not None
