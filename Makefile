@@ -1,10 +1,14 @@
 # Two commands do everything: `make run` opens the planner, `make test` checks the whole tree.
 # Both make .venv themselves, with uv where it is installed, else with Python's own venv and pip.
+# The tests use a real Spark, which is installed for them where there is a Java to run it.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+comma := ,
 STAMP := $(VENV)/.installed
+DEV_STAMP := $(VENV)/.installed-dev
+EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 
 .PHONY: run test lint bench clean
 
@@ -14,13 +18,13 @@ run: $(STAMP)
 test: lint
 	$(BIN)/pytest -n 2 --dist loadfile
 
-lint: $(STAMP)
+lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)
+bench: $(DEV_STAMP)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/slider.py
 	$(BIN)/python benchmarks/optimiser.py
@@ -28,16 +32,24 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/design.py
 
 $(STAMP): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "sparkplan needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-	  uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[dev]'; \
-	else \
-	  $(PYTHON) -m venv $(VENV) && \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'; \
-	fi
-	@touch $(STAMP)
+	@$(call install,.)
+	@touch $@
+
+$(DEV_STAMP): pyproject.toml constraints.txt
+	@$(call install,.[$(EXTRAS)])
+	@touch $@ $(STAMP)
+
+define install
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "sparkplan needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }; \
+if command -v uv >/dev/null 2>&1; then \
+  uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
+  uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \
+else \
+  $(PYTHON) -m venv $(VENV) && \
+  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '$(1)'; \
+fi
+endef
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 import time
 from pathlib import Path
@@ -25,6 +24,11 @@ from engine.collect import (
 from engine.designed_runs import designed
 from engine.errors import BadInput
 from engine.experiments import Experiment, Grid
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from real_spark import spark_home
+
+HOME = spark_home()
 
 SAMPLE = Path(__file__).parents[2] / "sample_logs" / "word-count-small.zstd"
 
@@ -243,13 +247,11 @@ def test_a_broken_manifest_is_not_written_over(fake: Path, tmp_path: Path) -> No
     assert calls(fake) == []
 
 
-def spark_submit() -> str | None:
-    return shutil.which("spark-submit")
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(spark_submit() is None, reason="no spark-submit on the path")
-def test_a_real_application_is_collected(tmp_path: Path) -> None:
+@pytest.mark.skipif(HOME is None, reason="no Spark here: set SPARK_HOME or install pyspark")
+def test_a_real_application_is_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     program = tmp_path / "job.py"
     program.write_text(
         "import sys\n"
@@ -260,7 +262,7 @@ def test_a_real_application_is_collected(tmp_path: Path) -> None:
         "spark.stop()\n"
     )
     template = f"--master 'local[{{total_cores}}]' {program} {{fraction}}"
-    given = Job(template_of(template), str(spark_submit()))
+    given = Job(template_of(template), str(HOME / "bin" / "spark-submit"))
     runs = training_runs((Experiment(1, 0.1), Experiment(2, 0.2)), given)
     outcomes = list(collect_runs(runs, given, tmp_path / "logs"))
     assert [outcome.status for outcome in outcomes] == ["done", "done"], outcomes
