@@ -1,0 +1,157 @@
+"""The compositions that a decision is about, and what they cost: those that could be best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.catalog import Billing
+from engine.cluster import Cluster, Workload
+from engine.cost import EXACT_BILLING, billed_seconds
+from engine.design import IntArray
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+from engine.models.base import FittedModel
+from engine.planner import cost_of
+from engine.recommendation import Goal
+from engine.surface import Surface
+from engine.units import SECONDS_PER_HOUR
+
+MOST_COMPOSITIONS = 150
+"""Compositions that are weighed against each other: those that could be the best one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """n compositions with their prices.
+
+    Args:
+        hourly_usd: (n,) USD per billed hour: paid nodes and the master, all included.
+        longer, spread: (n,) log of how much longer interruptions are expected to make a run, and
+            the standard deviation of log time that they add; 0 on demand.
+    """
+
+    clusters: tuple[Cluster, ...]
+    hourly_usd: FloatArray
+    billing: Billing
+    longer: FloatArray
+    spread: FloatArray
+
+    @property
+    def usd_per_second(self) -> FloatArray:
+        """(n,) what each costs more for every second that it runs longer."""
+        return self.hourly_usd / SECONDS_PER_HOUR
+
+    def usd(self, seconds: FloatArray, places: IntArray) -> FloatArray:
+        """(m,) cost of runs of so many seconds on the compositions at these places."""
+        return np.asarray(billed_seconds(seconds, self.billing) * self.usd_per_second[places])
+
+    def fixed_usd(self, seconds: FloatArray) -> FloatArray:
+        """(n,) what does not grow with the time: start-up, and what rounding adds at (n,)
+        `seconds`."""
+        return self.usd(seconds, np.arange(len(seconds))) - self.usd_per_second * seconds
+
+
+def weighed(
+    fitted: FittedModel,
+    *,
+    surface: Surface | None,
+    instances: Sequence[str] | None,
+    nodes: Sequence[int],
+    workload: Workload,
+    goal: Goal,
+    billing: Billing | None,
+) -> Weighed:
+    """The compositions that could be best for a goal.
+
+    Args:
+        surface: None for the priced types of the profile's own run table.
+        billing: of the surface's catalog; None for what the catalog says.
+
+    Raises:
+        BadInput: without a priced composition.
+    """
+    if surface is None:
+        found = _of_run_table(fitted, instances, nodes, workload, goal)
+    else:
+        found = _of_surface(surface, nodes, goal, billing or surface.candidates.catalog.billing)
+    if not found.clusters:
+        raise BadInput(
+            "the cost of a wrong choice needs prices",
+            remedy="name a price catalog with --catalog, or add price_hourly_usd to the run table",
+        )
+    return found
+
+
+def _of_surface(surface: Surface, nodes: Sequence[int], goal: Goal, billing: Billing) -> Weighed:
+    """Whole clusters of one type; all of their nodes are spot nodes, or none are."""
+    surface, billing = surface.rented(billing)
+    low, _ = surface.outlook.interval(goal.confidence)
+    seconds = surface.seconds
+    at_best = np.where(np.isnan(low), surface.outlook.seconds, low).reshape(surface.shape)
+    at_best = np.where(np.isfinite(seconds), at_best, np.inf)
+    with np.errstate(invalid="ignore"):
+        cost = surface.costs(billing) * at_best / seconds
+    cost = np.nan_to_num(cost, nan=np.inf, posinf=np.inf)
+    cost = np.where(np.isin(surface.nodes, np.asarray(nodes)), cost, np.inf)
+    kept = could_be_best(cost.ravel(), at_best.ravel(), goal)
+    rows, columns = np.divmod(kept, surface.max_nodes)
+    rates, master = surface.rates(billing)
+    paid = surface.paid(rows, columns + 1)
+    own, on_spot = surface.forecast, surface.outlook
+    with np.errstate(invalid="ignore"):
+        longer = np.log(on_spot.seconds[kept] / own.seconds[kept])
+        added = np.square(on_spot.log_scale[kept]) - np.square(own.log_scale[kept])
+    return Weighed(
+        clusters=tuple(surface.cluster(int(place)) for place in kept),
+        hourly_usd=np.where(paid > 0.0, rates[rows], 0.0) * paid + master,
+        billing=billing,
+        longer=np.nan_to_num(longer),
+        spread=np.sqrt(np.maximum(np.nan_to_num(added), 0.0)),
+    )
+
+
+def _of_run_table(
+    fitted: FittedModel,
+    instances: Sequence[str] | None,
+    nodes: Sequence[int],
+    workload: Workload,
+    goal: Goal,
+) -> Weighed:
+    """Whole clusters of the types whose prices the runs tell, with nothing added to those."""
+    every = [
+        Cluster.of_nodes(instance_type=name, nodes=count)
+        for name in instances or fitted.profile.instance_types
+        for count in nodes
+    ]
+    hourly = [cost_of(cluster, SECONDS_PER_HOUR, fitted.profile) for cluster in every]
+    rates = np.asarray([np.inf if price is None else price for price in hourly])
+    found = fitted.predict_many(clusters=every, workloads=[workload], confidence=goal.confidence)
+    at_best = np.where(np.isnan(found.low), found.seconds, found.low)
+    at_best = np.where(np.isfinite(at_best), at_best, np.inf)
+    kept = could_be_best(rates / SECONDS_PER_HOUR * at_best, at_best, goal)
+    nothing = np.zeros(len(kept))
+    clusters = tuple(every[place] for place in kept)
+    return Weighed(clusters, rates[kept], EXACT_BILLING, nothing, nothing)
+
+
+def could_be_best(cost_usd: FloatArray, seconds: FloatArray, goal: Goal) -> IntArray:
+    """(m,) places of at most `MOST_COMPOSITIONS` that would be best if all went well, best first.
+
+    Where all would be late or too dear, the fastest (or those that cost least) are.
+
+    Args:
+        cost_usd, seconds: (n,) if all goes well; inf for what is not to be had.
+    """
+    possible = np.isfinite(cost_usd) & np.isfinite(seconds)
+    aim = seconds if goal.minimises == "time" else cost_usd
+    if goal.budget_usd is not None:
+        within = possible & (cost_usd <= goal.most_usd)
+        possible, aim = (within, aim) if within.any() else (possible, cost_usd)
+    if goal.deadline_seconds is not None:
+        in_time = possible & (seconds <= goal.deadline_seconds)
+        possible, aim = (in_time, aim) if in_time.any() else (possible, seconds)
+    order = np.argsort(np.where(possible, aim, np.inf), kind="stable")[:MOST_COMPOSITIONS]
+    return np.asarray(order[possible[order]])
