@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.belief import (
     RUN_NOISE,
@@ -27,12 +29,25 @@ OUTCOMES = 41
 """Equally likely outcomes of a run that are played through."""
 
 
+OVER_BUDGET = 9.0
+"""A dollar above the budget counts so many times more than one below it (of times: a hundredth
+above it so many hundredths of the time), as a miss does that is to be avoided in nine of ten runs:
+the budget binds the expected cost, and no node is worth that much."""
+
+
 @cache
 def _outcomes() -> FloatArray:
     """(OUTCOMES,) standard normal quantiles at the middles of equal shares."""
     from scipy.special import ndtri
 
     return np.asarray(ndtri((np.arange(OUTCOMES) + 0.5) / OUTCOMES))
+
+
+class Stakes(NamedTuple):
+    """What a missed deadline is worth, and a budget exceeded by its whole amount."""
+
+    late: float
+    over: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,45 +96,60 @@ class Decision:
         cost = self.usd_per_second * expected_seconds(mean, deviation)
         return np.asarray(cost if self.fixed_usd is None else cost + self.fixed_usd)
 
-    def failure(self, belief: Belief) -> float:
-        """What a missed deadline or a broken budget is worth: confidence / (1 - confidence) x the
-        cost (or time) of what would be chosen.
+    def stakes(self, belief: Belief) -> Stakes:
+        """What broken promises are worth.
 
-        Who asks for a deadline at confidence P says with it that a miss is that many times worse
-        than renting what is safe (the critical ratio of the newsvendor problem). The same is taken
-        of a budget, which binds the expected cost, and more the further it is exceeded.
+        A missed deadline: confidence / (1 - confidence) x the cost (or time) of what would be
+        chosen. Who asks for a deadline at confidence P says with it that a miss is that many times
+        worse than renting what is safe (the critical ratio of the newsvendor problem).
+
+        A budget that is exceeded by its whole amount: `OVER_BUDGET` x that amount (or the time).
         """
         if self.deadline_seconds is None and self.budget_usd is None:
-            return 0.0
+            return Stakes(0.0, 0.0)
         mean, deviation = self.held_up(belief.mean, belief.deviation)
-        cost = self.costs(mean, deviation)
-        aim = cost if self.least == "cost" else expected_seconds(mean, deviation)
-        safe = np.isfinite(aim)
-        if self.budget_usd is not None and (safe & (cost <= self.budget_usd)).any():
-            safe &= cost <= self.budget_usd
-        if self.deadline_seconds is not None:
-            p = np.where(safe, p_within(mean, deviation, self.deadline_seconds), -1.0)
-            safe &= p >= min(self.confidence, float(p.max()))
-        least = float(aim[safe].min()) if safe.any() else 0.0
-        return self.confidence / (1.0 - self.confidence) * least
-
-    def losses(self, mean: FloatArray, deviation: FloatArray, failure: float) -> FloatArray:
-        """(..., n) expected cost in USD of each composition (or time in seconds), missed deadlines
-        and broken budgets included; inf where the time is not known."""
-        mean, deviation = self.held_up(mean, deviation)
-        cost = self.costs(mean, deviation)
-        loss = cost if self.least == "cost" else expected_seconds(mean, deviation)
-        if self.deadline_seconds is not None:
-            loss = loss + failure * (1.0 - p_within(mean, deviation, self.deadline_seconds))
+        cost, aim = self._costs_and_aims(mean, deviation)
+        safe = np.isfinite(cost) & np.isfinite(aim)
+        over = 0.0
         if self.budget_usd is not None:
-            share = cost / self.budget_usd
-            loss = loss + failure * np.where(share > 1.0, share, 0.0)
+            dear = np.where(safe, np.maximum(cost, self.budget_usd), np.inf)
+            least_dear = safe & (dear <= float(dear.min()))
+            scale = self.budget_usd if self.least == "cost" else _least(aim, least_dear)
+            over = OVER_BUDGET * scale
+            safe = least_dear
+        if self.deadline_seconds is None:
+            return Stakes(0.0, over)
+        p = np.where(safe, p_within(mean, deviation, self.deadline_seconds), -1.0)
+        safe &= p >= min(self.confidence, float(p.max()))
+        return Stakes(self.confidence / (1.0 - self.confidence) * _least(aim, safe), over)
+
+    def _costs_and_aims(
+        self, mean: FloatArray, deviation: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(..., n) expected cost in USD, and what is to be the least."""
+        cost = self.costs(mean, deviation)
+        return cost, cost if self.least == "cost" else expected_seconds(mean, deviation)
+
+    def losses(self, mean: FloatArray, deviation: FloatArray, stakes: Stakes) -> FloatArray:
+        """(..., n) expected cost in USD of each composition (or time in seconds), missed deadlines
+        and exceeded budgets included; inf where the time is not known."""
+        mean, deviation = self.held_up(mean, deviation)
+        cost, loss = self._costs_and_aims(mean, deviation)
+        if self.budget_usd is not None:
+            loss = loss + stakes.over * np.maximum(cost / self.budget_usd - 1.0, 0.0)
+        if self.deadline_seconds is not None:
+            loss = loss + stakes.late * (1.0 - p_within(mean, deviation, self.deadline_seconds))
         return np.asarray(np.where(np.isnan(loss), np.inf, loss))
 
     def best(self, belief: Belief) -> int:
         """Which composition has the least expected loss."""
-        losses = self.losses(belief.mean, belief.deviation, self.failure(belief))
+        losses = self.losses(belief.mean, belief.deviation, self.stakes(belief))
         return int(np.argmin(losses))
+
+
+def _least(values: FloatArray, among: NDArray[np.bool_]) -> float:
+    """The least of some values; 0 of none."""
+    return float(values[among].min()) if among.any() else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +174,8 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     """
     mean, covariance = belief.mean, belief.covariance
     now = belief.part(slice(0, n))
-    failure = decision.failure(now)
-    today = decision.losses(now.mean, now.deviation, failure)
+    stakes = decision.stakes(now)
+    today = decision.losses(now.mean, now.deviation, stakes)
     chosen = int(np.argmin(today))
     variance = np.square(now.deviation)
     m = len(mean) - n
@@ -158,7 +188,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         slope = covariance[:n, at] / math.sqrt(total)
         deviation = np.sqrt(np.maximum(variance - np.square(slope), SMALLEST_SPREAD**2))
         after = now.mean + _outcomes()[:, None] * slope
-        losses = decision.losses(after, deviation[None, :], failure)
+        losses = decision.losses(after, deviation[None, :], stakes)
         best = losses.argmin(axis=1)
         saved = losses[:, chosen] - losses[np.arange(len(best)), best]
         gain[place] = float(saved.mean())

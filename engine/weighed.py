@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
+from typing import NamedTuple
 
 import numpy as np
 
@@ -89,14 +91,27 @@ def _of_surface(surface: Surface, nodes: Sequence[int], goal: Goal, billing: Bil
     """Whole clusters of one type; all of their nodes are spot nodes, or none are."""
     surface, billing = surface.rented(billing)
     low, _ = surface.outlook.interval(goal.confidence)
-    seconds = surface.seconds
+    seconds, costs = surface.seconds, surface.costs(billing)
     at_best = np.where(np.isnan(low), surface.outlook.seconds, low).reshape(surface.shape)
-    at_best = np.where(np.isfinite(seconds), at_best, np.inf)
+    wanted = np.isfinite(seconds) & np.isin(surface.nodes, np.asarray(nodes))
+
+    def had(values: FloatArray) -> FloatArray:
+        known = np.nan_to_num(values, nan=np.inf, posinf=np.inf)
+        return np.asarray(np.where(wanted, known, np.inf).ravel())
+
     with np.errstate(invalid="ignore"):
-        cost = surface.costs(billing) * at_best / seconds
-    cost = np.nan_to_num(cost, nan=np.inf, posinf=np.inf)
-    cost = np.where(np.isin(surface.nodes, np.asarray(nodes)), cost, np.inf)
-    kept = could_be_best(cost.ravel(), at_best.ravel(), goal)
+        best_cost = costs * at_best / seconds
+    by_time = goal.minimises == "time"
+    kept = could_be_best(
+        [
+            Outlook(
+                had(np.exp(surface.log_bounds(goal.confidence))), had(costs),
+                had(seconds if by_time else costs),
+            ),
+            Outlook(had(at_best), had(best_cost), had(at_best if by_time else best_cost)),
+        ],
+        goal,
+    )  # fmt: skip
     rows, columns = np.divmod(kept, surface.max_nodes)
     rates, master = surface.rates(billing)
     paid = surface.paid(rows, columns + 1)
@@ -129,29 +144,53 @@ def _of_run_table(
     hourly = [cost_of(cluster, SECONDS_PER_HOUR, fitted.profile) for cluster in every]
     rates = np.asarray([np.inf if price is None else price for price in hourly])
     found = fitted.predict_many(clusters=every, workloads=[workload], confidence=goal.confidence)
-    at_best = np.where(np.isnan(found.low), found.seconds, found.low)
-    at_best = np.where(np.isfinite(at_best), at_best, np.inf)
-    kept = could_be_best(rates / SECONDS_PER_HOUR * at_best, at_best, goal)
+    outlooks = []
+    for bound in (found.high, found.low):
+        seconds = np.where(np.isnan(bound), found.seconds, bound)
+        seconds = np.where(np.isfinite(seconds), seconds, np.inf)
+        expected = np.where(np.isfinite(found.seconds), found.seconds, np.inf)
+        held = expected if bound is found.high else seconds
+        cost = rates / SECONDS_PER_HOUR * held
+        outlooks.append(Outlook(seconds, cost, held if goal.minimises == "time" else cost))
+    kept = could_be_best(outlooks, goal)
     nothing = np.zeros(len(kept))
     clusters = tuple(every[place] for place in kept)
     return Weighed(clusters, rates[kept], EXACT_BILLING, nothing, nothing)
 
 
-def could_be_best(cost_usd: FloatArray, seconds: FloatArray, goal: Goal) -> IntArray:
-    """(m,) places of at most `MOST_COMPOSITIONS` that would be best if all went well, best first.
-
-    Where all would be late or too dear, the fastest (or those that cost least) are.
+class Outlook(NamedTuple):
+    """(n,) times and costs of the compositions if things go in some way; inf for what is not to be
+    had.
 
     Args:
-        cost_usd, seconds: (n,) if all goes well; inf for what is not to be had.
+        seconds: held against the deadline; cost_usd: held against the budget.
+        least: what is to be the least.
     """
-    possible = np.isfinite(cost_usd) & np.isfinite(seconds)
-    aim = seconds if goal.minimises == "time" else cost_usd
+
+    seconds: FloatArray
+    cost_usd: FloatArray
+    least: FloatArray
+
+
+def could_be_best(outlooks: Sequence[Outlook], goal: Goal) -> IntArray:
+    """(m,) places of at most `MOST_COMPOSITIONS`: the best of each outlook in turn, so that neither
+    what is safe nor what would be best if all went well is crowded out by the other."""
+    orders = [_in_order(outlook, goal) for outlook in outlooks]
+    turns = chain.from_iterable(zip_longest(*orders, fillvalue=-1))
+    found = dict.fromkeys(place for place in turns if place >= 0)
+    return np.asarray(list(found)[:MOST_COMPOSITIONS], dtype=np.int64)
+
+
+def _in_order(outlook: Outlook, goal: Goal) -> list[int]:
+    """Places that keep the promises of the goal, best first; where none does, those that come
+    nearest to them."""
+    seconds, cost, least = outlook
+    possible = np.isfinite(cost) & np.isfinite(seconds)
     if goal.budget_usd is not None:
-        within = possible & (cost_usd <= goal.most_usd)
-        possible, aim = (within, aim) if within.any() else (possible, cost_usd)
+        within = possible & (cost <= goal.most_usd)
+        possible, least = (within, least) if within.any() else (possible, cost)
     if goal.deadline_seconds is not None:
         in_time = possible & (seconds <= goal.deadline_seconds)
-        possible, aim = (in_time, aim) if in_time.any() else (possible, seconds)
-    order = np.argsort(np.where(possible, aim, np.inf), kind="stable")[:MOST_COMPOSITIONS]
-    return np.asarray(order[possible[order]])
+        possible, least = (in_time, least) if in_time.any() else (possible, seconds)
+    order = np.argsort(np.where(possible, least, np.inf), kind="stable")[:MOST_COMPOSITIONS]
+    return [int(place) for place in order[possible[order]]]
