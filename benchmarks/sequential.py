@@ -68,7 +68,7 @@ def searched(
         if len(made) >= max(AFTER):
             return
         both = Belief(np.tile(belief.mean, 2), np.tile(belief.covariance, (2, 2)))
-        value = gains(decision, both, len(runs)).gain_usd
+        value = gains(decision, both, len(runs)).gain
         if per_dollar:
             value = value / (usd_per_second * belief.seconds)
         value[made] = -1.0

@@ -5,23 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from engine.belief import RUN_NOISE, SMALLEST_SPREAD, Belief, Points, believe
+from engine.belief import RUN_NOISE, SMALLEST_SPREAD, Belief, Points, believe, p_within
 from engine.candidates import select_candidates
-from engine.catalog import Catalog
+from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Workload
+from engine.design import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.planner import cost_of
-from engine.sequential import Decision, gains
+from engine.recommendation import Goal
+from engine.sequential import Decision, Gains, gains
 from engine.surface import Surface
 from engine.training import share_of
-
-MOST_COMPOSITIONS = 150
-"""Compositions that are weighed against each other: those that could be the best one."""
+from engine.weighed import Weighed, weighed
 
 SURE = 0.05
 """Chance of a changed recommendation below which another run is not worth making."""
@@ -34,7 +34,8 @@ class NextRun:
     Args:
         usd, seconds: its price and time, expected; the time's central interval at the confidence
             asked for.
-        gain_usd: what it is expected to save each time the job then runs.
+        gain_usd: what it is expected to save each time the job then runs; None where the time is
+            to be the least, and `gain_seconds` of it are saved.
         changes: probability that the recommendation changes.
         then_low, then_high: the interval of what would be chosen now, expected after this run.
     """
@@ -46,15 +47,17 @@ class NextRun:
     low: float
     high: float
     usd: float
-    gain_usd: float
+    gain_usd: float | None
+    gain_seconds: float | None
     changes: float
     then_low: float
     then_high: float
 
     @property
     def pays_after(self) -> float | None:
-        """Runs of the job after which it has paid for itself; None where it never does."""
-        return self.usd / self.gain_usd if self.gain_usd > 0.0 else None
+        """Runs of the job after which it has paid for itself; None where it never does, or saves
+        no money."""
+        return self.usd / self.gain_usd if self.gain_usd else None
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Advice:
         changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why, or why not.
         weighed: compositions that were compared.
+        by: what was weighed, in words.
+        spot: whether at spot prices, with the interruptions that are expected.
     """
 
     instance: str | None
@@ -80,6 +85,8 @@ class Advice:
     stop: bool
     reason: str
     weighed: int
+    by: str
+    spot: bool
 
 
 def advise(
@@ -94,80 +101,151 @@ def advise(
     confidence: float = 0.9,
     shown: int = 5,
     surface: Surface | None = None,
+    budget_usd: float | None = None,
+    billing: Billing | None = None,
 ) -> Advice:
     """The next run for a decision, by its expected saving per dollar.
 
-    Of each type only its best run is named.
+    The decision is the one that the optimiser makes: least cost within the deadline and the budget,
+    or with a budget alone least time. It is among whole clusters of one type, all on demand or all
+    of spot nodes. Of each type only its best run is named.
 
     Args:
         catalog: None for the priced types of the profile's own run table.
         fractions: sizes that a run may have, as shares of the workload that is planned for.
         surface: of the same evidence and workload, where there is one already; its candidates and
             limits then hold in place of `catalog` and `instances`.
+        budget_usd: the expected cost of a run of the job may not exceed it.
+        billing: of the catalog, such as at spot prices; None for what the catalog says.
 
     Raises:
-        BadInput: without a priced composition, or where the model predicts none.
+        BadInput: without a priced composition, for spot prices without a catalog, or where the
+            model predicts none.
     """
     whole = workload or fitted.profile.reference_workload
+    goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
     if catalog is not None and surface is None:
         candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
         surface = Surface.build(fitted, candidates, workload=whole, max_nodes=max(nodes))
-    clusters, usd_per_second = _compositions(
-        fitted, surface, instances, nodes, whole, deadline_seconds, confidence
-    )
-    n = len(clusters)
-    points = Points.of(clusters, [whole] * n, fitted.profile)
+    if surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
+    found = weighed(
+        fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
+        billing=billing,
+    )  # fmt: skip
+    n = len(found.clusters)
+    points = Points.of(found.clusters, [whole] * n, fitted.profile)
     places = [(place, fraction) for fraction in fractions for place in range(n)]
     trials = Points.of(
-        [clusters[place] for place, _ in places],
+        [found.clusters[place] for place, _ in places],
         [share_of(points.workloads[0], fraction) for _, fraction in places],
         fitted.profile,
     )
     belief = believe(fitted, points.joined(trials))
-    decision = Decision(usd_per_second, deadline_seconds, confidence)
-    found = gains(decision, belief, n)
-    now, then = belief.part(slice(0, n)), belief.part(slice(n, None))
-    paid = np.asarray(
-        [_usd(trials.clusters[at], then.seconds[at], fitted) for at in range(len(then.mean))]
-    )
-    order = _best_of_each_type(found.gain_usd / paid, trials.types)[:shown]
-    low, high = _interval(then, confidence)
-    best = decision.best(now)
-    deviation = {at: float(_deviation_after(belief, best, [n + at])) for at in order}
-    after = {at: interval_of(belief.mean[best], deviation[at], confidence) for at in order}
-    runs = tuple(
-        NextRun(
-            instance=_name(trials.clusters[at]),
-            nodes=int(trials.clusters[at].nodes or 0),
-            fraction=float(places[at][1]),
-            seconds=float(then.seconds[at]),
-            low=float(low[at]),
-            high=float(high[at]),
-            usd=float(paid[at]),
-            gain_usd=float(found.gain_usd[at]),
-            changes=float(found.changes[at]),
-            then_low=after[at][0],
-            then_high=after[at][1],
-        )
-        for at in order
-    )
-    p = None if deadline_seconds is None else float(now.p_within(deadline_seconds)[best])
-    low, high = _interval(now, confidence)
-    stop, reason = _verdict(float(found.changes.max()), runs)
+    decision = _decision(found, belief.part(slice(0, n)), goal)
+    learnt = gains(decision, belief, n)
+    best = decision.best(belief.part(slice(0, n)))
+    runs = _next_runs(
+        Trials(trials, np.asarray([place for place, _ in places]), [f for _, f in places]),
+        learnt, belief, found, best=best, goal=goal, shown=shown,
+    )  # fmt: skip
+    mean, deviation = decision.held_up(belief.mean[:n], belief.deviation[:n])
+    seconds = np.exp(mean)
+    low, high = interval_of(mean[best], deviation[best], confidence)
+    most_likely_change = float(learnt.changes.max())
+    stop, reason = _verdict(most_likely_change, runs)
     return Advice(
-        instance=_name(clusters[best]),
-        nodes=int(clusters[best].nodes or 0),
-        seconds=float(now.seconds[best]),
-        low=float(low[best]),
-        high=float(high[best]),
-        usd=_usd(clusters[best], float(now.seconds[best]), fitted),
-        p_deadline=p,
+        instance=_name(found.clusters[best]),
+        nodes=int(found.clusters[best].nodes or 0),
+        seconds=float(seconds[best]),
+        low=low,
+        high=high,
+        usd=float(found.usd(seconds, np.arange(n))[best]),
+        p_deadline=None
+        if deadline_seconds is None
+        else float(p_within(mean, deviation, deadline_seconds)[best]),
         next_runs=runs,
-        changes=float(found.changes.max()),
+        changes=most_likely_change,
         stop=stop,
         reason=reason,
         weighed=n,
+        by=decision.weighs,
+        spot=found.billing.spot,
     )
+
+
+CENT = 0.01
+"""A run that costs less, such as one on nodes that are owned, counts as so much where savings are
+compared per dollar."""
+
+
+def _decision(found: Weighed, now: Belief, goal: Goal) -> Decision:
+    """The decision among compositions whose times are believed so."""
+    return Decision(
+        found.usd_per_second,
+        goal.deadline_seconds,
+        goal.confidence,
+        fixed_usd=found.fixed_usd(np.exp(now.mean + found.longer)),
+        budget_usd=None if goal.budget_usd is None else goal.most_usd,
+        least=goal.minimises,
+        longer=found.longer,
+        spread=found.spread,
+    )
+
+
+class Trials(NamedTuple):
+    """m possible runs: where, (m,) on which of the compositions, and on what share of the input."""
+
+    points: Points
+    owner: IntArray
+    fractions: Sequence[float]
+
+
+def _next_runs(
+    trials: Trials,
+    learnt: Gains,
+    belief: Belief,
+    found: Weighed,
+    *,
+    best: int,
+    goal: Goal,
+    shown: int,
+) -> tuple[NextRun, ...]:
+    """The best run of each type, most saving per dollar first.
+
+    Args:
+        belief: over the n compositions, followed by the places of the runs.
+        best: the composition that would be chosen now.
+    """
+    n = len(found.clusters)
+    then = belief.part(slice(n, None))
+    mean = then.mean + found.longer[trials.owner]
+    deviation = np.hypot(then.deviation, found.spread[trials.owner])
+    paid = found.usd(np.exp(mean), trials.owner)
+    runs = []
+    for at in _best_of_each_type(learnt.gain / np.maximum(paid, CENT), trials.points.types)[:shown]:
+        low, high = interval_of(mean[at], deviation[at], goal.confidence)
+        after = math.hypot(_deviation_after(belief, best, [n + at]), found.spread[best])
+        middle = belief.mean[best] + found.longer[best]
+        then_low, then_high = interval_of(middle, after, goal.confidence)
+        cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
+        runs.append(
+            NextRun(
+                instance=_name(cluster),
+                nodes=int(cluster.nodes or 0),
+                fraction=float(trials.fractions[at]),
+                seconds=math.exp(mean[at]),
+                low=low,
+                high=high,
+                usd=float(paid[at]),
+                gain_usd=None if goal.minimises == "time" else gain,
+                gain_seconds=gain if goal.minimises == "time" else None,
+                changes=float(learnt.changes[at]),
+                then_low=then_low,
+                then_high=then_high,
+            )
+        )
+    return tuple(runs)
 
 
 def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
@@ -184,23 +262,17 @@ def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, 
             "stop: no single run would change the recommendation with a chance of "
             f"{SURE:.0%} or more"
         )
-    if not runs or runs[0].gain_usd <= 0.0:
+    if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
     return False, (f"a run may change the recommendation (chance up to {most_likely_change:.0%})")
 
 
-def _interval(belief: Belief, confidence: float) -> tuple[FloatArray, FloatArray]:
-    from scipy.special import ndtri
-
-    reach = float(ndtri(0.5 + 0.5 * confidence)) * belief.deviation
-    return np.exp(belief.mean - reach), np.exp(belief.mean + reach)
-
-
 def interval_of(mean: float, deviation: float, confidence: float) -> tuple[float, float]:
     """The central interval of one log-normal time, of the mean and deviation of its logarithm."""
-    one = Belief(np.asarray([mean]), np.asarray([[deviation**2]]))
-    low, high = _interval(one, confidence)
-    return float(low[0]), float(high[0])
+    from scipy.special import ndtri
+
+    reach = float(ndtri(0.5 + 0.5 * confidence)) * deviation
+    return math.exp(mean - reach), math.exp(mean + reach)
 
 
 def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
@@ -214,80 +286,5 @@ def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
     return math.sqrt(max(float(left), SMALLEST_SPREAD**2))
 
 
-def _usd(cluster: Cluster, seconds: float, fitted: FittedModel) -> float:
-    price = cost_of(cluster, seconds, fitted.profile)
-    return math.nan if price is None else price
-
-
 def _name(cluster: Cluster) -> str | None:
     return cluster.instance.name if cluster.instance else None
-
-
-def _compositions(
-    fitted: FittedModel,
-    surface: Surface | None,
-    instances: Sequence[str] | None,
-    nodes: Sequence[int],
-    workload: Workload,
-    deadline_seconds: float | None,
-    confidence: float,
-) -> tuple[list[Cluster], FloatArray]:
-    """The compositions that could be best, and what each costs per second in USD."""
-    if surface is not None:
-        clusters = _from_surface(surface, nodes, deadline_seconds, confidence)
-    else:
-        clusters = [
-            Cluster.of_nodes(instance_type=name, nodes=count)
-            for name in instances or fitted.profile.instance_types
-            for count in nodes
-        ]
-        clusters = _promising(fitted, clusters, workload, deadline_seconds)
-    hourly = [cost_of(cluster, 3600.0, fitted.profile) for cluster in clusters]
-    if not clusters or any(price is None for price in hourly):
-        raise BadInput(
-            "the cost of a wrong choice needs prices",
-            remedy="name a price catalog with --catalog, or add price_hourly_usd to the run table",
-        )
-    return clusters, np.asarray(hourly, dtype=float) / 3600.0
-
-
-def _from_surface(
-    surface: Surface, nodes: Sequence[int], deadline_seconds: float | None, confidence: float
-) -> list[Cluster]:
-    low, _ = surface.forecast.interval(confidence)
-    cost = surface.costs(surface.candidates.catalog.billing)
-    at_best = (np.where(np.isnan(low), surface.forecast.seconds, low)).reshape(surface.shape)
-    with np.errstate(invalid="ignore"):
-        optimistic = np.nan_to_num(cost * at_best / surface.seconds, nan=np.inf, posinf=np.inf)
-    allowed = np.isin(surface.nodes, np.asarray(nodes))
-    optimistic = np.where(allowed, optimistic, np.inf)
-    if deadline_seconds is not None:
-        optimistic = np.where(at_best <= deadline_seconds, optimistic, np.inf)
-    order = np.argsort(optimistic, axis=None, kind="stable")[:MOST_COMPOSITIONS]
-    kept = [int(place) for place in order if np.isfinite(optimistic.ravel()[place])]
-    if not kept:
-        fastest = np.where(allowed, surface.seconds, np.inf).ravel()
-        kept = [int(place) for place in np.argsort(fastest, kind="stable")[:MOST_COMPOSITIONS]]
-        kept = [place for place in kept if np.isfinite(fastest[place])]
-    return [surface.cluster(place) for place in kept]
-
-
-def _promising(
-    fitted: FittedModel,
-    clusters: Sequence[Cluster],
-    workload: Workload,
-    deadline_seconds: float | None,
-) -> list[Cluster]:
-    """The compositions that would be cheapest if all went well."""
-    found = fitted.predict_many(clusters=list(clusters), workloads=[workload], confidence=0.9)
-    low = np.where(np.isnan(found.low), found.seconds, found.low)
-    costs = [
-        cost_of(cluster, float(at), fitted.profile)
-        for cluster, at in zip(clusters, low, strict=True)
-    ]
-    optimistic = np.asarray([np.inf if cost is None else cost for cost in costs])
-    if deadline_seconds is not None:
-        late = low > deadline_seconds
-        optimistic = np.where(late, np.inf, optimistic) if not late.all() else low
-    order = np.argsort(optimistic, kind="stable")[:MOST_COMPOSITIONS]
-    return [clusters[place] for place in order if np.isfinite(optimistic[place])]

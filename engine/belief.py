@@ -44,6 +44,10 @@ AMPLITUDES, LENGTHS = (0.3, 0.6), (0.7, 1.5)
 """Grid of the shared residual: its standard deviation (a factor of 1.35 or 1.8), and over how many
 e-folds of cores, memory or size it stays alike (twice or four times as many)."""
 
+OWN_PARTS = (0.0, 0.2)
+"""Standard deviation of what is a single place's own: none, or the edge of a cliff between two
+neighbours, which nothing smooth can follow. As the grid above, weighed by likelihood."""
+
 FAMILY_PART, TYPE_PART = 0.7, 0.3
 """Amplitude of what is peculiar to a family, and to a type, relative to the shared residual."""
 
@@ -127,6 +131,15 @@ class Points:
         shared = _alike(self.coordinates, length)
         return np.asarray(amplitude**2 * (shared + peculiar * near))
 
+    def same_place(self) -> FloatArray:
+        """(n, n) 1 where type, cores, memory and size are the same, else 0."""
+        apart = np.abs(self.coordinates[:, None, :] - self.coordinates[None, :, :]).max(axis=-1)
+        return np.asarray(_equal(self.types) * (apart < SAME_PLACE))
+
+
+SAME_PLACE = 1e-9
+"""Coordinates that differ by less are the same but for rounding."""
+
 
 def _coordinates(cluster: Cluster, workload: Workload) -> tuple[float, float, float]:
     nodes, instance = float(cluster.nodes or cluster.slots or 1), cluster.instance
@@ -146,9 +159,16 @@ def _equal(names: Sequence[str]) -> FloatArray:
 
 
 def _alike(coordinates: FloatArray, length: float) -> FloatArray:
-    """(n, n) exp(-d^2 / 2) for distances in units of `length`."""
+    """(n, n) Matern 5/2 correlation, (1 + r + r^2 / 3) exp(-r) with r = sqrt(5) d, for distances d
+    in units of `length`.
+
+    Times bend at edges (a cache that fits no longer). The squared exponential, whose functions have
+    all derivatives, cannot follow one and then believes runs beside it several times their noise
+    away from what was measured; this kernel is the usual one of such searches for that reason.
+    """
     differences = coordinates[:, None, :] - coordinates[None, :, :]
-    return np.asarray(np.exp(-0.5 * np.square(differences / length).sum(axis=-1)))
+    r = math.sqrt(5.0) * np.sqrt(np.square(differences / length).sum(axis=-1))
+    return np.asarray((1.0 + r + np.square(r) / 3.0) * np.exp(-r))
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +222,8 @@ def believe(fitted: FittedModel, points: Points) -> Belief:
 
 
 def _from_runs(points: Points, profile: Profile) -> Belief:
-    """The process conditioned on the runs, averaged over its amplitudes and lengths by their
-    likelihood."""
+    """The process conditioned on the runs, averaged over its amplitudes, lengths and own parts by
+    their likelihood."""
     every = points.joined(Points.of_runs(profile))
     seconds = np.asarray([run.seconds for run in profile.runs])
     n = len(points)
@@ -213,8 +233,9 @@ def _from_runs(points: Points, profile: Profile) -> Belief:
     trend = LEVEL_SPREAD**2 + POWER_SPREAD**2 * (np.outer(cores, cores) + np.outer(size, size))
     level = float(np.mean(np.log(seconds) - mean[n:]))
     laws, likelihoods = [], []
-    for amplitude, length in product(AMPLITUDES, LENGTHS):
-        covariance = trend + every.residual(amplitude, length)
+    same = every.same_place()
+    for amplitude, length, own in product(AMPLITUDES, LENGTHS, OWN_PARTS):
+        covariance = trend + every.residual(amplitude, length) + own**2 * same
         law, likelihood = _conditioned(mean + level, covariance, n, np.log(seconds))
         laws.append(law)
         likelihoods.append(likelihood)
@@ -245,19 +266,34 @@ def _averaged(laws: Sequence[Belief], shares: FloatArray) -> Belief:
 
 
 def _from_model(fitted: FittedModel, points: Points) -> Belief:
-    """The fitted model's forecast, corrected by the residuals of its runs."""
+    """The fitted model's forecast, corrected by the residuals of its runs.
+
+    What it gets wrong of its own runs beyond their noise (`misfit`) may be peculiar to single
+    places, such as the edge of a memory cliff, which no smooth correction can follow: so much is
+    each place's own, and what was measured is believed as it was measured.
+    """
     n = len(points)
     every = points.joined(Points.of_runs(fitted.profile))
     mean, deviation = _log_forecast(fitted, every)
     unit = every.residual(1.0, LENGTHS[0]) / (1.0 + FAMILY_PART**2 + TYPE_PART**2)
     covariance = unit * np.outer(deviation, deviation)
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
-    kept = np.concatenate((np.arange(n), known))
-    seconds = np.asarray([fitted.profile.runs[place - n].seconds for place in known])
     if not len(known):
         return Belief(mean[:n], covariance[:n, :n])
-    law, _ = _conditioned(mean[kept], covariance[np.ix_(kept, kept)], n, np.log(seconds))
+    kept = np.concatenate((np.arange(n), known))
+    observed = np.log([fitted.profile.runs[place - n].seconds for place in known])
+    covariance += misfit(observed - mean[known]) ** 2 * every.same_place()
+    law, _ = _conditioned(mean[kept], covariance[np.ix_(kept, kept)], n, observed)
     return law
+
+
+def misfit(residuals: FloatArray) -> float:
+    """Standard deviation of log time that a model gets wrong of its own runs, their noise apart.
+
+    Args:
+        residuals: (r,) of log seconds.
+    """
+    return math.sqrt(max(0.0, float(np.mean(np.square(residuals))) - RUN_NOISE**2))
 
 
 def _log_forecast(fitted: FittedModel, points: Points) -> tuple[FloatArray, FloatArray]:

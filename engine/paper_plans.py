@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.experiments import (
     Estimates,
@@ -17,6 +18,11 @@ from engine.experiments import (
     experiment_at,
     nothing_known,
 )
+from engine.models.replay_priors import ratio_of
+from engine.models.simcost_search import GRADING_DEGREE
+from engine.models.stage_shapes import shapes_of
+from engine.models.workloads import completed
+from engine.profile import Profile
 
 
 def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None) -> ExperimentPlan:
@@ -97,3 +103,34 @@ def equal_waves(
             remedy="sample more partitions",
         )
     return ExperimentPlan("simcost", tuple(runs), candidates=len(target_cores))
+
+
+def graded_cores(domain: int, *, degree: int = GRADING_DEGREE) -> tuple[int, ...]:
+    """SimCost's first round (4.3, 5.3): up to `domain` cores in so many equal steps, (30, 60, 90,
+    120, 150) of 150. A sample of `waves_of_first` partitions then has the waves of each of them on
+    1, 2, ... cores: ceil(ceil(x) / i) = ceil(x / i)."""
+    step = max(1, domain // degree)
+    return tuple(range(step, min(domain, step * degree) + 1, step))
+
+
+def waves_of_first(partitions: int, target_cores: Sequence[int]) -> int:
+    """The smallest sample, in partitions, with the waves of the smallest target on one core."""
+    return math.ceil(partitions / min(target_cores))
+
+
+def input_partitions(profile: Profile, workload: Workload | None = None) -> int | None:
+    """Partitions of a workload's input: tasks of the stage that reads most from outside, as they
+    grow with the input. None where no log tells any."""
+    run = profile.largest_run
+    if run is None or not run.cluster.slots:
+        return None
+    reading = [
+        (stage.input_bytes.total - (stage.cached_input_bytes or 0.0), place)
+        for place, stage in enumerate(run.stages)
+        if stage.input_bytes is not None
+    ]
+    if not reading or max(reading)[0] <= 0.0:
+        return None
+    shape = shapes_of(run, run.cluster.slots)[max(reading)[1]]
+    ratio = 1.0 if workload is None else ratio_of(completed(workload, profile), run)
+    return max(1, shape.scaled(ratio, None).tasks)

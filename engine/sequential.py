@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.belief import (
     RUN_NOISE,
@@ -27,6 +29,12 @@ OUTCOMES = 41
 """Equally likely outcomes of a run that are played through."""
 
 
+OVER_BUDGET = 9.0
+"""A dollar above the budget counts so many times more than one below it (of times: a hundredth
+above it so many hundredths of the time), as a miss does that is to be avoided in nine of ten runs:
+the budget binds the expected cost, and no node is worth that much."""
+
+
 @cache
 def _outcomes() -> FloatArray:
     """(OUTCOMES,) standard normal quantiles at the middles of equal shares."""
@@ -35,46 +43,113 @@ def _outcomes() -> FloatArray:
     return np.asarray(ndtri((np.arange(OUTCOMES) + 0.5) / OUTCOMES))
 
 
+class Stakes(NamedTuple):
+    """What a missed deadline is worth, and a budget exceeded by its whole amount."""
+
+    late: float
+    over: float
+
+
 @dataclass(frozen=True, eq=False)
 class Decision:
     """What is to be decided: one of n compositions, rented every time the job runs.
 
     Args:
-        usd_per_second: (n,) what each costs while it runs.
-        deadline_seconds: None where only the cost counts.
+        usd_per_second: (n,) what each costs more for every second that it runs longer.
+        deadline_seconds: None where none is asked for.
         confidence: P(T <= deadline) that is asked for.
+        fixed_usd: (n,) what each costs beside that (start-up, rounding); None for nothing.
+        budget_usd: the expected cost may not exceed it; None for no budget.
+        least: whether the "cost" or the "time" is to be the least.
+        longer, spread: (n,) log of how much longer than believed a run is expected to take, and the
+            standard deviation of that (interruptions of spot nodes); None for neither.
     """
 
     usd_per_second: FloatArray
     deadline_seconds: float | None
     confidence: float = 0.9
+    fixed_usd: FloatArray | None = None
+    budget_usd: float | None = None
+    least: str = "cost"
+    longer: FloatArray | None = None
+    spread: FloatArray | None = None
 
-    def late_usd(self, belief: Belief) -> float:
-        """What a missed deadline is worth: confidence / (1 - confidence) x the cost of what would
-        be chosen.
+    @property
+    def weighs(self) -> str:
+        """What counts, in words."""
+        if self.least == "time":
+            words = ["time"]
+        else:
+            words = ["cost" if self.deadline_seconds or self.budget_usd else "expected cost"]
+        words += ["lateness"] if self.deadline_seconds is not None else []
+        words += ["the budget"] if self.budget_usd is not None else []
+        return " and ".join([", ".join(words[:-1]), words[-1]] if words[:-1] else words)
 
-        Who asks for a deadline at confidence P says with it that a miss is that many times worse
-        than renting what is safe (the critical ratio of the newsvendor problem).
+    def held_up(self, mean: FloatArray, deviation: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(..., n) mean and deviation of log time with what interruptions add to them."""
+        if self.longer is not None:
+            mean = mean + self.longer
+        return mean, deviation if self.spread is None else np.hypot(deviation, self.spread)
+
+    def costs(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """(..., n) expected cost in USD of times that are held up already."""
+        cost = self.usd_per_second * expected_seconds(mean, deviation)
+        return np.asarray(cost if self.fixed_usd is None else cost + self.fixed_usd)
+
+    def stakes(self, belief: Belief) -> Stakes:
+        """What broken promises are worth.
+
+        A missed deadline: confidence / (1 - confidence) x the cost (or time) of what would be
+        chosen. Who asks for a deadline at confidence P says with it that a miss is that many times
+        worse than renting what is safe (the critical ratio of the newsvendor problem).
+
+        A budget that is exceeded by its whole amount: `OVER_BUDGET` x that amount (or the time).
         """
+        if self.deadline_seconds is None and self.budget_usd is None:
+            return Stakes(0.0, 0.0)
+        mean, deviation = self.held_up(belief.mean, belief.deviation)
+        cost, aim = self._costs_and_aims(mean, deviation)
+        safe = np.isfinite(cost) & np.isfinite(aim)
+        over = 0.0
+        if self.budget_usd is not None:
+            dear = np.where(safe, np.maximum(cost, self.budget_usd), np.inf)
+            least_dear = safe & (dear <= float(dear.min()))
+            scale = self.budget_usd if self.least == "cost" else _least(aim, least_dear)
+            over = OVER_BUDGET * scale
+            safe = least_dear
         if self.deadline_seconds is None:
-            return 0.0
-        cost = self.usd_per_second * belief.seconds
-        p = belief.p_within(self.deadline_seconds)
-        safe = p >= min(self.confidence, float(np.nanmax(p)))
-        return self.confidence / (1.0 - self.confidence) * float(np.nanmin(cost[safe]))
+            return Stakes(0.0, over)
+        p = np.where(safe, p_within(mean, deviation, self.deadline_seconds), -1.0)
+        safe &= p >= min(self.confidence, float(p.max()))
+        return Stakes(self.confidence / (1.0 - self.confidence) * _least(aim, safe), over)
 
-    def losses(self, mean: FloatArray, deviation: FloatArray, late_usd: float) -> FloatArray:
-        """(...,) expected cost of each composition in USD, missed deadlines included; inf where
-        the time is not known."""
-        loss = self.usd_per_second * expected_seconds(mean, deviation)
+    def _costs_and_aims(
+        self, mean: FloatArray, deviation: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(..., n) expected cost in USD, and what is to be the least."""
+        cost = self.costs(mean, deviation)
+        return cost, cost if self.least == "cost" else expected_seconds(mean, deviation)
+
+    def losses(self, mean: FloatArray, deviation: FloatArray, stakes: Stakes) -> FloatArray:
+        """(..., n) expected cost in USD of each composition (or time in seconds), missed deadlines
+        and exceeded budgets included; inf where the time is not known."""
+        mean, deviation = self.held_up(mean, deviation)
+        cost, loss = self._costs_and_aims(mean, deviation)
+        if self.budget_usd is not None:
+            loss = loss + stakes.over * np.maximum(cost / self.budget_usd - 1.0, 0.0)
         if self.deadline_seconds is not None:
-            loss = loss + late_usd * (1.0 - p_within(mean, deviation, self.deadline_seconds))
+            loss = loss + stakes.late * (1.0 - p_within(mean, deviation, self.deadline_seconds))
         return np.asarray(np.where(np.isnan(loss), np.inf, loss))
 
     def best(self, belief: Belief) -> int:
-        """Which composition has the least expected cost."""
-        losses = self.losses(belief.mean, belief.deviation, self.late_usd(belief))
+        """Which composition has the least expected loss."""
+        losses = self.losses(belief.mean, belief.deviation, self.stakes(belief))
         return int(np.argmin(losses))
+
+
+def _least(values: FloatArray, among: NDArray[np.bool_]) -> float:
+    """The least of some values; 0 of none."""
+    return float(values[among].min()) if among.any() else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +157,12 @@ class Gains:
     """What each of m possible runs would teach about a decision.
 
     Args:
-        gain_usd: (m,) expected saving each time the job runs, by choosing better.
+        gain: (m,) expected saving each time the job runs, by choosing better: in USD, or in seconds
+            where the time is to be the least.
         changes: (m,) probability that the choice changes.
     """
 
-    gain_usd: FloatArray
+    gain: FloatArray
     changes: FloatArray
 
 
@@ -98,8 +174,8 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     """
     mean, covariance = belief.mean, belief.covariance
     now = belief.part(slice(0, n))
-    late_usd = decision.late_usd(now)
-    today = decision.losses(now.mean, now.deviation, late_usd)
+    stakes = decision.stakes(now)
+    today = decision.losses(now.mean, now.deviation, stakes)
     chosen = int(np.argmin(today))
     variance = np.square(now.deviation)
     m = len(mean) - n
@@ -112,7 +188,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         slope = covariance[:n, at] / math.sqrt(total)
         deviation = np.sqrt(np.maximum(variance - np.square(slope), SMALLEST_SPREAD**2))
         after = now.mean + _outcomes()[:, None] * slope
-        losses = decision.losses(after, deviation[None, :], late_usd)
+        losses = decision.losses(after, deviation[None, :], stakes)
         best = losses.argmin(axis=1)
         saved = losses[:, chosen] - losses[np.arange(len(best)), best]
         gain[place] = float(saved.mean())

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.batch import complete
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
 from engine.designed_runs import designed
@@ -16,7 +18,13 @@ from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.simcost_sampling import CONFIDENCE, EPSILON, estimate, is_enough
 from engine.models.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
-from engine.paper_plans import two_sizes
+from engine.paper_plans import (
+    equal_waves,
+    graded_cores,
+    input_partitions,
+    two_sizes,
+    waves_of_first,
+)
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
 
@@ -170,9 +178,12 @@ class TrainingRequest:
 
     Args:
         budget, unit: "usd", "seconds" or "smallest runs" (see `ExperimentPlan`).
-        method: "ernest", "peridot" (two sizes on equal cores).
+        method: "ernest", "peridot" (two sizes on equal cores), "simcost" (samples of equal waves).
         terms: "ernest", or "extended" for the further terms of `ernest-extended` as well.
-        partitions: of the whole input; node_cores: task slots of one node.
+        partitions: of the whole input, node_cores: task slots of one node; None for what the
+            fitted model's runs tell.
+        target_cores: SimCost's: cores that the job may get; () for five steps up to the most nodes.
+        sample_partitions: SimCost's; None for the fewest that have the waves of all targets.
         iterations: of the real job; `iteration_share` of them are done in each run (Ernest 6.2).
         smallest_seconds: what the smallest sample takes on one node, where no run says.
     """
@@ -190,7 +201,11 @@ class TrainingRequest:
     iteration_share: float | None = None
     smallest_seconds: float | None = None
     confidence: float = 0.9
+    target_cores: tuple[int, ...] = ()
+    sample_partitions: int | None = None
 
+
+METHODS = ("ernest", "peridot", "simcost")
 
 TERMS = {"ernest": ERNEST_TERMS, "extended": (*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA)}
 """Names of sets of terms; "extended" has those that `ernest-extended` uses by default."""
@@ -214,6 +229,12 @@ def plan_experiments(
     """
     if request.terms not in TERMS:
         raise UnknownName("set of terms", request.terms, TERMS)
+    if request.method not in METHODS:
+        raise UnknownName("plan", request.method, METHODS)
+    if request.method != "ernest":
+        request = _of_the_runs(request, fitted, workload, catalog)
+    if request.method == "simcost":
+        return _equal_waves(request, fitted, workload, catalog)
     grid = Grid.of(
         nodes=request.nodes,
         fractions=request.fractions,
@@ -245,6 +266,96 @@ def plan_experiments(
         terms=TERMS[request.terms],
         known=None if fitted is None else known_of(fitted.profile, grid, workload),
     )
+
+
+def _of_the_runs(
+    request: TrainingRequest,
+    fitted: FittedModel | None,
+    workload: Workload | None,
+    catalog: Catalog | None,
+) -> TrainingRequest:
+    """With the partitions of the input and the cores of a node, where the runs tell them."""
+    if fitted is None:
+        return request
+    cores = request.node_cores or _node_cores(request, fitted, catalog)
+    partitions = request.partitions or input_partitions(fitted.profile, workload)
+    return replace(request, node_cores=cores, partitions=partitions)
+
+
+def _node_cores(
+    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
+) -> int | None:
+    """Task slots of a node; None where neither a type nor a run on nodes tells them."""
+    known = request.instances or any(run.cluster.nodes for run in fitted.profile.runs)
+    return _node(request, fitted, catalog).slots if known else None
+
+
+def _node(
+    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None, nodes: int = 1
+) -> Cluster:
+    """So many nodes of the first type, with executors laid on them where that is known."""
+    instance = request.instances[0] if request.instances else None
+    cluster = Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
+    return complete(cluster, fitted.profile)
+
+
+def _equal_waves(
+    request: TrainingRequest,
+    fitted: FittedModel | None,
+    workload: Workload | None,
+    catalog: Catalog | None,
+) -> ExperimentPlan:
+    """SimCost's samples, with expected times and prices where a model tells them."""
+    partitions = request.partitions
+    if partitions is None:
+        raise BadInput(
+            "SimCost's plan needs the partitions of the input, which no run tells",
+            remedy="add --partitions P, or an event log",
+        )
+    domain = partitions
+    if request.node_cores is not None:
+        domain = min(domain, max(request.nodes) * request.node_cores)
+    target_cores = request.target_cores or graded_cores(domain)
+    sample = request.sample_partitions or waves_of_first(partitions, target_cores)
+    plan = equal_waves(
+        target_partitions=partitions, target_cores=target_cores, sample_partitions=sample
+    )
+    if fitted is None or not request.node_cores:
+        return plan
+    clusters = [_part_of_nodes(run.cores or 1, request, fitted, catalog) for run in plan.runs]
+    whole = workload or fitted.profile.reference_workload
+    shares = [share_of(whole, run.fraction) for run in plan.runs]
+    found = fitted.predict_many(clusters=clusters, workloads=shares, confidence=request.confidence)
+    instance = request.instances[0] if request.instances else None
+    runs = [
+        replace(
+            run,
+            instance=instance,
+            seconds=_or_none(found.seconds[place]),
+            low=_or_none(found.low[place]),
+            high=_or_none(found.high[place]),
+            usd=cost_of(clusters[place], float(found.seconds[place]), fitted.profile),
+        )
+        for place, run in enumerate(plan.runs)
+    ]
+    return replace(plan, runs=tuple(runs))
+
+
+def _part_of_nodes(
+    cores: int, request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
+) -> Cluster:
+    """As few nodes as have so many cores, of which the job gets that many: executors of one core,
+    each with its share of the memory."""
+    nodes = math.ceil(cores / (request.node_cores or 1))
+    whole = _node(request, fitted, catalog, nodes)
+    memory = whole.executor_memory_gib
+    if memory is not None:
+        memory /= whole.executor_cores or 1
+    return replace(whole, executors=cores, executor_cores=1, executor_memory_gib=memory)
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import engine
 from tui.cli import main
 
 # OptEx Table IV: profile -> [(deadline s, iterations, n, printed t_est s)]. Cells that do not obey
@@ -99,6 +100,11 @@ def test_optex_table_vi_the_largest_affordable_cluster(
     assert found["recommended"]["cost_usd"] <= budget
 
 
+def test_the_price_behind_table_vi() -> None:
+    offer = engine.load_catalog("papers").offer("m2.xlarge")
+    assert offer.on_demand.usd_per_hour == 0.41
+
+
 @pytest.mark.parametrize(("cores", "seconds"), RCV1)
 def test_ernests_worked_example_to_six_digits(
     cores: int, seconds: float, capsys: pytest.CaptureFixture[str]
@@ -120,3 +126,20 @@ def test_optex_table_iii_refitted_to_the_recorded_times(
     )  # fmt: skip
     assert found["leave_one_out_error"] == pytest.approx(0.062, abs=0.0005)
     assert found["runs"] == 16
+
+
+def test_optex_table_ii_is_the_bundled_job_profile() -> None:
+    (job,) = engine.read("optex-als-table3").optex
+    assert (job.t_init_seconds, job.t_prep_seconds, job.t_vs_baseline_seconds) == (20, 13, 15)
+    assert (job.coeff, job.t_commn_baseline_seconds, job.cf_commn) == (0.004, 11, 0.07)
+    unit_tasks_ms = {
+        "mean": 100,
+        "map": 98,
+        "flatmap": 72,
+        "first": 5,
+        "count": 124,
+        "distinct": 300,
+    }
+    assert {entry.name: entry.mean_seconds * 1000 for entry in job.operations} == pytest.approx(
+        unit_tasks_ms
+    )

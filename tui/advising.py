@@ -45,9 +45,12 @@ class Found:
         known: the runs at hand, by type.
         advice: the next run; None where there is none, and `no_advice` says why.
         plan: the training runs; None where there are none, and `no_plan` says why.
-        narrowing: what these would do to the interval of the best composition.
+        narrowing: what these would do to the interval of the best composition; None for the plans
+            of PERIDOT and SimCost, which are fitted by other laws.
         instance: the type that the training runs are for.
-        amount, unit: their budget; `suggested` where nobody named one.
+        method: whose rule chose them.
+        amount, unit: their budget; `suggested` where nobody named one, None for a rule without.
+        asked: the question that `advice` answers.
     """
 
     known: tuple[KnownType, ...] = ()
@@ -60,6 +63,8 @@ class Found:
     amount: float | None = None
     unit: str = "usd"
     suggested: bool = False
+    method: str = "ernest"
+    asked: Hashable = None
 
 
 class Advising:
@@ -91,10 +96,12 @@ class Advising:
         return self._found
 
     def _ask(self, question: Hashable, state: PlanState, answer: Answer) -> None:
+        before = self._found
+
         def job() -> None:
             time.sleep(SETTLED_SECONDS)
             if self._question == question:
-                self._post(Advised(question, found_for(self._session, state, answer)))
+                self._post(Advised(question, found_for(self._session, state, answer, before)))
 
         self._latest.submit(job)
 
@@ -109,14 +116,25 @@ class Advising:
 def question_of(state: PlanState, answer: Answer) -> Hashable:
     """What the experiments depend on."""
     composition = tuple(answer.best.composition.items()) if answer.best else None
-    goal = (state.deadline_seconds, state.confidence, state.max_nodes)
-    return (answer.built.plan, composition, goal, state.training)
+    return (_decision(state, answer), composition, state.training)
 
 
-def found_for(session: Session, state: PlanState, answer: Answer) -> Found:
-    """Everything about the experiments of a state; what fails is said in its place."""
+def _decision(state: PlanState, answer: Answer) -> Hashable:
+    """What the next run depends on."""
+    goal = (state.deadline_seconds, state.budget_usd, state.confidence, state.max_nodes, state.spot)
+    return (answer.built.plan, goal, state.training.fractions)
+
+
+def found_for(
+    session: Session, state: PlanState, answer: Answer, before: Found | None = None
+) -> Found:
+    """Everything about the experiments of a state; what fails is said in its place.
+
+    Args:
+        before: what was found last: its next run still holds where only the training runs change.
+    """
     built, best = answer.built, answer.best
-    found = Found(known=engine.lessons_of(built.profile))
+    found = Found(known=engine.lessons_of(built.profile), method=state.training.plan)
     if built.workflow is not None:
         return replace(found, no_advice=NO_WORKFLOW, no_plan=NO_WORKFLOW)
     if best is None:
@@ -126,7 +144,14 @@ def found_for(session: Session, state: PlanState, answer: Answer) -> Found:
         fitted = session.apart(state, built)
     except Exception as error:
         return replace(found, no_advice=described(error), no_plan=described(error))
-    return _with_plan(_with_advice(found, fitted, state, answer), fitted, state, answer, best)
+    asked = _decision(state, answer)
+    if before is not None and before.asked == asked:
+        found = replace(found, advice=before.advice, no_advice=before.no_advice, asked=asked)
+    else:
+        found = replace(_with_advice(found, fitted, state, answer), asked=asked)
+    if state.training.plan != "ernest":
+        return _with_reference_runs(found, fitted, state, answer, best)
+    return _with_plan(found, fitted, state, answer, best)
 
 
 def _with_advice(found: Found, fitted: FittedModel, state: PlanState, answer: Answer) -> Found:
@@ -143,10 +168,43 @@ def _with_advice(found: Found, fitted: FittedModel, state: PlanState, answer: An
             workload=plan.surface.workload,
             deadline_seconds=state.deadline_seconds,
             confidence=state.confidence,
+            budget_usd=state.budget_usd,
+            billing=answer.report.billing,
         )
     except Exception as error:
         return replace(found, no_advice=described(error))
     return replace(found, advice=advice)
+
+
+def _with_reference_runs(
+    found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
+) -> Found:
+    """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's type."""
+    from tui.training_words import SAMPLES
+
+    instance, most = _for_type(state, answer, best)
+    sizes = state.training.fractions or (*SAMPLES, 1.0)
+    request = engine.TrainingRequest(
+        nodes=tuple(range(1, most + 1)),
+        fractions=sizes,
+        method=state.training.plan,
+        instances=(instance,),
+        confidence=state.confidence,
+    )
+    found = replace(found, instance=instance)
+    workload, catalog = answer.built.plan.surface.workload, answer.built.catalog
+    try:
+        plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
+    except Exception as error:
+        return replace(found, no_plan=described(error))
+    return replace(found, plan=plan)
+
+
+def _for_type(state: PlanState, answer: Answer, best: Choice) -> tuple[str, int]:
+    """The type that training runs are for, and the most nodes that they may have."""
+    instance = next(iter(answer.alike or best.composition))
+    largest = answer.built.plan.alike(best)[instance]
+    return instance, min(state.max_nodes, max(LEAST_REACH, 2 * largest))
 
 
 def _with_plan(
@@ -160,12 +218,10 @@ def _with_plan(
     amount, unit = training.amount, training.unit
     if amount is None:
         amount, unit = suggested(best)
-    instance = next(iter(answer.alike or best.composition))
+    instance, most = _for_type(state, answer, best)
     found = replace(
         found, instance=instance, amount=amount, unit=unit, suggested=training.amount is None
     )
-    largest = answer.built.plan.alike(best)[instance]
-    most = min(state.max_nodes, max(LEAST_REACH, 2 * largest))
     request = engine.TrainingRequest(
         nodes=tuple(count for count in NODES if count <= most),
         fractions=training.fractions or SAMPLES,

@@ -126,6 +126,7 @@ class PlannerApp(
         Binding("ctrl+p", "palette", "Actions", show=False),
         Binding("u,ctrl+z", "undo", "Undo", show=False),
         Binding("ctrl+y", "redo", "Redo", show=False),
+        Binding("r", "training_plan", "Training runs", show=False),
         Binding("p", "pin", "Pin", show=False),
         Binding("delete", "unpin", "Unpin", show=False),
         Binding("n", "notices", "Notices", show=False),

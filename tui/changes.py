@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui.state import AxisName, ChartKind, Limits, Order, PlanState, View
+from tui.state import AxisName, ChartKind, Limits, Order, PlanState, TrainingPlan, View
 
 
 class OpenSources(NamedTuple):
@@ -142,6 +142,12 @@ class SetSamples(NamedTuple):
     fractions: tuple[float, ...]
 
 
+class SetTrainingPlan(NamedTuple):
+    """Whose rule chooses such runs: one of `TRAINING_PLANS`."""
+
+    plan: TrainingPlan
+
+
 class ShowView(NamedTuple):
     """Another question is looked at."""
 
@@ -240,6 +246,7 @@ Action = (
     | SetLimits
     | SetTrainingBudget
     | SetSamples
+    | SetTrainingPlan
     | ShowView
     | ShowChart
     | Select

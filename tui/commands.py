@@ -30,10 +30,11 @@ from tui.changes import (
     SetScale,
     SetSpot,
     SetTrainingBudget,
+    SetTrainingPlan,
     ShowChart,
 )
 from tui.limit_words import OFF
-from tui.state import MOST_TYPES, NO_LIMITS, Limits
+from tui.state import MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Limits
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
@@ -223,6 +224,11 @@ def _samples(typed: str, names: Names) -> Action:
     return SetSamples(() if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS))
 
 
+def _plan(typed: str, names: Names) -> Action:
+    _one_of(lambda n: TRAINING_PLANS, "plan", typed, names)
+    return SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
+
+
 def _view(typed: str, names: Names) -> Outcome:
     found = [view for view in pages.NAMES if view.startswith(typed)]
     if len(found) != 1:
@@ -349,6 +355,8 @@ VERBS: tuple[Verb, ...] = (
          lambda names: ("off",)),
     Verb("samples", "S1:S2|S,...|off", "sizes of training runs", _samples,
          lambda names: ("off",)),
+    Verb("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
+         lambda names: TRAINING_PLANS),
     Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
          lambda names: names.sources),
     Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),

@@ -50,6 +50,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("copy", "Copy the recommendation in a sentence (in Experiments: the line to paste)", "y"),
     ("training(1)", "Raise the budget for training runs", "+"),
     ("training(-1)", "Lower the budget for training runs", "-"),
+    ("training_plan", "Choose training runs by another rule: Ernest, PERIDOT, SimCost", "r"),
     *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
     ("pin", "Pin the plan as it is, to compare it", "p"),
     ("unpin", "Forget the pinned plan under the cursor", "del"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from tui.changes import SetTrainingBudget
+from tui.changes import SetTrainingBudget, SetTrainingPlan, ShowView
 from tui.messages import Advised
+from tui.state import TRAINING_PLANS
 
 if TYPE_CHECKING:
     from engine import Experiment, Layout
@@ -51,6 +52,9 @@ class ExperimentActions:
         from tui.training_words import stepped
 
         app = cast("PlannerApp", self)
+        if app.state.training.plan != TRAINING_PLANS[0]:
+            app.show_notice("this plan has no budget; r goes on to the next one", "warn")
+            return
         amount, unit = app.state.training.amount, app.state.training.unit
         if amount is None and app.answer is not None:
             found, _ = self.advised(app.answer)
@@ -59,6 +63,15 @@ class ExperimentActions:
             app.show_notice("type a budget for training runs, such as :training $5", "warn")
             return
         app.dispatch(SetTrainingBudget(stepped(amount, unit, by), unit))
+
+    def action_training_plan(self) -> None:
+        """Choose the training runs by the next rule; from elsewhere, look at them first."""
+        app = cast("PlannerApp", self)
+        if app.state.view != "experiments":
+            app.dispatch(ShowView("experiments"))
+            return
+        place = TRAINING_PLANS.index(app.state.training.plan) + 1
+        app.dispatch(SetTrainingPlan(TRAINING_PLANS[place % len(TRAINING_PLANS)]))
 
     def training_line(self) -> str:
         """The line that makes the runs which the view points at; "" where there are none."""

@@ -76,5 +76,5 @@ _WORDS = {
     "scale": "data size",
     "max_nodes": "maximum nodes",
     "mix": "types per cluster",
-    "training": "budget for training runs",
+    "training": "training runs",
 }

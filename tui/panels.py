@@ -207,7 +207,7 @@ class Panels:
             enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
             here = [*enter, *_TABLE_KEYS]
             if focused.id in ("next-runs", "training-runs"):
-                here = [("+ -", "budget", ""), *_TABLE_KEYS]
+                here = [("+ -", "budget", ""), ("r", "rule", "training_plan"), *_TABLE_KEYS]
             if focused.id == "full":
                 here = [*_TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Chart):

@@ -38,6 +38,7 @@ from tui.changes import (
     SetScale,
     SetSpot,
     SetTrainingBudget,
+    SetTrainingPlan,
     ShowChart,
     ShowView,
     SortList,
@@ -93,6 +94,8 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, training=state.training._replace(amount=amount, unit=unit))
         case SetSamples(fractions):
             return replace(state, training=state.training._replace(fractions=fractions))
+        case SetTrainingPlan(plan):
+            return replace(state, training=state.training._replace(plan=plan))
         case ShowView(view):
             return replace(state, view=view, crosshair=None)
         case ShowChart(chart):

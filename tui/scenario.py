@@ -18,7 +18,7 @@ from tui.changes import OpenSources, ShowView
 from tui.commands import Names, outcome_of
 from tui.limit_words import line_of
 from tui.reducer import reduce
-from tui.state import PlanState, Terms, Training
+from tui.state import TRAINING_PLANS, PlanState, Terms, Training
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 
@@ -28,7 +28,7 @@ TERMS = ("region", "discount", "dbu-price")
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
     *("deadline", "budget", "size", "nodes", "confidence", "spot", "mix", "limits"),
-    *("training", "samples", "view"),
+    *("training", "samples", "plan", "view"),
 )
 """Every key, in the order in which they are written and taken: a catalog before its types."""
 
@@ -77,6 +77,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "limits": line_of(state.limits) or None,
         "training": _training(state.training),
         "samples": ", ".join(filter(None, map(_percent, state.training.fractions))) or None,
+        "plan": None if state.training.plan == TRAINING_PLANS[0] else state.training.plan,
         "view": state.view,
     }
     return {key: value for key, value in found.items() if value is not None}

@@ -83,18 +83,26 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
+TrainingPlan = Literal["ernest", "peridot", "simcost"]
+"""Whose rule chooses training runs."""
+
+
 class Training(NamedTuple):
     """What training runs may cost and how large they may be.
 
     Args:
         amount: in `unit` ("usd", "seconds", "smallest runs"); None for what the answer suggests.
         fractions: sizes of samples as shares of the input; none for the usual ones.
+        plan: whose rule chooses the runs, one of `TRAINING_PLANS`; only Ernest's has a budget.
     """
 
     amount: float | None = None
     unit: str = "usd"
     fractions: tuple[float, ...] = ()
+    plan: TrainingPlan = "ernest"
 
+
+TRAINING_PLANS: tuple[TrainingPlan, ...] = ("ernest", "peridot", "simcost")
 
 AS_SUGGESTED = Training()
 

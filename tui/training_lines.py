@@ -27,8 +27,10 @@ TARGETS = (
 def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
     """The command that makes these runs; the application is left to be named."""
     words = ["sparkplan", "collect"]
+    layout = _for_cores(runs, layout)
     for run in runs:
-        words += ["--run", f"{run.nodes}@{run.fraction * 100:.6g}%"]
+        where = str(run.nodes) if run.cores is None or run.nodes else f"{run.cores}c"
+        words += ["--run", f"{where}@{run.fraction * 100:.6g}%"]
     words += ["--into", folder_of(runs)]
     if layout is not None:
         words += ["--executors-per-node", str(layout.executors_per_node)]
@@ -36,6 +38,16 @@ def collect_line(runs: Sequence[Experiment], layout: Layout | None) -> str:
         for key, value in _memory(layout).items():
             words += ["--conf", f"{key}={value}"]
     return shlex.join([*words, "--app", APP])
+
+
+def _for_cores(runs: Sequence[Experiment], layout: Layout | None) -> Layout | None:
+    """The layout of runs that are told by their cores: any number of executors of one core, each
+    with its share of the memory."""
+    if layout is None or all(run.nodes for run in runs):
+        return layout
+    memory, cores = layout.executor_memory_gib, layout.executor_cores
+    share = None if memory is None else memory / cores
+    return engine.Layout(layout.executors_per_node * cores, 1, share)
 
 
 def folder_of(runs: Sequence[Experiment]) -> str:
@@ -66,10 +78,12 @@ def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> 
 
 def heading(runs: Sequence[Experiment]) -> list[str]:
     """Where the runs are to be made."""
-    nodes = max(run.nodes or 1 for run in runs)
+    nodes = max(run.nodes or 0 for run in runs)
+    cores = max(run.cores or 0 for run in runs)
     named = on_one_line(runs[0].instance or "nodes")
+    size = f"{nodes} x {named}" if nodes else f"{named} with {cores} cores for tasks"
     return [
-        f"# on a cluster of {nodes} x {named}; a run with fewer nodes takes part of it",
+        f"# on a cluster of {size}; a run with fewer takes part of it",
         "# replace YOUR_APPLICATION and its arguments; sample whole partitions of the input",
     ]
 
@@ -90,6 +104,7 @@ def on_one_line(name: str) -> str:
 
 
 def _submissions(runs: Sequence[Experiment], layout: Layout | None) -> list[str]:
+    layout = _for_cores(runs, layout)
     job = engine.Job(
         template=engine.template_of(APP),
         executors_per_node=layout.executors_per_node if layout else 1,
@@ -111,6 +126,7 @@ def _plan(runs: Sequence[Experiment]) -> str:
             "fraction": run.fraction,
             "instance": run.instance,
             "partitions": run.partitions,
+            "cores": run.cores,
             "iterations": run.iterations,
             "seconds": run.seconds,
             "usd": run.usd,

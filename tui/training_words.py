@@ -138,6 +138,11 @@ def payback(runs: float | None) -> str:
     return f"{count:,} run{'' if count == 1 else 's'}"
 
 
+def saved(run: engine.NextRun) -> str:
+    """What a run is expected to save each time the job then runs: money, or time."""
+    return text.usd(run.gain_usd) if run.gain_seconds is None else text.seconds(run.gain_seconds)
+
+
 def stepped(amount: float, unit: str, by: int) -> float:
     """The round amount above (by = 1) or below (-1): $1, $2, $5; 10 min, 15 min, 20 min."""
     kind: Kind = "money" if unit == "usd" else "time" if unit == "seconds" else "number"

@@ -161,7 +161,7 @@ def fit_workflow(
 
     Args:
         task_profile: "normal" (Algorithm 2), "mean" or "median" (Algorithm 1; section 7.3).
-        printed: Eqs. 7 and 8 as the paper prints them.
+        printed: Eqs. 7 and 8 as the paper prints them, which know no skew: "normal" is then "mean".
 
     Raises:
         BadInput: for an unknown task profile.
@@ -169,6 +169,8 @@ def fit_workflow(
     """
     if task_profile not in TASK_PROFILES:
         raise BadInput(f"unknown task profile {task_profile!r}", choices=TASK_PROFILES)
+    if printed and task_profile == "normal":
+        task_profile = "mean"
     parts = tuple(_part(job, task_profile) for job in workflow.jobs)
     plan = Plan(parts, workflow.scheduler, task_profile, printed)
     notices = [

@@ -28,9 +28,10 @@ from engine.models.task_draw import (
     COARSE_LANES,
     EXACT_TASKS,
     MOST_WAVES,
+    TaskLaw,
     chunks_of,
     task_factors,
-    task_spread,
+    task_law,
 )
 from engine.models.workflow_course import Activity, Machines, Running, State, Timeline
 
@@ -64,6 +65,7 @@ def estimate(
     return estimated.run()
 
 
+ALIKE = TaskLaw(1.0, 0.0)
 NO_TIME = TaskTime(0.0, None, False)
 
 
@@ -150,8 +152,8 @@ class _Estimate:
         self.skew, self.record, self.tracks = skew, record, tracks
         self.capacity = machines.capacity
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
-        self.spreads = [
-            task_spread(needs, spread=entry.spread, output_spread=entry.output_spread)
+        self.laws = [
+            task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
             for entry, needs in zip(activities, self.needs, strict=True)
         ]
         self.now = 0.0
@@ -224,23 +226,24 @@ class _Estimate:
                 self.start[place] = self.now
                 self._finish(place)
                 continue
-            self.live[place] = self._live(entry, self.spreads[place])
+            self.live[place] = self._live(entry, self.laws[place])
             changed = True
         return changed
 
-    def _live(self, entry: Activity, spread: float) -> _Live:
+    def _live(self, entry: Activity, law: TaskLaw) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
-        spread = spread if self.skew else 0.0
+        mean, spread = law if self.skew else ALIKE
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
         lanes = max(1, self.machines.pool.room(claim))
         if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
-            return _Live(entry.tasks, entry.tasks, repeat(1.0))
+            return _Live(entry.tasks, entry.tasks, repeat(mean))
         if entry.tasks <= EXACT_TASKS and self.tracks is None:
-            return _Live(entry.tasks, 1, iter(task_factors(spread, entry.tasks).tolist()))
+            drawn = mean * task_factors(spread, entry.tasks)
+            return _Live(entry.tasks, 1, iter(drawn.tolist()))
         chunks, lump = chunks_of(entry.tasks, lanes, spread, self.tracks or COARSE_LANES)
         tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
         # Where fewer containers fall free than make a track, a chunk is started in parts.
-        factors = chain([factor for factor, _ in chunks], repeat(1.0))
+        factors = chain([mean * factor for factor, _ in chunks], repeat(mean))
         return _Live(lump * len(chunks), lump, factors, tuple(tails.tolist()))
 
     def _new_state(self) -> None:

@@ -7,12 +7,13 @@ does not grow with the number of tasks.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.boe import Needs
-from engine.models.skew import Normal, linear_time, scores
+from engine.models.skew import Normal, linear_time, reduce_time, scores
 
 LEAST_FACTOR = 0.05
 """A normal law has tasks of no and of negative length; none is shorter than this share of the
@@ -28,19 +29,40 @@ COARSE_LANES = 64
 CHUNKS_PER_LANE = 2
 
 
-def task_spread(needs: Needs, *, spread: float, output_spread: float) -> float:
-    """Standard deviation of a stage's task times over their mean: its own, and by Eqs. 9 to 11
-    that of the amounts of its last step, with the times of a task that waits for no other."""
+class TaskLaw(NamedTuple):
+    """The normal law of a stage's task times, relative to what a task of mean amounts takes.
+
+    Args:
+        mean: 1, or more where the larger of two operations decides and either may be it.
+        spread: standard deviation over the mean.
+    """
+
+    mean: float
+    spread: float
+
+
+def task_law(needs: Needs, *, spread: float, output_spread: float) -> TaskLaw:
+    """How the task times of a stage spread: by their own spread, and by that of what the last step
+    writes, with the times of a task that waits for no other.
+
+    Without computing in that step t = a + b alpha (Eqs. 9 to 11); with it the larger of the two
+    decides, t = a + max(b, c alpha) (Eqs. 14 to 16, whose b alpha_m is taken as it is: the input of
+    the step has no spread of its own here).
+    """
     if output_spread <= 0.0 or not len(needs.steps):
-        return spread
-    steps = needs.steps.max(axis=1)
-    output = float(steps[-1])
-    found = linear_time(
-        fixed=needs.load + float(steps[:-1].sum()),
-        per_selectivity=output,
-        selectivity=Normal(1.0, output_spread**2),
-    )
-    return math.hypot(spread, found.deviation / found.mean) if found.mean > 0.0 else 0.0
+        return TaskLaw(1.0, spread)
+    computing, output = float(needs.steps[-1, 0]), float(needs.steps[-1, 1:].max())
+    rest = needs.load + float(needs.steps[:-1].max(axis=1).sum())
+    alpha = Normal(1.0, output_spread**2)
+    if computing > 0.0:
+        last = reduce_time(a=0.0, b=computing, c=output, map_out=Normal(1.0, 0.0), reduce_out=alpha)
+        found = Normal(rest + last.mean, last.variance)
+    else:
+        found = linear_time(fixed=rest, per_selectivity=output, selectivity=alpha)
+    plain = rest + max(computing, output)
+    if plain <= 0.0:
+        return TaskLaw(1.0, 0.0)
+    return TaskLaw(found.mean / plain, math.hypot(spread, found.deviation / found.mean))
 
 
 def task_factors(spread: float, tasks: int) -> FloatArray:

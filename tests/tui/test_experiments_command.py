@@ -107,7 +107,12 @@ def test_the_papers_own_plans(capsys: pytest.CaptureFixture[str]) -> None:
         ("experiments --nodes 1:8 --fractions 150% --budget 5", "not a fraction"),
         ("experiments sort-small --budget 5", "needs sizes to choose from"),
         ("experiments sort-small --plan peridot", "needs sizes to choose from"),
-        ("experiments sort-small --fractions 5%:9% --budget 5 --deadline 1h", "no deadline"),
+        ("experiments sort-small --fractions 5%:9% --budget 5 --deadline 1h", "for the next run"),
+        ("experiments sort-small --fractions 5%:9% --budget 5 --spot", "--spot: is of the real"),
+        ("experiments sort-small --plan peridot --fractions 5%:9% --budget 5", "no budget"),
+        ("experiments sort-small --target-cores 5", "--target-cores: is for SimCost"),
+        ("experiments ernest-rcv1 --plan simcost", "needs the partitions of the input"),
+        ("experiments sort-small --plan simcost --job-budget $5", "--job-budget"),
         ("experiments sort-small --fractions 5%:9% --budget 5 --smallest-run 1h", "--smallest-run"),
         ("experiments sort-small --partitions 5", "--partitions: is for a design"),
         ("experiments --plan simcost", "needs --partitions"),
@@ -203,3 +208,45 @@ def test_a_slow_host_is_said_once_with_what_to_do(capsys: pytest.CaptureFixture[
     assert "nodes3-input10pc-seed2" in said
     assert "spark.yarn.exclude.nodes=bad" in said
     assert "\x1b" not in said
+
+
+def test_a_log_tells_simcosts_plan_what_it_needs(capsys):
+    command = "experiments nightly-features --ran-on m5.xlarge --instances m5.xlarge --plan simcost"
+    found = answer(capsys, f"{command} --nodes 1:8")["plan"]
+    assert found["method"] == "simcost"
+    assert [run["cores"] for run in found["runs"]] == [1, 2, 3, 4, 5]
+    assert all(run["seconds"] > 0.0 and run["usd"] > 0.0 for run in found["runs"])
+    times = [run["seconds"] for run in found["runs"]]
+    assert times == sorted(times, reverse=True)
+
+
+def test_a_budget_of_the_job_asks_for_the_run_that_saves_time(capsys):
+    command = "experiments nightly-features --ran-on m5.xlarge --instances m5.* --job-budget $0.2"
+    found = answer(capsys, command)
+    assert found["now"]["weighed_by"] == "time and the budget"
+    assert found["now"]["cost_usd"] <= 0.2
+    assert all(run["gain_usd"] is None and run["gain_seconds"] >= 0.0 for run in found["next"])
+    assert main(command.split()) == 0
+    shown = capsys.readouterr().out
+    assert "pays after" not in shown
+    assert "weighed by time and the budget" in shown
+
+
+def test_spot_prices_are_weighed_where_they_are_asked_for(capsys):
+    command = "experiments nightly-features --ran-on m5.xlarge --instances m5.* --deadline 10m"
+    listed = answer(capsys, command)
+    spot = answer(capsys, f"{command} --spot")
+    assert (listed["now"]["spot"], spot["now"]["spot"]) == (False, True)
+    price = {run["instance"]: run for run in listed["next"]}
+    for run in spot["next"]:
+        same = price.get(run["instance"])
+        if same and same["nodes"] == run["nodes"]:
+            assert run["usd"] < same["usd"]
+            assert run["seconds"] >= same["seconds"]
+
+
+def test_runs_by_cores_are_made_with_executors_of_one(capsys, tmp_path):
+    line = "collect --run 3c@10% --into DIR --executor-cores 1 --dry-run --app job.py"
+    words = line.replace("DIR", str(tmp_path / "runs")).split()
+    assert main(words) == 0
+    assert "spark.cores.max=3" in capsys.readouterr().out

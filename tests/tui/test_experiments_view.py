@@ -8,7 +8,14 @@ from fakes import FakeSession, profile, without_stages
 from screen import advised, settled, text_of
 
 import engine
-from tui.changes import SetDeadline, SetMaxNodes, SetSamples, SetTrainingBudget
+from tui.changes import (
+    SetBudget,
+    SetDeadline,
+    SetMaxNodes,
+    SetSamples,
+    SetSpot,
+    SetTrainingBudget,
+)
 from tui.cli import main
 from tui.session import EngineSession
 from tui.training_lines import TARGETS, collect_line, rendered
@@ -79,7 +86,7 @@ async def test_the_budget_is_stepped_typed_undone_and_kept_in_the_title(planner)
         assert app.state.training.amount < before.amount
         await app.run_line("training 20h")
         await advised(pilot)
-        assert app.state.training == (72000.0, "seconds", ())
+        assert app.state.training == (72000.0, "seconds", (), "ernest")
         assert "Training within 20h" in text_of(app)
         await pilot.press("u")
         await advised(pilot)
@@ -156,6 +163,78 @@ async def test_y_copies_the_line_and_e_previews_it(planner):
         await pilot.press("e")
         await pilot.pause()
         assert "JSON for sparkplan collect --plan FILE" in text_of(app)
+
+
+async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(planner, monkeypatch):
+    asked, advised_for = [], []
+    plan, advise = engine.plan_experiments, engine.advise
+    monkeypatch.setattr(
+        engine, "plan_experiments",
+        lambda request, **options: asked.append(request.method) or plan(request, **options),
+    )  # fmt: skip
+    monkeypatch.setattr(
+        engine, "advise", lambda *of, **options: advised_for.append(1) or advise(*of, **options)
+    )
+    app = planner(EngineSession(), sources=("sort-small",), ran_on="m5.xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert asked == []
+        await opened(pilot)
+        assert set(asked) == {"ernest"}
+        asked.clear()
+        await pilot.press("r")
+        await advised(pilot)
+        assert asked == ["peridot"]
+        assert "PERIDOT's two sizes on equal cores: 2 runs" in text_of(app)
+        found = app.advised(app.answer)[0]
+        first, second = found.plan.runs
+        assert first.cores == second.cores
+        assert first.nodes == second.nodes == 1
+        assert second.fraction > first.fraction
+        assert found.narrowing is None
+        await pilot.press("plus")
+        assert "has no budget" in text_of(app)
+        await pilot.press("r")
+        await advised(pilot)
+        assert asked == ["peridot", "simcost"]
+        assert "SimCost's samples of equal waves" in text_of(app)
+        assert "1 core " in text_of(app)
+        await pilot.press("y")
+        await settled(pilot)
+        assert "--run 1c@" in app.clipboard
+        assert "--executor-cores 1 " in app.clipboard
+        await pilot.press("r")
+        await advised(pilot)
+        assert app.state.training.plan == "ernest"
+        # The next run is about the goal alone: another rule asks for nothing new.
+        assert len(advised_for) == 1
+        await app.run_line("plan simcost")
+        await pilot.press("u")
+        assert app.state.training.plan == "ernest"
+        await app.run_line("plan optex")
+        await settled(pilot)
+        assert "peridot" in text_of(app)
+
+
+async def test_the_next_run_follows_budget_and_spot_prices(planner):
+    app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.xlarge")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        before = app.advised(app.answer)[0].advice
+        assert before.by == "cost and lateness"
+        app.dispatch(SetDeadline(None))
+        app.dispatch(SetBudget(0.3))
+        await advised(pilot)
+        fastest = app.advised(app.answer)[0].advice
+        assert fastest.by == "time and the budget"
+        assert fastest.usd <= 0.3
+        assert "Chosen by time and the budget" in text_of(app)
+        app.dispatch(SetSpot(True))
+        await advised(pilot)
+        found = app.advised(app.answer)[0]
+        assert found.advice is not None
+        assert found.advice.spot
+        assert "at spot prices" in text_of(app)
 
 
 async def test_a_workflow_says_what_to_open_instead(planner):

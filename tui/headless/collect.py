@@ -30,7 +30,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--plan", metavar="FILE", help="from sparkplan experiments --json; - stdin")
     parser.add_argument(
-        "--run", action="append", default=[], metavar="NODES@FRACTION", help="such as 4@10%%"
+        "--run",
+        action="append",
+        default=[],
+        metavar="NODES@FRACTION",
+        help="such as 4@10%%, or 3c@10%% on three cores",
     )
     parser.add_argument("--into", required=True, metavar="FOLDER", help="where the logs are kept")
     parser.add_argument(
@@ -110,12 +114,16 @@ def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:
 
 
 def one_run(spoken: str) -> engine.Experiment:
-    nodes, at, fraction = spoken.partition("@")
-    if not at or not nodes.isdecimal() or int(nodes) < 1:
+    where, at, fraction = spoken.partition("@")
+    number, in_cores = where.removesuffix("c"), where.endswith("c")
+    if not at or not number.isdecimal() or int(number) < 1:
         raise engine.BadInput(
-            f"{spoken!r} is not NODES@FRACTION", where="--run", remedy="write it like 4@10%"
+            f"{spoken!r} is not NODES@FRACTION",
+            where="--run",
+            remedy="write it like 4@10%, or 3c@10% for cores",
         )
-    return engine.Experiment(int(nodes), training_words.one_fraction(fraction, where="--run"))
+    share, count = training_words.one_fraction(fraction, where="--run"), int(number)
+    return engine.Experiment(None if in_cores else count, share, cores=count if in_cores else None)
 
 
 def conf_of(pairs: list[str]) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 import engine
 from tui import options, training_words
@@ -49,6 +50,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--target-cores", metavar="C,...", help="SimCost's plan: cores that the job may get"
     )
     parser.add_argument("--sample-partitions", type=options.whole(), metavar="P")
+    parser.add_argument(
+        "--job-budget",
+        type=options.quantity(engine.parse_usd),
+        metavar="USD",
+        help="of the real job, for the next run: alone, the fastest within it",
+    )
+    parser.add_argument(
+        "--spot", action="store_true", help="the real job rents spot nodes (for the next run)"
+    )
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog")
     parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
     parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
@@ -58,8 +68,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.plan == "simcost":
-        return show(args, None, simcost_plan(args), None)
     check_question(args)
     profile = options.read_profile(args) if args.sources else None
     fitted = engine.fit(profile, model=args.model) if profile else None
@@ -71,31 +79,33 @@ def run(args: argparse.Namespace) -> int:
 
 def wants_design(args: argparse.Namespace) -> bool:
     """Whether a set of runs is asked for, not the next one."""
-    return args.budget is not None or args.plan == "peridot"
+    return args.budget is not None or args.plan != "ernest"
 
 
 DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
 
 
+NEXT_OPTIONS = ("deadline", "job_budget", "spot")
+SIMCOST_OPTIONS = ("target_cores", "sample_partitions")
+
+
 def check_question(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is read."""
-    if not args.sources and args.fractions is None:
+    if args.plan != "simcost":
+        _refused(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
+    if args.plan == "simcost":
+        check_simcost(args)
+    elif not args.sources and args.fractions is None:
         raise engine.BadInput(
             "there is nothing to plan from",
             remedy="give the runs made so far as SOURCE, or --nodes, --fractions and --budget",
         )
-    if wants_design(args) or not args.sources:
+    elif wants_design(args) or not args.sources:
         if args.budget is None and args.plan != "peridot":
             raise engine.BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
         if args.fractions is None:
             raise engine.BadInput(
                 "a design needs sizes to choose from", remedy="add --fractions 1%:10%"
-            )
-        if args.deadline is not None:
-            raise engine.BadInput(
-                "a design serves no deadline, only the next run does",
-                where="--deadline",
-                remedy="leave out --deadline, or --budget",
             )
         if args.sources and args.smallest_run is not None:
             raise engine.BadInput(
@@ -103,17 +113,25 @@ def check_question(args: argparse.Namespace) -> None:
                 where="--smallest-run",
                 remedy="leave it out",
             )
+    else:
+        _refused(
+            args, DESIGN_OPTIONS, "is for a design of several runs",
+            "add --fractions and --budget, or leave it out",
+        )  # fmt: skip
         return
-    for name in DESIGN_OPTIONS:
-        if getattr(args, name) is not None:
-            raise engine.BadInput(
-                "is for a design of several runs",
-                where=f"--{name.replace('_', '-')}",
-                remedy="add --fractions and --budget, or leave it out",
-            )
+    _refused(args, NEXT_OPTIONS, "is of the real job, for the next run", "leave it out")
+    if args.plan != "ernest" and args.budget is not None:
+        raise engine.BadInput(
+            "this plan has its own number of runs and no budget",
+            where="--budget",
+            remedy="leave it out, or use --plan ernest",
+        )
 
 
-def simcost_plan(args: argparse.Namespace) -> engine.ExperimentPlan:
+def check_simcost(args: argparse.Namespace) -> None:
+    """Without runs, SimCost's plan needs to be told everything."""
+    if args.sources:
+        return
     missing = [
         option
         for option, value in (
@@ -124,16 +142,26 @@ def simcost_plan(args: argparse.Namespace) -> engine.ExperimentPlan:
         if value is None
     ]
     if missing:
-        raise engine.BadInput("SimCost's plan needs " + ", ".join(missing), remedy="add them")
+        raise engine.BadInput(
+            "SimCost's plan needs " + ", ".join(missing),
+            remedy="add them, or an event log as SOURCE",
+        )
+
+
+def _refused(args: argparse.Namespace, names: tuple[str, ...], why: str, remedy: str) -> None:
+    for name in names:
+        if getattr(args, name) not in (None, False):
+            raise engine.BadInput(why, where=f"--{name.replace('_', '-')}", remedy=remedy)
+
+
+def target_cores(spoken: str | None) -> tuple[int, ...]:
+    """ "30,60,90": numbers of cores."""
+    if spoken is None:
+        return ()
     try:
-        cores = [options.whole()(part) for part in args.target_cores.split(",")]
+        return tuple(options.whole()(part) for part in spoken.split(","))
     except argparse.ArgumentTypeError as error:
         raise engine.BadInput(str(error), where="--target-cores") from None
-    return engine.equal_waves(
-        target_partitions=args.partitions,
-        target_cores=cores,
-        sample_partitions=args.sample_partitions,
-    )
 
 
 def design(
@@ -145,7 +173,9 @@ def design(
         given = options.iterations(args.iterations)
     request = engine.TrainingRequest(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
-        fractions=training_words.fractions_of(args.fractions, args.steps, where="--fractions"),
+        fractions=()
+        if args.fractions is None
+        else training_words.fractions_of(args.fractions, args.steps, where="--fractions"),
         budget=budget,
         unit=unit,
         method=args.plan,
@@ -157,6 +187,8 @@ def design(
         iteration_share=args.iteration_share,
         smallest_seconds=args.smallest_run,
         confidence=args.confidence,
+        target_cores=target_cores(args.target_cores),
+        sample_partitions=args.sample_partitions,
     )
     named = args.catalog is not None or bool(request.instances)
     catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG) if named else None
@@ -172,7 +204,7 @@ def next_runs(
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
-    if args.catalog is not None or not priced:
+    if args.catalog is not None or args.spot or not priced:
         catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
     return engine.advise(
         fitted,
@@ -185,4 +217,6 @@ def next_runs(
         workload=workload,
         deadline_seconds=args.deadline,
         confidence=args.confidence,
+        budget_usd=args.job_budget,
+        billing=None if catalog is None else replace(catalog.billing, spot=args.spot),
     )

@@ -62,6 +62,8 @@ def choice_as_dict(advice: engine.Advice) -> dict[str, Any]:
         "cost_usd": advice.usd,
         "p_deadline": advice.p_deadline,
         "weighed": advice.weighed,
+        "weighed_by": advice.by,
+        "spot": advice.spot,
     }
 
 
@@ -124,8 +126,11 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     if deadline is not None:
         now += f"  within {text.seconds(deadline)} with {text.percent(advice.p_deadline)}"
     lines = [now, advice.reason, ""]
+    by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (
-        *("next run", "input", "time", "price", "saves each time", "pays after", "changes it"),
+        *("next run", "input", "time", "price", "saves each time"),
+        *(() if by_time else ("pays after",)),
+        "changes it",
         "choice then within",
     )
     rows = [
@@ -134,13 +139,14 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.usd(run.usd),
-            text.usd(run.gain_usd),
-            training_words.payback(run.pays_after),
+            training_words.saved(run),
+            *(() if by_time else (training_words.payback(run.pays_after),)),
             text.percent(run.changes),
             text.interval(run.then_low, run.then_high),
         )
         for run in advice.next_runs
     ]
-    lines.append(text.table([header, *rows], right=(1, 2, 3, 4, 5, 6, 7)))
-    lines += ["", f"{advice.weighed} compositions weighed"]
+    lines.append(text.table([header, *rows], right=range(1, len(header))))
+    at_spot = " at spot prices, interruptions included" if advice.spot else ""
+    lines += ["", f"{advice.weighed} compositions weighed by {advice.by}{at_spot}"]
     return "\n".join(lines)

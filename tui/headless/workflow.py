@@ -39,7 +39,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task-profile",
         choices=TASK_PROFILES,
-        default="normal",
         help="task times: a normal law (default), or all tasks like the mean or the median one",
     )
     parser.add_argument(
@@ -92,7 +91,14 @@ def fitted_of(
         workflow = engine.read_workflow(sources[0], ran_on=options.ran_on(args))
         if args.scheduler is not None:
             workflow = engine.with_scheduler(workflow, args.scheduler)
-        fitted = engine.fit_workflow(workflow, task_profile=args.task_profile, printed=args.printed)
+        if args.printed and args.task_profile == "normal":
+            raise engine.BadInput(
+                "Eqs. 7 and 8 as printed know no skew",
+                where="--task-profile",
+                remedy="use mean (the default with --printed) or median",
+            )
+        profile = args.task_profile or "normal"
+        fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
         return fitted, workflow.cluster
     for name in ("scheduler", "printed"):
         if getattr(args, name):
@@ -101,7 +107,7 @@ def fitted_of(
                 where=f"--{name}",
                 remedy="leave it out",
             )
-    if args.task_profile != "normal":
+    if args.task_profile not in (None, "normal"):
         raise engine.BadInput(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )

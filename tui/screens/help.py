@@ -65,6 +65,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation; in the experiments: the line that makes the runs"),
             ("+ -", "in the experiments: the budget for training runs (also :training $5)"),
+            ("r", "training runs by Ernest, PERIDOT or SimCost (also :plan simcost)"),
             ("u", "undo the last change of an input (also ctrl+z); ctrl+y does it again"),
             ("p", "pin the plan; Compare shows the pinned ones, enter goes back, delete forgets"),
             (":", 'type a command: "deadline 45m", "nodes 200", "model ernest"'),

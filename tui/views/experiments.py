@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +22,7 @@ from tui.widgets.table import Column, Row, Table
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Advice, Experiment, KnownType, Layout, NextRun
+    from engine import Advice, Experiment, ExperimentPlan, KnownType, Layout, NextRun
     from tui.advising import Found
     from tui.panels import Panels
     from tui.session import Answer
@@ -56,8 +57,27 @@ WAITING = "working out what to run ..."
 
 EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
 
+INTERRUPTED = "Times and prices on spot nodes hold the interruptions that are expected."
+
+
+PART_SPOT = (
+    "A share of spot nodes is not weighed: whole clusters of one type at on-demand prices are."
+)
 
 NO_INTERVAL = "The model gives no interval: a factor of 1.4 either way is assumed here."
+
+
+PLANS = {
+    "ernest": "Ernest's design",
+    "peridot": "PERIDOT's two sizes on equal cores",
+    "simcost": "SimCost's samples of equal waves",
+}
+"""Whose rule chooses training runs, in words."""
+
+OTHERS_FIT = (
+    "What these narrow is not told beforehand: they are for the model {model}, whose laws are not "
+    "those of Ernest's design."
+)
 
 
 class RunsTable(Table):
@@ -117,10 +137,8 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
     lines += _narrowed(found, answer)
     if answer.best is not None and answer.best.low is None and found.advice is not None:
         lines.append([(NO_INTERVAL, "muted")])
-    left_out = {"spot prices": state.spot, "the budget": state.budget_usd is not None}
-    if any(left_out.values()):
-        what = " and ".join(name for name, asked in left_out.items() if asked)
-        lines.append([(f"Weighed by expected cost at on-demand prices, without {what}.", "muted")])
+    if found.advice is not None and state.spot and not found.advice.spot:
+        lines.append([(PART_SPOT, "muted")])
     return lines
 
 
@@ -134,14 +152,21 @@ def _verdict(advice: Advice, marks: Marks) -> Line:
         (f"{marks.best} ", "accent"),
         ("Run ", "base"),
         (f"{run.nodes} × {run.instance or 'nodes'}{part}", "strong"),
-        (f": {text.usd(run.usd)}, pays after {training_words.payback(run.pays_after)}", "base"),
+        (f": {text.usd(run.usd)}, {_worth(run)}", "base"),
         (f", changes the choice: {text.percent(run.changes)}.", "base"),
     ]
 
 
+def _worth(run: NextRun) -> str:
+    """What a run saves, where that is time; else when it has paid for itself."""
+    if run.gain_seconds is not None:
+        return f"saves {text.seconds(run.gain_seconds)} each time"
+    return f"pays after {training_words.payback(run.pays_after)}"
+
+
 def _now(advice: Advice, state: PlanState) -> Line:
     """What weighing cost and lateness chooses now, and its interval before and after the run."""
-    why = "Chosen by cost and lateness" if state.deadline_seconds else "Chosen by expected cost"
+    why = f"Chosen by {advice.by}{' at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     line: list[Span] = [
         (f"{why}: ", "base"),
@@ -199,8 +224,8 @@ def next_rows(advice: Advice | None) -> list[Row]:
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
             text.usd(run.usd),
-            text.usd(run.gain_usd),
-            _pays(run.pays_after),
+            training_words.saved(run),
+            text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
             text.percent(run.changes),
             text.span(run.then_low, run.then_high, to="–"),
         )
@@ -217,24 +242,43 @@ def _pays(runs: float | None) -> str:
 
 def training_rows(found: Found | None) -> list[Row]:
     """A row for each planned run; `without it` is how much wider the interval would stay."""
-    if found is None or found.plan is None or found.narrowing is None:
+    if found is None or found.plan is None:
         return []
+    runs = found.plan.runs
+    without = found.narrowing.without if found.narrowing else (math.nan,) * len(runs)
     return [
         (
-            f"{run.nodes} × {run.instance or 'nodes'}",
+            _where(run),
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.UNKNOWN if run.low is None else text.span(run.low, run.high, to="–"),
             text.usd(run.usd),
-            "no fit" if wider is None else f"+{wider * 100:.0f} %",
+            _wider(wider),
             (run.teaches, "muted"),
         )
-        for run, wider in zip(found.plan.runs, found.narrowing.without, strict=True)
+        for run, wider in zip(runs, without, strict=True)
     ]
 
 
+def _wider(share: float | None) -> str:
+    """How much wider the interval stays without a run; NaN where that is not told."""
+    if share is None:
+        return "no fit"
+    return text.UNKNOWN if math.isnan(share) else f"+{share * 100:.0f} %"
+
+
+def _where(run: Experiment | NextRun) -> str:
+    """Nodes of a type, or cores of one where a plan is about those."""
+    name = run.instance or "nodes"
+    if run.nodes is None and isinstance(run, engine.Experiment):
+        return f"{_count(run.cores or 1, 'core')} {name}"
+    return f"{run.nodes} × {name}"
+
+
 def title(found: Found | None) -> str:
-    """The budget, and what the runs take of it."""
+    """The budget or whose rule it is, and what the runs take."""
+    if found is not None and found.amount is None and found.plan is not None:
+        return f"Training runs, {PLANS[found.method]}: {_totals(found.plan)}"
     if found is None or found.amount is None:
         return "Training runs"
     amount, usd = found.amount, found.unit == "usd"
@@ -242,8 +286,12 @@ def title(found: Found | None) -> str:
     start = f"Training within {budget}{' (suggested)' if found.suggested else ''}"
     if found.plan is None:
         return start
-    runs, cost = _count(len(found.plan.runs), "run"), text.usd(found.plan.usd)
-    return f"{start}: {runs}, {cost}, {text.seconds(found.plan.seconds)}"
+    return f"{start}: {_totals(found.plan)}"
+
+
+def _totals(plan: ExperimentPlan) -> str:
+    runs, cost = _count(len(plan.runs), "run"), text.usd(plan.usd)
+    return f"{runs}, {cost}, {text.seconds(plan.seconds)}"
 
 
 def looked_at(panels: Panels, found: Found | None) -> list[Experiment]:
@@ -280,7 +328,7 @@ def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
         if found.advice is None or nexts.cursor >= len(found.advice.next_runs):
             return []
         run = found.advice.next_runs[nexts.cursor]
-        what = f"saves {text.usd(run.gain_usd)} each time the job runs, by a better choice"
+        what = f"saves {training_words.saved(run)} each time the job runs, by a better choice"
         return [_one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
@@ -292,7 +340,7 @@ def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
 
 
 def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:
-    place = f"{run.nodes} × {run.instance or 'nodes'} on {run.fraction * 100:.3g} % of the input"
+    place = f"{_where(run)} on {run.fraction * 100:.3g} % of the input"
     return [(place, "strong"), (f" ({interval}) {what}.", "base")]
 
 
@@ -304,6 +352,10 @@ def about_runs(runs: Sequence[Experiment], found: Found, layout: Layout | None) 
         [("y copies, e previews: ", "muted"), (collect_line(runs, layout), "base")],
         [(EXPECTED, "muted")],
     ]
+    if found.advice is not None and found.advice.spot:
+        lines.append([(INTERRUPTED, "muted")])
+    if found.plan is not None and found.narrowing is None:
+        lines.append([(OTHERS_FIT.format(model=found.method), "muted")])
     if found.plan is not None:
         said = (*training_words.totals(found.plan)[1:], *(n.text for n in found.plan.notices))
         lines += [[(words.sentence(line), "muted")] for line in said]

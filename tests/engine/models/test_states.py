@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,7 @@ from engine.models.printed_states import (
     remaining_seconds,
 )
 from engine.models.states import estimate
-from engine.models.task_draw import EXACT_TASKS, task_factors, task_spread
+from engine.models.task_draw import EXACT_TASKS, task_factors, task_law
 from engine.models.workflow_course import Activity, Machines
 
 RATES = Rates(3.0, 1.0, 1.0)
@@ -331,7 +332,33 @@ def test_skewed_output_spreads_task_times_by_its_share_of_them() -> None:
     """Eqs. 9 to 11: t = 10 + 5 alpha with alpha 1 +- 0.6 has a deviation of 3 s, a fifth of 15."""
     steps = TaskWork(0.0, (Step(10.0), Step(0.0, 5.0)))
     entry = Activity(0, "a", 8, steps, output_spread=0.6)
-    assert task_spread(Needs.of(steps, RATES), spread=0.0, output_spread=0.6) == pytest.approx(0.2)
+    law = task_law(Needs.of(steps, RATES), spread=0.0, output_spread=0.6)
+    assert law == pytest.approx((1.0, 0.2))
     machines = Machines(100.0, RATES, Pool(8.0))
     skewed = estimate([entry], machines, fifo).seconds
     assert skewed > estimate([entry], machines, fifo, skew=False).seconds == pytest.approx(15.0)
+
+
+@pytest.mark.parametrize("output", [2.0, 8.0, 10.0, 14.0])
+def test_skewed_output_beside_computing_is_the_larger_of_the_two(output: float) -> None:
+    """Eqs. 14 to 16 against sampling: a step of 10 s of computing that writes for `output` s, each
+    task 0.4 more or less. Where computing decides, the output's skew is hardly seen."""
+    steps = TaskWork(3.0, (Step(10.0, output),))
+    alpha = np.random.default_rng(1).normal(1.0, 0.4, 400_000)
+    times = 3.0 + np.maximum(10.0, output * alpha)
+    law = task_law(Needs.of(steps, RATES), spread=0.0, output_spread=0.4)
+    plain = 3.0 + max(10.0, output)
+    assert law.mean == pytest.approx(times.mean() / plain, rel=0.002)
+    assert law.spread == pytest.approx(times.std() / times.mean(), abs=0.002)
+    assert (law.spread < 0.01) == (output == 2.0)
+
+
+def test_the_mean_of_skewed_tasks_is_in_the_estimate() -> None:
+    """On one slot a stage takes the sum of its tasks, the larger operation of each."""
+    steps = TaskWork(0.0, (Step(10.0, 10.0),))
+    entry = Activity(0, "a", 400, steps, output_spread=0.3)
+    alpha = np.random.default_rng(2).normal(1.0, 0.3, 400_000)
+    expected = 400.0 * np.maximum(10.0, 10.0 * alpha).mean()
+    machines = Machines(1.0, Rates(1.0, 1.0, 1.0), Pool(1.0))
+    assert estimate([entry], machines, fifo).seconds == pytest.approx(expected, rel=0.005)
+    assert estimate([entry], machines, fifo, skew=False).seconds == pytest.approx(4000.0)
