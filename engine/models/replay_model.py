@@ -19,6 +19,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.log_answers import AnswersOfLogs
 from engine.models.log_notices import range_notices
@@ -319,7 +320,8 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     noise_seconds = 0.0
     if math.isnan(log_scale):
         noise_seconds = NOISE_SECONDS
-        log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
+        missed = float(np.max(np.abs(own))) / 2.0
+        log_scale, dof = math.hypot(NOISE, missed, disturbance_spread(chosen)), PRIOR_DOF
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
