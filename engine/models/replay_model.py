@@ -78,6 +78,7 @@ class ReplayModel(FittedModel):
     noise_seconds: float = NOISE_SECONDS
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
+    _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
@@ -217,8 +218,13 @@ class ReplayModel(FittedModel):
         ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
         busy = min(slots, replay.most_useful_slots(ratio, partitions))
         speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
-        found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
-        return replay, found, slots
+        key = (id(replay), busy, ratio, speed, partitions)
+        if key not in self._explained:
+            self._explained.clear()
+            self._explained[key] = replay.replayed(
+                busy, ratio=ratio, speed=speed, shuffle_partitions=partitions
+            )
+        return replay, self._explained[key], slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         at = self._replay_at(batch, completed(workload, self.profile))

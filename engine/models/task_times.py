@@ -14,9 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.drawn_times import drawn, drawn_outline
 from engine.models.partitions import PartitionCount, Partitioning
+from engine.models.ranked_tasks import RankedTasks
 from engine.models.warm_up import WarmUp
 from engine.profile import StageRun
 from engine.waves import DrawnTasks, Tasks
@@ -138,12 +139,16 @@ class StageShape:
         Work is conserved: partitions x work grows as its law says, whatever their number. The last
         partition may be a partial one, so that a little more input is a little more time.
         """
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(slots))
+
+    def cut(self, ratio: float, wanted: float) -> Scaled:
+        """The stage at `ratio` times the input in so many partitions."""
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
-        wanted = self.partition_count(ratio, shuffle_partitions).at(slots)
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
+        last = partitions - tasks + 1.0
         work = total * self.stage.tasks / partitions
-        return Scaled(tasks, work, min(1.0, partitions - tasks + 1.0))
+        return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
     def scaled_on(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
@@ -260,38 +265,59 @@ class StageShape:
             dispatch_seconds: time a slot stands idle before each task.
             rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
         """
-        n = scaled.tasks
+        n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
         if n <= PLACED_TASKS:
-            drawn_tasks = self._drawn(scaled, dispatch_seconds, rotation)
-            return Tasks(*drawn_tasks, longest_first=rotation == LONGEST_FIRST)
+            work = self._work_by_rank(scaled, rotation)
+            return RankedTasks(
+                self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds,
+                lambda: self._cold_by_rank(n, work, dispatch_seconds),
+                lambda: self._launched(n, rotation),
+                longest_first=longest_first,
+            )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds)
         return DrawnTasks(
             self._stretched(points, scaled.work) + dispatch_seconds,
             counts,
             lambda: self._drawn(scaled, dispatch_seconds, rotation),
             cold_excess_seconds=self.cold_excess,
-            longest_first=rotation == LONGEST_FIRST,
+            longest_first=longest_first,
         )
 
     def _drawn(
         self, scaled: Scaled, dispatch_seconds: float, rotation: float
     ) -> tuple[FloatArray, FloatArray | None]:
         """Times of warm and, where there are any, of first tasks in launch order."""
-        n = scaled.tasks
+        n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
+        order = self._launched(n, rotation)
+        warm = self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds
+        cold = self._cold_by_rank(n, work, dispatch_seconds)
+        return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
+
+    def _launched(self, n: int, rotation: float) -> IntArray:
+        """(n,) ranks of the tasks in launch order."""
         if rotation == LONGEST_FIRST:
-            order = np.arange(n)[::-1]
-        else:
-            order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
-            order = np.roll(order, round(rotation * n))
-        work = np.full(n, scaled.work)
-        work[-1] *= scaled.last
-        seconds = drawn(self.warm, n, self.mean_seconds)[order]
-        cold = None
-        if len(self.cold):
-            cold = drawn(self.cold, n, float(self.cold.mean()))[order]
-            excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
-            cold = self._stretched(cold - excess, work) + excess + dispatch_seconds
-        return self._stretched(seconds, work) + dispatch_seconds, cold
+            return np.arange(n)[::-1]
+        order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
+        turn = round(rotation * n)
+        return np.concatenate((order[n - turn :], order[: n - turn])) if turn else order
+
+    def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
+        """Relative work of each task, by rank; the last one launched may have part of it."""
+        if scaled.last == 1.0:
+            return scaled.work
+        work = np.full(scaled.tasks, scaled.work)
+        work[self._launched(scaled.tasks, rotation)[-1]] *= scaled.last
+        return work
+
+    def _cold_by_rank(
+        self, n: int, work: FloatArray | float, dispatch_seconds: float
+    ) -> FloatArray | None:
+        """(n,) times of first tasks on a slot, by rank; None where none was seen."""
+        if not len(self.cold):
+            return None
+        cold = drawn(self.cold, n, float(self.cold.mean()))
+        excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
+        return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 
     @property
     def fixed_seconds(self) -> float:
