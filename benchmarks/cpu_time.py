@@ -1,7 +1,8 @@
 """A run as a machine would show it that has nothing else to do.
 
 Other programs make tasks wait for a core: their CPU time tells how long they would have taken. On a
-machine under load, that compares runs which the clock cannot.
+machine under load, that compares runs which the clock cannot. No log tells how long the driver
+would have taken: its time is guessed, or left out.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ TIMES = (
 """What is measured in seconds of each task."""
 
 
-def in_cpu_time(run: Run) -> Run:
+def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     """The run with its times as its tasks computed.
 
     While a stage runs, time passes by the CPU time of its tasks over their run time; between stages
-    by the mean of the run.
+    by the mean of the run, or not at all without the `driver`.
     """
     shares = [_cpu_share(stage) for stage in run.stages]
-    usual = max(LEAST_SHARE, busy_share(run))
+    usual = max(LEAST_SHARE, busy_share(run)) if driver else 0.0
     ends = {0.0, run.seconds}
     for stage in run.stages:
         ends |= {stage.submitted_seconds, stage.completed_seconds}

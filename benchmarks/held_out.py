@@ -14,7 +14,7 @@ import hashlib
 import math
 import os
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -73,15 +73,16 @@ class Made:
         )
 
 
-def runs() -> list[Made]:
+def runs(jobs: Collection[str] = tuple(JOBS)) -> list[Made]:
     """Every run, those of a job together: all sizes on two slots, the smaller ones on one."""
     found = [
         Made(job, files, executors, memory)
         for job, memory in JOBS.items()
+        if job in jobs
         for executors, sizes in ((SLOTS[0], SIZES[:-1]), (SLOTS[-1], SIZES))
         for files in sizes
     ]
-    return found + [Made(job, SIZES[-1], SLOTS[-1], ROOMY_MIB) for job in CACHES]
+    return found + [Made(job, SIZES[-1], SLOTS[-1], ROOMY_MIB) for job in CACHES if job in jobs]
 
 
 def half(job: str) -> int:
@@ -162,13 +163,17 @@ class Answer:
 Logs = Mapping[Made, Sequence[Run]]
 
 
-def read_logs(folder: Path) -> dict[Made, list[Run]]:
+def finished(folder: Path) -> list[Path]:
+    """The logs of runs that came to their end."""
+    return sorted(folder.glob("*[!s]")) if folder.is_dir() else []
+
+
+def read_logs(folder: Path, jobs: Collection[str]) -> dict[Made, list[Run]]:
     """The logs in a folder, with the size of their input files as their input."""
     sizes = {files: _bytes_in(folder / f"input-{files}") for files in SIZES}
     found: dict[Made, list[Run]] = {}
-    for made in runs():
-        paths = sorted((folder / made.name).glob("*[!s]")) if (folder / made.name).is_dir() else []
-        for path in paths:
+    for made in runs(jobs):
+        for path in finished(folder / made.name):
             run = engine.read(path).runs[0]
             found.setdefault(made, []).append(replace(run, workload=Workload(sizes[made.files])))
     return found
@@ -285,18 +290,29 @@ def _scores(some: Sequence[Answer]) -> tuple[str, ...]:
     )
 
 
-def show(folder: Path, print_table: Callable[[Sequence[Sequence[str]]], None]) -> None:
-    """All tables: as measured, and in CPU time (`in_cpu_time`)."""
-    logs = read_logs(folder)
-    cpu = {made: [in_cpu_time(run) for run in found] for made, found in logs.items()}
-    for name, seen in (("as measured", logs), ("in CPU time", cpu)):
+def show(
+    folder: Path,
+    jobs: Collection[str],
+    print_table: Callable[[Sequence[Sequence[str]]], None],
+) -> None:
+    """All tables of the given jobs: as measured, and in CPU time with and without the driver's
+    (`in_cpu_time`)."""
+    logs = read_logs(folder, jobs)
+    cpu, stages = (
+        {made: [in_cpu_time(run, driver=driver) for run in found] for made, found in logs.items()}
+        for driver in (True, False)
+    )
+    for name, seen in (
+        ("as measured", logs), ("in CPU time", cpu), ("in CPU time, stages alone", stages),
+    ):  # fmt: skip
         print(f"{name}\n")
         print_table(noise_rows(seen))
         for number in (1, 2):
-            found = answers(seen, [job for job in JOBS if half(job) == number])
-            print(f"{name}, half {number}\n")
-            print_table(score_rows(found, "job"))
-            print_table(score_rows(found, "kind"))
+            found = answers(seen, [job for job in JOBS if job in jobs and half(job) == number])
+            if found:
+                print(f"{name}, half {number}\n")
+                print_table(score_rows(found, "job"))
+                print_table(score_rows(found, "kind"))
         print(f"{name}, the whole input in memory or not\n")
         print_table(cliff_rows(seen))
 

@@ -1,6 +1,6 @@
 """Predictions from logs of small runs against larger runs, measured with real Spark.
 
-    python benchmarks/logs.py [--held-out] [--folder FOLDER] [--repeats N]
+    python benchmarks/logs.py [--held-out [--jobs NAMES]] [--folder FOLDER] [--repeats N]
 
 Makes logs (about eight minutes; needs Java and `pip install 'sparkplan[spark]'`, or SPARK_HOME), or
 takes those that FOLDER already holds, and prints for each question which logs a model was given,
@@ -13,7 +13,7 @@ fastest counts, and `busy` says which share of their time its tasks computed.
 
 `--held-out` makes the runs of `held_out.py` instead (57 runs, 20 to 60 s each on an idle machine;
 its MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job
-and by question.
+and by question; `--jobs windows,words` makes and asks those alone.
 """
 
 from __future__ import annotations
@@ -72,13 +72,17 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where logs are kept (a temporary one)")
     parser.add_argument("--repeats", type=int, default=1, help="times each run is made")
     parser.add_argument("--held-out", action="store_true", help="the jobs of held_out.py")
+    parser.add_argument("--jobs", type=chosen_jobs, help="with --held-out: only these, with commas")
     options = parser.parse_args()
+    if options.jobs and not options.held_out:
+        parser.error("--jobs chooses among the jobs of --held-out")
     with tempfile.TemporaryDirectory(prefix="sparkplan-logs-") as temporary:
         folder = (options.folder or Path(temporary)).resolve()
         if options.held_out:
-            for made in held_out.runs():
+            jobs = options.jobs or tuple(held_out.JOBS)
+            for made in held_out.runs(jobs):
                 make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
-            held_out.show(folder, print_table)
+            held_out.show(folder, jobs, print_table)
             return
         wanted = list(
             dict.fromkeys(run for _, known, asked in QUESTIONS for run in (*known, asked))
@@ -86,6 +90,16 @@ def main() -> None:
         for made in wanted:
             make(made, folder, options.repeats, write_input, SETTINGS)
         show({made: fastest(made, folder) for made in wanted})
+
+
+def chosen_jobs(text: str) -> tuple[str, ...]:
+    """The held-out jobs of a list with commas."""
+    names = tuple(dict.fromkeys(text.split(",")))
+    unknown = [name for name in names if name not in held_out.JOBS]
+    if unknown:
+        valid = ", ".join(held_out.JOBS)
+        raise argparse.ArgumentTypeError(f"no such job: {', '.join(unknown)} (there are {valid})")
+    return names
 
 
 def make(
@@ -98,7 +112,7 @@ def make(
     """Runs a job so often that `folder` holds `repeats` logs of it."""
     logs = folder / made.name
     logs.mkdir(parents=True, exist_ok=True)
-    for _ in range(repeats - len(list(logs.iterdir()))):
+    for _ in range(repeats - len(held_out.finished(logs))):
         source, out = folder / f"input-{made.files}", folder / "output"
         write(source, made.files)
         conf = {
@@ -150,7 +164,7 @@ def write_input(folder: Path, files: int) -> None:
 
 def fastest(made: Made, folder: Path) -> Run:
     """The fastest of a run's repetitions."""
-    runs = [engine.read(log).runs[0] for log in sorted((folder / made.name).iterdir())]
+    runs = [engine.read(log).runs[0] for log in held_out.finished(folder / made.name)]
     return min(runs, key=lambda run: run.seconds)
 
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.waves import outline_of
+
+KEPT_GRIDS = 128
+"""Numbers of tasks whose probabilities are kept: stages of one job often have the same number."""
 
 
 def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
@@ -18,7 +23,7 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
         return values
     if len(values) == 1:
         return np.full(n, values[0])
-    times = quantiles_at(values, (np.arange(n) + 0.5) / n)
+    times = quantiles_at(values, _middles(n))
     kept = 0
     if n > len(values):
         times[-1], kept = values[-1], 1
@@ -46,10 +51,26 @@ def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
     line there would make as many tasks nearly as long as the longest as nearly as short as the
     gap's start.
     """
-    found = np.interp(at, np.linspace(0.0, 1.0, len(values)), values)
+    found = np.interp(at, _evenly(len(values)), values)
     last = 1.0 - 1.0 / (len(values) - 1)
     tail = at > last
     if tail.sum() > 1:
         depth = np.log((1.0 - last) / (1.0 - at[tail]))
         found[tail] = values[-2] + (values[-1] - values[-2]) * depth / depth[-1]
     return np.asarray(found)
+
+
+@lru_cache(maxsize=KEPT_GRIDS)
+def _evenly(points: int) -> FloatArray:
+    """(p,) probabilities of so many stored quantiles."""
+    found = np.linspace(0.0, 1.0, points)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(maxsize=KEPT_GRIDS)
+def _middles(n: int) -> FloatArray:
+    """(n,) probabilities of so many tasks."""
+    found = (np.arange(n) + 0.5) / n
+    found.flags.writeable = False
+    return found

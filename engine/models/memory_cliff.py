@@ -110,19 +110,33 @@ class MemoryCliff:
         share = np.minimum(1.0, self.storage_bytes(batch) / self.needed_bytes(ratio))
         return np.asarray(np.where(np.isnan(share), self.fits, share))
 
-    def added_seconds(self, slots: FloatArray, share: FloatArray, ratio: float) -> FloatArray:
+    def added_seconds(
+        self,
+        slots: FloatArray,
+        share: FloatArray,
+        ratio: float,
+        shuffle_partitions: int | None = None,
+    ) -> FloatArray:
         """(n,) time by which the run takes longer than its replay when so much of the cache fits;
-        below 0 when more fits than in the log."""
-        work: dict[int, float] = {}
+        below 0 when more fits than in the log.
+
+        Args:
+            shuffle_partitions: number of shuffle partitions, None for the run's own.
+        """
+        total = np.zeros(len(slots))
+        alike: dict[float, float] = {}
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
-            grown = scaled.partitions * scaled.work / shape.stage.tasks
-            work[scaled.tasks] = work.get(scaled.tasks, 0.0) + reread.seconds * grown
-        total = sum(
-            (seconds / np.minimum(slots, float(tasks)) for tasks, seconds in work.items()),
-            start=np.zeros(len(slots)),
-        )
+            seconds = reread.seconds * scaled.partitions * scaled.work / shape.stage.tasks
+            if shape.counts_slots:
+                tasks, _ = shape.scaled_on(ratio, shuffle_partitions, slots)
+                total += seconds / np.minimum(slots, tasks)
+            else:
+                count = float(shape.scaled(ratio, shuffle_partitions).tasks)
+                alike[count] = alike.get(count, 0.0) + seconds
+        for count, seconds in alike.items():
+            total += seconds / np.minimum(slots, count)
         return np.asarray((self.fits - share) * total)
 
 

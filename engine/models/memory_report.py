@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.forecast import FloatArray
 from engine.models.memory_cliff import MemoryCliff
 from engine.models.spilling import SpillingStage, spilled_bytes
 from engine.profile import Notice
@@ -57,21 +56,30 @@ def _does_not_fit(cliff: MemoryCliff, batch: ClusterBatch, needed: float, storag
 
 
 def not_fitting_share(
-    cliff: MemoryCliff, batch: ClusterBatch, ratio: float, replayed_seconds: float
+    cliff: MemoryCliff,
+    batch: ClusterBatch,
+    ratio: float,
+    replayed_seconds: float,
+    shuffle_partitions: int | None,
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
     share = cliff.fitting_share(batch, ratio)
-    added = float(cliff.added_seconds(batch.slots, share, ratio)[0])
+    added = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions)[0])
     return max(0.0, added) / (replayed_seconds + max(0.0, added))
 
 
 def spill_notices(
-    stages: Sequence[SpillingStage], available: FloatArray, ratio: float
+    stages: Sequence[SpillingStage],
+    available: float,
+    slots: float,
+    ratio: float,
+    shuffle_partitions: int | None,
 ) -> list[Notice]:
-    """The warning about the stage that spills most with so much memory per task (one cluster)."""
+    """The warning about the stage that spills most on so many slots with so many bytes of memory
+    per task."""
     most, worst = 0.0, None
     for stage in stages:
-        spilled = float(spilled_bytes(stage, available, ratio)[0][0])
+        spilled = spilled_bytes(stage, available, slots, ratio, shuffle_partitions)
         if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
             most, worst = spilled, stage
     if worst is None:
@@ -81,7 +89,7 @@ def spill_notices(
         Notice(
             "memory-spill",
             f"{name} spills about {format_bytes(most)}: a task has "
-            f"{format_bytes(float(available[0]))} of memory",
+            f"{format_bytes(available)} of memory",
             "raise --shuffle-partitions, or give executors more memory for each core",
         )
     ]

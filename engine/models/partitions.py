@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
+from engine.forecast import FloatArray
 from engine.profile import Run
 from engine.units import MIB
 
@@ -70,7 +73,7 @@ class Partitioning:
 
     def cores(self, slots: int | None) -> int:
         """What Spark takes for the parallelism on so many slots; None for the run's own."""
-        return self.parallelism or max(2, slots or self.slots)
+        return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
 
     def merged(self, total_bytes: float, slots: int | None) -> float:
         """Partitions to which adaptive execution merges a shuffle of so many bytes, as a fraction:
@@ -80,10 +83,66 @@ class Partitioning:
         target = max(self.smallest_bytes, min(self.advisory_bytes, for_each), 1.0)
         return max(1.0, total_bytes / target)
 
-    def splits(self, total_bytes: float, slots: int | None) -> float:
-        """Least number of splits of files of so many bytes: one for every core, as far as their
-        size allows."""
-        return min(float(self.cores(slots)), total_bytes / self.open_cost_bytes)
+    @property
+    def counts_slots(self) -> bool:
+        """Whether what Spark takes for the parallelism follows the cluster."""
+        return self.parallelism is None
+
+    def merged_by_slots(self, total_bytes: float) -> tuple[float, float]:
+        """Fewest and most partitions of `merged`, whatever the cores; between them one for each."""
+        most = max(1.0, total_bytes / max(self.smallest_bytes, 1.0))
+        return min(most, max(1.0, total_bytes / self.advisory_bytes)), most
+
+    def most_splits(self, total_bytes: float) -> float:
+        """Files of so many bytes are cut in a split for every core, but in no more than this for
+        the cores' sake."""
+        return total_bytes / self.open_cost_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCount:
+    """Partitions of a stage, as a function of the cluster's task slots.
+
+    Args:
+        own: on the run's own slots, and on any where there is no `fewer` and `more`.
+        own_slots: the run's.
+        per_core: partitions for each core, between the limits.
+        fewer, more: on fewer and on more slots than the run's, the least and the largest number of
+            cores that count.
+    """
+
+    own: float
+    own_slots: int = 0
+    per_core: float = 1.0
+    fewer: tuple[float, float] | None = None
+    more: tuple[float, float] | None = None
+
+    @property
+    def counts_slots(self) -> bool:
+        """Whether there may be others on another cluster."""
+        return self.fewer is not None
+
+    def at(self, slots: int | None) -> float:
+        """On so many slots; None for the run's own."""
+        limits = self.more
+        if slots is None or slots == self.own_slots or limits is None:
+            return self.own
+        if slots < self.own_slots and self.fewer is not None:
+            limits = self.fewer
+        return self.per_core * min(max(float(slots), LEAST_CORES, limits[0]), limits[1])
+
+    def on(self, slots: FloatArray) -> FloatArray:
+        """(n,) `at`."""
+        if self.fewer is None or self.more is None:
+            return np.full(len(slots), self.own)
+        cores = np.maximum(slots, LEAST_CORES)
+        few, many = (np.minimum(np.maximum(cores, a), b) for a, b in (self.fewer, self.more))
+        counted = self.per_core * np.where(slots < self.own_slots, few, many)
+        return np.where(slots == self.own_slots, self.own, counted)
+
+
+LEAST_CORES = 2.0
+"""Spark takes no smaller number of cores for the parallelism of a cluster."""
 
 
 def spark_version(run: Run) -> tuple[int, ...]:

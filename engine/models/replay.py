@@ -9,7 +9,6 @@ where in the launch order the long tasks were, and what first tasks on a cold sl
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.kept_inputs import KeptInputs, Stages, kept
 from engine.models.stage_batch import FEWEST_STAGES, StageBatch
 from engine.models.stage_shapes import shapes_of
 from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape
@@ -46,9 +46,6 @@ another program), not work of the driver: it stays as it is."""
 
 MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
-
-KEPT_INPUTS = 8
-"""Inputs whose tasks are kept: enough to step a slider back and forth."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +104,7 @@ class Replay:
     growth: FloatArray
     waste: FloatArray
     driver_growth: float = 0.0
-    _inputs: OrderedDict[tuple[float, int | None], tuple[tuple[Scaled, Tasks], ...]] = field(
-        default_factory=OrderedDict, repr=False
-    )
-    _batches: OrderedDict[tuple[float, int | None], StageBatch] = field(
-        default_factory=OrderedDict, repr=False
-    )
-    _asked_once: set[tuple[float, int | None]] = field(default_factory=set, repr=False)
+    _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
 
     @classmethod
     def of(cls, run: Run) -> Replay:
@@ -191,7 +182,7 @@ class Replay:
 
     def fresh(self) -> Replay:
         """The same without kept tasks, for changed shapes."""
-        return replace(self, _inputs=OrderedDict(), _batches=OrderedDict(), _asked_once=set())
+        return replace(self, _kept=KeptInputs())
 
     def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> float:
         """Time of a typical task relative to the observed one of the same size: more run at once,
@@ -212,24 +203,26 @@ class Replay:
         driver = found.seconds - _covered(start, end)
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
-    def _tasks(
-        self, ratio: float, shuffle_partitions: int | None, slots: int
-    ) -> tuple[tuple[Scaled, Tasks], ...]:
+    def _tasks(self, ratio: float, shuffle_partitions: int | None, slots: int) -> Stages:
         """Each stage's tasks; those whose number the cluster decides are cut for so many slots."""
         key = (ratio, shuffle_partitions)
-        if key not in self._inputs:
+
+        def drawn() -> Stages:
             scaled = [shape.scaled(ratio, shuffle_partitions) for shape in self.shapes]
-            self._inputs[key] = tuple(
-                (many, self._drawn(place, many)) for place, many in enumerate(scaled)
-            )
-            while len(self._inputs) > KEPT_INPUTS:
-                self._inputs.popitem(last=False)
-        stages = self._inputs[key]
+            return tuple((many, self._drawn(place, many)) for place, many in enumerate(scaled))
+
+        stages = kept(self._kept.stages, key, drawn)
         if slots == self.slots or not self._counting_slots:
             return stages
+        counting = [self.shapes[place] for place in self._counting_slots]
+        counts = kept(
+            self._kept.counts,
+            key,
+            lambda: tuple(shape.partition_count(ratio, shuffle_partitions) for shape in counting),
+        )
         found = list(stages)
-        for place in self._counting_slots:
-            many = self.shapes[place].scaled(ratio, shuffle_partitions, slots)
+        for place, count in zip(self._counting_slots, counts, strict=True):
+            many = self.shapes[place].cut(ratio, count.at(slots))
             if many != found[place][0]:
                 found[place] = many, self._drawn(place, many)
         return tuple(found)
@@ -243,15 +236,15 @@ class Replay:
         if len(self.shapes) - len(apart) < FEWEST_STAGES:
             return {}
         key = (ratio, shuffle_partitions)
-        if key not in self._asked_once:
-            self._asked_once.add(key)
+        if key not in self._kept.asked_once:
+            self._kept.asked_once.add(key)
             return {}
-        if key not in self._batches:
-            stages = self._tasks(ratio, shuffle_partitions, self.slots)
-            self._batches[key] = StageBatch.of(self.shapes, stages, self.growth, self.slots)
-            while len(self._batches) > KEPT_INPUTS:
-                self._batches.popitem(last=False)
-        batch = self._batches[key]
+        stages = self._tasks(ratio, shuffle_partitions, self.slots)
+        batch = kept(
+            self._kept.batches,
+            key,
+            lambda: StageBatch.of(self.shapes, stages, self.growth, self.slots),
+        )
         slowdowns = batch.slowdowns(slots)
         forms = batch.closed_forms(slots, slowdowns, speed)
         found = dict(enumerate(zip(slowdowns.tolist(), forms, strict=True)))
@@ -273,6 +266,10 @@ class Replay:
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
         """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
+        key = (ratio, shuffle_partitions)
+        return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
+
+    def _most_busy(self, ratio: float, shuffle_partitions: int | None) -> int:
         busy: list[tuple[float, int]] = []
         for shape in self.shapes:
             wanted = shape.scaled(ratio, shuffle_partitions, MOST_SLOTS).tasks

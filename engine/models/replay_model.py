@@ -19,6 +19,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.log_answers import AnswersOfLogs
 from engine.models.log_notices import range_notices
@@ -77,6 +78,7 @@ class ReplayModel(FittedModel):
     noise_seconds: float = NOISE_SECONDS
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
+    _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
@@ -112,7 +114,7 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(_doublings(busy / replay.slots, ratio))
-            memory.append(self._memory_factor(place, batch, ratio, times, relative))
+            memory.append(self._memory_factor(place, batch, wanted, times, relative))
             logs.append(np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place])
             sure.append(_sure_share(times))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts)
@@ -161,18 +163,19 @@ class ReplayModel(FittedModel):
         return held if before is None else (1.0 - share) * before + share * held
 
     def _memory_factor(
-        self, place: int, batch: ClusterBatch, ratio: float, times: Times, speed: FloatArray
+        self, place: int, batch: ClusterBatch, wanted: Workload, times: Times, speed: FloatArray
     ) -> FloatArray:
         """(n,) log of the factor by which memory that does not suffice (or now does) changes a
         replay's time."""
         cliff, spilling = self.cliffs[place], self.spilling[place]
-        added = np.zeros(len(batch))
+        run, partitions = self.replays[place].run, wanted.shuffle_partitions
+        ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
-            added += cliff.added_seconds(batch.slots, share, ratio)
+            added += cliff.added_seconds(batch.slots, share, ratio, partitions)
         if spilling:
-            memory = ExecutorMemory.of(self.replays[place].run)
-            added += spill_seconds(spilling, memory.task_bytes(batch), batch.slots, ratio)
+            available = ExecutorMemory.of(run).task_bytes(batch)
+            added += spill_seconds(spilling, available, batch.slots, ratio, partitions)
         changed = 1.0 + added / speed / times.seconds
         return np.asarray(np.log(np.maximum(changed, LEAST_OF_REPLAY)))
 
@@ -215,8 +218,13 @@ class ReplayModel(FittedModel):
         ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
         busy = min(slots, replay.most_useful_slots(ratio, partitions))
         speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
-        found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
-        return replay, found, slots
+        key = (id(replay), busy, ratio, speed, partitions)
+        if key not in self._explained:
+            self._explained.clear()
+            self._explained[key] = replay.replayed(
+                busy, ratio=ratio, speed=speed, shuffle_partitions=partitions
+            )
+        return replay, self._explained[key], slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         at = self._replay_at(batch, completed(workload, self.profile))
@@ -227,8 +235,11 @@ class ReplayModel(FittedModel):
         cliff = self.cliffs[self.replays.index(replay)]
         again = 0.0
         if cliff is not None:
-            ratio = ratio_of(completed(workload, self.profile), replay.run)
-            again = seconds * not_fitting_share(cliff, batch, ratio, found.seconds)
+            wanted = completed(workload, self.profile)
+            share = not_fitting_share(
+                cliff, batch, ratio_of(wanted, replay.run), found.seconds, wanted.shuffle_partitions
+            )
+            again = seconds * share
         return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
@@ -251,8 +262,9 @@ class ReplayModel(FittedModel):
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        available = ExecutorMemory.of(run).task_bytes(batch)
-        notices = spill_notices(self.spilling[place], available, ratio)
+        available = float(ExecutorMemory.of(run).task_bytes(batch)[0])
+        slots, partitions = float(batch.slots[0]), wanted.shuffle_partitions
+        notices = spill_notices(self.spilling[place], available, slots, ratio, partitions)
         return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
@@ -314,7 +326,8 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     noise_seconds = 0.0
     if math.isnan(log_scale):
         noise_seconds = NOISE_SECONDS
-        log_scale, dof = math.hypot(NOISE, float(np.max(np.abs(own))) / 2.0), PRIOR_DOF
+        missed = float(np.max(np.abs(own))) / 2.0
+        log_scale, dof = math.hypot(NOISE, missed, disturbance_spread(chosen)), PRIOR_DOF
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",

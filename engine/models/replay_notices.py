@@ -11,6 +11,7 @@ import numpy as np
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.base import distinct
+from engine.models.disturbance import busy_notice
 from engine.models.log_notices import SINGLE_RUN
 from engine.models.replay import Replay
 from engine.profile import Notice
@@ -110,4 +111,5 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
                 "add a log of a whole run with a fixed number of executors",
             )
         )
-    return distinct(found)
+    busy = busy_notice([replay.run for replay in replays])
+    return distinct([*found, busy] if busy is not None else found)

@@ -48,6 +48,16 @@ class SpillingStage:
     disk_share: float
     disk_bytes_per_second: float
 
+    def grown_bytes(self, ratio: float) -> float:
+        """What a replay at `ratio` times the input already holds of spills: what the log spilled,
+        grown like the rest of its work."""
+        scaled = self.shape.scaled(ratio, None)
+        return self.spilled_bytes * scaled.partitions * scaled.work / self.shape.stage.tasks
+
+    def seconds(self, spilled: FloatArray) -> FloatArray:
+        """(n,) task time of writing (n,) bytes in memory to disk and reading them again."""
+        return np.asarray(2.0 * self.disk_share * spilled / self.disk_bytes_per_second)
+
 
 def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     """The stages of a log whose tasks report execution memory or spills."""
@@ -85,40 +95,52 @@ def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
 
 
 def spill_seconds(
-    stages: tuple[SpillingStage, ...], available: FloatArray, slots: FloatArray, ratio: float
+    stages: tuple[SpillingStage, ...],
+    available: FloatArray,
+    slots: FloatArray,
+    ratio: float,
+    shuffle_partitions: int | None = None,
 ) -> FloatArray:
     """(n,) time that spilling adds to a replay at `ratio` times the input; below 0 where more
-    memory saves what the log spilled.
+    memory, or smaller partitions, save what the log spilled.
 
     Args:
         available: (n,) bytes of memory for each running task; NaN where unknown.
+        shuffle_partitions: number of shuffle partitions, None for the run's own.
     """
-    if np.isnan(available).all():
-        return np.zeros(len(slots))
-    least = np.nanmin(available, keepdims=True)
-    stages = tuple(stage for stage in stages if any(spilled_bytes(stage, least, ratio)))
-    if not stages:
-        return np.zeros(len(slots))
-    known, of = np.unique(available, return_inverse=True)
-    moved: dict[float, FloatArray] = {}
-    for stage in stages:
-        spilled, grown = spilled_bytes(stage, known, ratio)
-        tasks = float(stage.shape.scaled(ratio, None).tasks)
-        seconds = 2.0 * stage.disk_share * (spilled - grown) / stage.disk_bytes_per_second
-        if seconds.any():
-            moved[tasks] = moved.get(tasks, np.zeros(len(known))) + seconds
     added = np.zeros(len(slots))
-    for tasks, seconds in moved.items():
-        added += np.where(np.isnan(available), 0.0, seconds[of] / np.minimum(slots, tasks))
+    known = np.flatnonzero(~np.isnan(available))
+    if not known.size:
+        return added
+    counted, of_slots = np.unique(slots[known], return_inverse=True)
+    memory, of_memory = np.unique(available[known], return_inverse=True)
+    alike: dict[float, FloatArray] = {}
+    for stage in stages:
+        asked = counted if stage.shape.counts_slots else counted[:1]
+        tasks, work = stage.shape.scaled_on(ratio, shuffle_partitions, asked)
+        grown = stage.grown_bytes(ratio)
+        if not grown and stage.task_bytes * work.max() <= memory[0]:
+            continue
+        if len(asked) == 1:
+            beyond = np.maximum(0.0, stage.task_bytes * work - memory) * tasks
+            count = float(tasks[0])
+            alike[count] = alike.get(count, 0.0) + stage.seconds(beyond - grown)
+            continue
+        needed, many = stage.task_bytes * work[of_slots], tasks[of_slots]
+        beyond = np.maximum(0.0, needed - memory[of_memory]) * many
+        added[known] += stage.seconds(beyond - grown) / np.minimum(slots[known], many)
+    for count, seconds in alike.items():
+        added[known] += seconds[of_memory] / np.minimum(slots[known], count)
     return added
 
 
 def spilled_bytes(
-    stage: SpillingStage, available: FloatArray, ratio: float
-) -> tuple[FloatArray, float]:
-    """(n,) what a stage spills with so much memory per task, and what its replay already holds:
-    what the log spilled, grown like the rest of its work."""
-    scaled = stage.shape.scaled(ratio, None)
-    beyond = np.maximum(0.0, stage.task_bytes * scaled.work - available) * scaled.tasks
-    grown = stage.spilled_bytes * scaled.partitions * scaled.work / stage.shape.stage.tasks
-    return np.asarray(beyond), grown
+    stage: SpillingStage,
+    available: float,
+    slots: float,
+    ratio: float,
+    shuffle_partitions: int | None = None,
+) -> float:
+    """What a stage spills on so many slots with so many bytes of memory per task."""
+    tasks, work = stage.shape.scaled_on(ratio, shuffle_partitions, np.asarray([slots]))
+    return float(max(0.0, stage.task_bytes * work[0] - available) * tasks[0])

@@ -14,9 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.drawn_times import drawn, drawn_outline
-from engine.models.partitions import Partitioning
+from engine.models.partitions import PartitionCount, Partitioning
+from engine.models.ranked_tasks import RankedTasks
 from engine.models.warm_up import WarmUp
 from engine.profile import StageRun
 from engine.waves import DrawnTasks, Tasks
@@ -138,12 +139,26 @@ class StageShape:
         Work is conserved: partitions x work grows as its law says, whatever their number. The last
         partition may be a partial one, so that a little more input is a little more time.
         """
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(slots))
+
+    def cut(self, ratio: float, wanted: float) -> Scaled:
+        """The stage at `ratio` times the input in so many partitions."""
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
-        wanted = self._partitions(ratio, shuffle_partitions, slots)
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
+        last = partitions - tasks + 1.0
         work = total * self.stage.tasks / partitions
-        return Scaled(tasks, work, min(1.0, partitions - tasks + 1.0))
+        return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
+
+    def scaled_on(
+        self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) tasks and (n,) work of `scaled` on (n,) numbers of slots."""
+        total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
+        wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
+        partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
+        tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+        return tasks, total * self.stage.tasks / partitions
 
     @cached_property
     def counts_slots(self) -> bool:
@@ -151,29 +166,29 @@ class StageShape:
         if self.follows is not None:
             return self.follows.counts_slots
         if self.growth is Growth.MERGED:
-            return self._merged_by_rule and self._merging.merged_for is None
-        return self.partitioning.parallelism is None and self._is_scan
+            rule = self._merging
+            return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
+        return self.partitioning.counts_slots and self._is_scan
 
-    def _partitions(self, ratio: float, shuffle_partitions: int | None, slots: int | None) -> float:
-        n = float(self.stage.tasks)
-        if shuffle_partitions and self.growth is not Growth.MERGED and self._takes_partitions():
-            return float(shuffle_partitions)
-        learnt, partitions = self.law.partitions, n
-        if self.growth is Growth.MERGED and self._merged_by_rule:
-            partitions = n * self._merged(ratio, slots) / self._merged(1.0, None)
-        elif learnt is not None:
-            partitions = n * math.exp(learnt * math.log(ratio))
-        elif self.follows is not None:
-            partitions = self.follows._partitions(ratio, None, slots)
-        elif self.growth is Growth.TASKS:
-            partitions = self._input_partitions(ratio)
-        elif self.growth is Growth.MERGED:
-            partitions = n * ratio
+    def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """Its partitions at `ratio` times the input, with another number of shuffle partitions or
+        None."""
+        n, learnt = float(self.stage.tasks), self.law.partitions
         if self.growth is Growth.MERGED:
-            partitions = min(partitions, float(max(shuffle_partitions or self.partitions, 1)))
-        elif slots is not None and slots != self.partitioning.slots:
-            partitions = self._for_slots(partitions, ratio, slots)
-        return partitions
+            most = float(max(shuffle_partitions or self.partitions, 1))
+            if self._merged_by_rule:
+                return self._merged_count(ratio, most)
+            grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
+            return PartitionCount(min(n * grown, most))
+        if shuffle_partitions and self._takes_partitions():
+            return PartitionCount(float(shuffle_partitions))
+        if learnt is not None:
+            return self._for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
+        if self.follows is not None:
+            return self.follows.partition_count(ratio, None)
+        if self.growth is Growth.TASKS:
+            return self._for_slots(self._input_partitions(ratio), ratio)
+        return PartitionCount(n)
 
     def _takes_partitions(self) -> bool:
         return self._shuffled_bytes > 0.0 and self.stage.tasks > 1
@@ -202,17 +217,28 @@ class StageShape:
         have one for each task before them, and other engines have more."""
         return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
 
-    def _for_slots(self, partitions: float, ratio: float, slots: int) -> float:
-        """Partitions on another number of slots, from those on the run's own."""
+    def _merged_count(self, ratio: float, most: float) -> PartitionCount:
+        """Partitions that adaptive execution merged, no more than configured."""
+        per_core = self.stage.tasks / self._merged(1.0, None)
+        own = min(per_core * self._merged(ratio, None), most)
+        if not self.counts_slots:
+            return PartitionCount(own)
+        low, high = self._merging.merged_by_slots(self._shuffled_bytes * ratio)
+        limits = min(low, most / per_core), min(high, most / per_core)
+        return PartitionCount(own, self.partitioning.slots, per_core, limits, limits)
+
+    def _for_slots(self, partitions: float, ratio: float) -> PartitionCount:
+        """Partitions of a scan on any number of slots, from those on the run's own."""
         read = self.stage.input_bytes
-        if not self._is_scan or read is None:
-            return partitions
-        least = self.partitioning.splits(read.total * ratio, slots)
-        by_cores = self.stage.tasks <= ONE_EACH * self.partitioning.cores(None)
-        if by_cores and slots < self.partitioning.slots:
-            by_size = read.total * ratio / self.partitioning.split_bytes
-            return min(partitions, max(least, by_size))
-        return max(partitions, least)
+        if not self._is_scan or not self.partitioning.counts_slots or read is None:
+            return PartitionCount(partitions)
+        rule, size = self.partitioning, read.total * ratio
+        most = rule.most_splits(size)
+        fewer = more = partitions, max(partitions, most)
+        if self.stage.tasks <= ONE_EACH * rule.cores(None):
+            by_size = size / rule.split_bytes
+            fewer = min(partitions, by_size), min(partitions, max(most, by_size))
+        return PartitionCount(partitions, rule.slots, 1.0, fewer, more)
 
     @property
     def _is_scan(self) -> bool:
@@ -239,38 +265,59 @@ class StageShape:
             dispatch_seconds: time a slot stands idle before each task.
             rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
         """
-        n = scaled.tasks
+        n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
         if n <= PLACED_TASKS:
-            drawn_tasks = self._drawn(scaled, dispatch_seconds, rotation)
-            return Tasks(*drawn_tasks, longest_first=rotation == LONGEST_FIRST)
+            work = self._work_by_rank(scaled, rotation)
+            return RankedTasks(
+                self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds,
+                lambda: self._cold_by_rank(n, work, dispatch_seconds),
+                lambda: self._launched(n, rotation),
+                longest_first=longest_first,
+            )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds)
         return DrawnTasks(
             self._stretched(points, scaled.work) + dispatch_seconds,
             counts,
             lambda: self._drawn(scaled, dispatch_seconds, rotation),
             cold_excess_seconds=self.cold_excess,
-            longest_first=rotation == LONGEST_FIRST,
+            longest_first=longest_first,
         )
 
     def _drawn(
         self, scaled: Scaled, dispatch_seconds: float, rotation: float
     ) -> tuple[FloatArray, FloatArray | None]:
         """Times of warm and, where there are any, of first tasks in launch order."""
-        n = scaled.tasks
+        n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
+        order = self._launched(n, rotation)
+        warm = self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds
+        cold = self._cold_by_rank(n, work, dispatch_seconds)
+        return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
+
+    def _launched(self, n: int, rotation: float) -> IntArray:
+        """(n,) ranks of the tasks in launch order."""
         if rotation == LONGEST_FIRST:
-            order = np.arange(n)[::-1]
-        else:
-            order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
-            order = np.roll(order, round(rotation * n))
-        work = np.full(n, scaled.work)
-        work[-1] *= scaled.last
-        seconds = drawn(self.warm, n, self.mean_seconds)[order]
-        cold = None
-        if len(self.cold):
-            cold = drawn(self.cold, n, float(self.cold.mean()))[order]
-            excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
-            cold = self._stretched(cold - excess, work) + excess + dispatch_seconds
-        return self._stretched(seconds, work) + dispatch_seconds, cold
+            return np.arange(n)[::-1]
+        order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
+        turn = round(rotation * n)
+        return np.concatenate((order[n - turn :], order[: n - turn])) if turn else order
+
+    def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
+        """Relative work of each task, by rank; the last one launched may have part of it."""
+        if scaled.last == 1.0:
+            return scaled.work
+        work = np.full(scaled.tasks, scaled.work)
+        work[self._launched(scaled.tasks, rotation)[-1]] *= scaled.last
+        return work
+
+    def _cold_by_rank(
+        self, n: int, work: FloatArray | float, dispatch_seconds: float
+    ) -> FloatArray | None:
+        """(n,) times of first tasks on a slot, by rank; None where none was seen."""
+        if not len(self.cold):
+            return None
+        cold = drawn(self.cold, n, float(self.cold.mean()))
+        excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
+        return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 
     @property
     def fixed_seconds(self) -> float:

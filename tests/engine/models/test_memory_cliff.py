@@ -197,3 +197,21 @@ def test_unknown_memory_is_taken_as_the_log_s_where_executors_are_alike() -> Non
         )[0],
         rel=1e-6,
     )
+
+
+def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -> None:
+    """Re-reads of a scan that has a split for every core: the whole cluster shares them."""
+    run = run_of(8, 4)
+    scans = tuple(replace(stage, operations=("Scan parquet",)) for stage in run.stages)
+    cliff = MemoryCliff.of(Replay.of(replace(run, stages=scans)))
+    fixed = MemoryCliff.of(Replay.of(run))
+    assert cliff is not None
+    assert fixed is not None
+    slots = np.asarray([4.0, 8.0, 32.0, 16.0])
+    share = np.full(4, 0.5)
+    again = 0.5 * sum(reread.seconds for reread in fixed.rereads)
+    assert again > 0.0
+    assert fixed.added_seconds(slots, share, 1.0) == pytest.approx(again / np.minimum(slots, 8))
+    assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(again / slots)
+    one_by_one = [cliff.added_seconds(slots[k : k + 1], share[:1], 1.0)[0] for k in range(4)]
+    assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(one_by_one)

@@ -127,3 +127,55 @@ def test_more_slots_use_their_partitions() -> None:
     assert replay.replayed(4).tasks == (4, 4)
     assert replay.replayed(16).tasks == (16, 16)
     assert replay.replayed(16).seconds < replay.replayed(8).seconds < replay.replayed(4).seconds
+
+
+SLOTS = (1, 2, 3, 4, 5, 8, 31, 64, 200, 5000)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 2.5, 40.0, 1000.0])
+@pytest.mark.parametrize("configured", [None, 7, 300])
+def test_merged_partitions_on_every_cluster_are_those_of_spark_s_rule(
+    ratio: float, configured: int | None
+) -> None:
+    """The rule itself, in the proportion in which the observed number keeps to it."""
+    for run in (plan(), plan(merged_tasks=6), plan(merged_tasks=16, shuffle_mib=16.0, slots=20)):
+        shape = shapes(run)[1]
+        rule, n = shape.partitioning, shape.stage.tasks
+        read = shape.stage.shuffle_read_bytes
+        assert read is not None
+        for slots in SLOTS:
+            wanted = n * rule.merged(read.total * ratio, slots) / rule.merged(read.total, None)
+            expected = min(wanted, configured or shape.partitions)
+            assert shape.partition_count(ratio, configured).at(slots) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 2.5, 40.0])
+def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_opening(
+    ratio: float,
+) -> None:
+    for run in (plan(), plan(scan_tasks=50, scan_mib=6400.0), plan(scan_tasks=9, scan_mib=900.0)):
+        shape = shapes(run)[0]
+        read, rule = shape.stage.input_bytes, shape.partitioning
+        assert read is not None
+        size, own = read.total * ratio, shape.partition_count(ratio, None).at(None)
+        for slots in SLOTS:
+            least = min(max(2.0, slots), size / rule.open_cost_bytes)
+            expected = max(own, least)
+            if slots < rule.slots and shape.stage.tasks <= 1.5 * rule.slots:
+                expected = min(own, max(least, size / rule.split_bytes))
+            if slots == rule.slots:
+                expected = own
+            assert shape.partition_count(ratio, None).at(slots) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 1.0, 2.5, 40.0])
+@pytest.mark.parametrize("configured", [None, 7])
+def test_many_clusters_at_once_are_the_same_as_one_by_one(
+    ratio: float, configured: int | None
+) -> None:
+    for run in (plan(), plan(merged_tasks=16, shuffle_mib=1024.0, slots=100)):
+        for shape in shapes(run):
+            each = [shape.scaled(ratio, configured, slots) for slots in SLOTS]
+            tasks, work = shape.scaled_on(ratio, configured, np.asarray(SLOTS, dtype=float))
+            assert tasks.tolist() == [scaled.tasks for scaled in each]
+            assert work == pytest.approx([scaled.work for scaled in each])

@@ -11,6 +11,7 @@ from made_runs import Stage, measure, observed
 from engine.cluster import Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import Prediction
+from engine.models.partitions import Partitioning
 from engine.models.replay import Replay
 from engine.models.sparkplan import Sparkplan
 from engine.models.spilling import (
@@ -25,6 +26,7 @@ from engine.profile import Profile, Run
 MIB = 1024.0**2
 TASKS = 40
 PEAK = 300 * MIB
+WIDE = Partitioning(8, advisory_bytes=4096 * MIB)
 
 
 def run_of(*, spilled: float = 0.0, disk: float = 0.0, waited: float = 0.0) -> Run:
@@ -77,9 +79,9 @@ def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:
 def test_spilled_bytes_and_their_time() -> None:
     (stage,) = spilling_stages(Replay.of(run_of()))
     available = np.asarray([100 * MIB, 300 * MIB, np.nan])
-    beyond, grown = spilled_bytes(stage, available, 1.0)
-    assert beyond[:2] == pytest.approx([TASKS * 200 * MIB, 0.0])
-    assert grown == 0.0
+    assert spilled_bytes(stage, 100 * MIB, 4.0, 1.0) == pytest.approx(TASKS * 200 * MIB)
+    assert spilled_bytes(stage, 300 * MIB, 4.0, 1.0) == 0.0
+    assert stage.grown_bytes(1.0) == 0.0
     seconds = spill_seconds((stage,), available, np.asarray([4.0, 4.0, 4.0]), 1.0)
     moved = 2.0 * SPILLED_SIZE * TASKS * 200 * MIB
     assert seconds == pytest.approx([moved / DISK_BYTES_PER_SECOND / 4.0, 0.0, 0.0])
@@ -105,6 +107,50 @@ def test_memory_allocated_beforehand_is_not_need() -> None:
     (found,) = spilling_stages(Replay.of(replace(run, stages=(run.stages[0], stage))))
     assert found.task_bytes == 8 * MIB
     assert "memory-spill" not in codes(ask(replace(run, stages=(run.stages[0], stage)), heap=1.0))
+
+
+def test_more_shuffle_partitions_cure_a_spill() -> None:
+    run = run_of()
+    fitted = Sparkplan().fit(Profile("sort", (run,)), models={m.name: m for m in MODELS})
+    cluster = Cluster.of_executors(executors=2, executor_cores=2, executor_memory_gib=4.0)
+    size = 8.0 * (run.workload.input_bytes or 0.0)
+    as_it_is, smaller = (
+        fitted.predict(cluster=cluster, workload=Workload(size, shuffle_partitions=partitions))
+        for partitions in (None, 8 * TASKS)
+    )
+    assert "memory-spill" in codes(as_it_is)
+    assert "memory-spill" not in codes(smaller)
+    assert smaller.seconds < as_it_is.seconds
+    (stage,) = spilling_stages(Replay.of(run))
+    spilled = [spilled_bytes(stage, 400 * MIB, 4.0, 8.0, count) for count in (40, 80, 160, 320)]
+    needs = [8 * PEAK * TASKS / count for count in (40, 80, 160, 320)]
+    beyond = [max(0.0, need - 400 * MIB) for need in needs]
+    assert spilled == pytest.approx([40 * beyond[0], 80 * beyond[1], 160 * beyond[2], 0.0])
+
+
+def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
+    """A merged shuffle of 2,400 MiB: 8 tasks of 300 MiB on 8 slots, 16 of 150 MiB on 16."""
+    merged = {
+        "sql_execution_id": 0,
+        "operations": ("AQEShuffleRead", "Sort"),
+        "peak_execution_memory_bytes": measure(np.full(8, PEAK)),
+    }
+    stages = [
+        Stage(np.full(8, 1.0), input_bytes=8 * 128 * MIB),
+        Stage(np.full(8, 10.0), (0,), shuffle_bytes=2400 * MIB, more=merged),
+    ]
+    run = replace(observed(stages, slots=8), spark_version="3.5.1")
+    (stage,) = spilling_stages(Replay.of(run))
+    wide = replace(stage, shape=replace(stage.shape, partitioning=WIDE))
+    slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
+    available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
+    found = spill_seconds((wide,), available, slots, 1.0)
+    spilled = np.asarray([4 * 400.0, 8 * 100.0, 0.0, 16 * 50.0, 0.0]) * MIB
+    moved = 2.0 * SPILLED_SIZE * spilled / DISK_BYTES_PER_SECOND
+    assert found == pytest.approx(moved / np.asarray([4.0, 8.0, 16.0, 16.0, 16.0]))
+    for at in range(4):
+        one = spilled_bytes(wide, available[at], slots[at], 1.0)
+        assert one == pytest.approx(spilled[at])
 
 
 @pytest.mark.parametrize("heap", [0.7, 1.0, 4.0])

@@ -1,0 +1,75 @@
+"""Tasks known by rank, put in launch order only for those who ask.
+
+The closed form of a stage needs its times, not their order; a surface of clusters on which
+partitions follow the cores draws each stage again for every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.waves import Tasks, outline
+
+
+class RankedTasks(Tasks):
+    """n tasks.
+
+    Args:
+        ranked: (n,) times by rank.
+        cold: gives the same of first tasks on a slot, or None.
+        order: gives the (n,) ranks in launch order.
+        longest_first: whether that order is from the longest to the shortest.
+    """
+
+    def __init__(
+        self,
+        ranked: FloatArray,
+        cold: Callable[[], FloatArray | None],
+        order: Callable[[], IntArray],
+        *,
+        longest_first: bool,
+    ) -> None:
+        self._ranked, self._cold, self._order = ranked, cold, order
+        self.longest_first = longest_first
+        self._capped = {}
+
+    def __len__(self) -> int:
+        return len(self._ranked)
+
+    @cached_property
+    def _launched(self) -> IntArray:
+        return self._order()
+
+    @cached_property
+    def _cold_ranked(self) -> FloatArray | None:
+        return self._cold()
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        return np.asarray(self._ranked[self._launched])
+
+    @cached_property
+    def cold_seconds(self) -> FloatArray | None:
+        cold = self._cold_ranked
+        return None if cold is None else np.asarray(cold[self._launched])
+
+    @cached_property
+    def cold_excess_seconds(self) -> float:
+        cold = self._cold_ranked
+        return 0.0 if cold is None else max(0.0, float(cold.mean() - self._ranked.mean()))
+
+    @cached_property
+    def total(self) -> float:
+        return float(self._ranked.sum())
+
+    @cached_property
+    def longest(self) -> float:
+        return float(self._ranked.max(initial=0.0))
+
+    @cached_property
+    def outlined(self) -> tuple[FloatArray, FloatArray]:
+        return outline(np.sort(self._ranked))

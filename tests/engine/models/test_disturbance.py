@@ -1,0 +1,130 @@
+"""How much of a log is other programs' doing, and what that costs an interval."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_runs import Stage, measure, observed
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.models import MODELS
+from engine.models.base import Prediction
+from engine.models.disturbance import CALM, EVENLY, busy_notice, disturbance_spread, stretch_of
+from engine.models.sparkplan import Sparkplan
+from engine.profile import Profile, Run
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from shared import SHARED, needs_shared
+
+TASKS, SECONDS = 20, 6.0
+INPUT = 20 * 128e6
+
+
+def run_of(stretched: Sequence[float], *, scale: float = 1.0, **more: object) -> Run:
+    """Stages of 20 tasks that take 6 s and compute for a part of that."""
+    seconds = np.full(TASKS, SECONDS)
+    stages = [
+        Stage(
+            seconds, (place - 1,) if place else (), input_bytes=0.0 if place else INPUT * scale,
+            more={
+                "run_seconds": measure(seconds), "cpu_seconds": measure(seconds / stretch), **more
+            },
+        )
+        for place, stretch in enumerate(stretched)
+    ]  # fmt: skip
+    return observed(stages, slots=4, input_bytes=INPUT * scale)
+
+
+def ask(*runs: Run) -> Prediction:
+    fitted = Sparkplan().fit(Profile("job", runs), models={m.name: m for m in MODELS})
+    cluster = Cluster.of_executors(executors=1, executor_cores=4)
+    return fitted.predict(cluster=cluster, workload=Workload(INPUT))
+
+
+def width(found: Prediction) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return math.log(found.high / found.low)
+
+
+def test_every_stage_held_up_is_a_busy_machine() -> None:
+    run = run_of([3.0, 4.0])
+    assert stretch_of(run) == pytest.approx(3.0)
+    assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(3.0 / CALM))
+    notice = busy_notice([run])
+    assert notice is not None
+    assert notice.code == "busy-machine"
+    assert "3.0 times" in notice.text
+
+
+def test_some_stages_may_wait_for_good_reasons() -> None:
+    """One that reads from far waits; one that computes shows that nobody else is there."""
+    run = run_of([5.0, 1.1])
+    assert stretch_of(run) == pytest.approx(1.1)
+    assert disturbance_spread([run]) == 0.0
+    assert busy_notice([run]) is None
+
+
+def test_garbage_and_shuffles_are_not_others_doing() -> None:
+    third = measure(np.full(TASKS, SECONDS / 3.0))
+    run = run_of([3.0], gc_seconds=third, fetch_wait_seconds=third)
+    assert stretch_of(run) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"cpu_seconds": None},
+        {"operations": ("BatchEvalPython", "Project")},
+        {"operations": ("GpuProject",)},
+        {"name": "reduceByKey at /home/me/job.py:12"},
+    ],
+)
+def test_what_computes_elsewhere_tells_nothing(more: dict[str, object]) -> None:
+    run = run_of([3.0], **more)
+    assert stretch_of(run) is None
+    assert disturbance_spread([run]) == 0.0
+    assert busy_notice([run]) is None
+
+
+def test_little_computing_tells_nothing() -> None:
+    assert stretch_of(run_of([1000.0])) is None
+
+
+def test_a_calm_log_keeps_its_interval_and_a_busy_one_gets_a_wider_one() -> None:
+    unknown, calm, busy = (ask(run_of([s, s])) for s in (1.0, 1.2, 3.0))
+    assert calm.seconds == pytest.approx(busy.seconds)
+    assert width(calm) == pytest.approx(width(unknown))
+    assert width(busy) > 1.5 * width(calm)
+    codes = [{notice.code for notice in found.warnings} for found in (calm, busy)]
+    assert "busy-machine" not in codes[0]
+    assert "busy-machine" in codes[1]
+
+
+def test_left_out_logs_tell_the_disturbance_themselves() -> None:
+    """From four logs on the interval is what they missed each other by."""
+    calm = [run_of([1.0, 1.0], scale=scale) for scale in (1.0, 1.2, 1.4, 1.6)]
+    busy = [run_of([3.0, 3.0], scale=scale) for scale in (1.0, 1.2, 1.4, 1.6)]
+    assert width(ask(*busy)) < 1.2 * width(ask(*calm))
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark-rapids-tools/aqeshuffle_eventlog.zstd",
+        "spark-rapids-tools/dsAndDf_eventlog.zstd",
+        "spark-rapids-tools/db_subExecution_id.zstd",
+        "spark-rapids-tools/eventlog_v2_local-1623876083964",
+    ],
+)
+def test_public_logs_of_clusters_are_calm(name: str) -> None:
+    (run,) = engine.read(SHARED / "eventlogs" / name).runs
+    assert 1.0 <= (stretch_of(run) or 0.0) < CALM + 0.02
+    assert disturbance_spread([run]) < 0.02
