@@ -42,9 +42,10 @@ class KeptInputs:
 
 
 def kept(store: OrderedDict[Input, Kept], key: Input, make: Callable[[], Kept]) -> Kept:
-    """What is known of an input, made when it is first asked for."""
-    if key not in store:
-        store[key] = make()
+    """What is known of an input, made when it is first asked for; threads may ask at once."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = make()
         while len(store) > KEPT_INPUTS:
             store.popitem(last=False)
-    return store[key]
+    return found

@@ -219,12 +219,12 @@ class ReplayModel(FittedModel):
         busy = min(slots, replay.most_useful_slots(ratio, partitions))
         speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
         key = (id(replay), busy, ratio, speed, partitions)
-        if key not in self._explained:
-            self._explained.clear()
-            self._explained[key] = replay.replayed(
-                busy, ratio=ratio, speed=speed, shuffle_partitions=partitions
-            )
-        return replay, self._explained[key], slots
+        found = self._explained.get(key)
+        if found is None:
+            found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
+            self._explained.clear()  # another thread may ask meanwhile: nothing is looked up again
+            self._explained[key] = found
+        return replay, found, slots
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         at = self._replay_at(batch, completed(workload, self.profile))
