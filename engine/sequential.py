@@ -23,6 +23,7 @@ from engine.belief import (
     expected_seconds,
     p_within,
 )
+from engine.design import IntArray
 from engine.forecast import FloatArray
 
 OUTCOMES = 41
@@ -131,20 +132,37 @@ class Decision:
         return cost, cost if self.least == "cost" else expected_seconds(mean, deviation)
 
     def losses(self, mean: FloatArray, deviation: FloatArray, stakes: Stakes) -> FloatArray:
-        """(..., n) expected cost in USD of each composition (or time in seconds), missed deadlines
-        and exceeded budgets included; inf where the time is not known."""
+        """(..., n) expected cost in USD of each composition (or time in seconds), with what broken
+        promises are worth: a deadline that is kept less surely than was asked, a budget exceeded;
+        inf where the time is not known."""
         mean, deviation = self.held_up(mean, deviation)
         cost, loss = self._costs_and_aims(mean, deviation)
         if self.budget_usd is not None:
             loss = loss + stakes.over * np.maximum(cost / self.budget_usd - 1.0, 0.0)
         if self.deadline_seconds is not None:
-            loss = loss + stakes.late * (1.0 - p_within(mean, deviation, self.deadline_seconds))
+            short = self.confidence - p_within(mean, deviation, self.deadline_seconds)
+            loss = loss + stakes.late / self.confidence * np.maximum(short, 0.0)
         return np.asarray(np.where(np.isnan(loss), np.inf, loss))
 
+    def choices(self, mean: FloatArray, deviation: FloatArray, losses: FloatArray) -> IntArray:
+        """(...) which composition is recommended: of those that keep what was promised, as surely
+        as was asked, the cheapest (or fastest), as `engine.recommend` chooses; where none does, the
+        one of least expected loss."""
+        mean, deviation = self.held_up(mean, deviation)
+        cost, aim = self._costs_and_aims(mean, deviation)
+        kept = np.isfinite(aim)
+        if self.deadline_seconds is not None:
+            kept &= p_within(mean, deviation, self.deadline_seconds) >= self.confidence
+        if self.budget_usd is not None:
+            kept &= cost <= self.budget_usd
+        any_kept = kept.any(axis=-1, keepdims=True)
+        chosen = np.where(any_kept, np.where(kept, aim, np.inf), losses).argmin(axis=-1)
+        return np.asarray(chosen)
+
     def best(self, belief: Belief) -> int:
-        """Which composition has the least expected loss."""
+        """Which composition is recommended."""
         losses = self.losses(belief.mean, belief.deviation, self.stakes(belief))
-        return int(np.argmin(losses))
+        return int(self.choices(belief.mean, belief.deviation, losses))
 
 
 def _least(values: FloatArray, among: NDArray[np.bool_]) -> float:
@@ -175,8 +193,7 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     mean, covariance = belief.mean, belief.covariance
     now = belief.part(slice(0, n))
     stakes = decision.stakes(now)
-    today = decision.losses(now.mean, now.deviation, stakes)
-    chosen = int(np.argmin(today))
+    chosen = decision.best(now)
     variance = np.square(now.deviation)
     m = len(mean) - n
     gain, changes = np.zeros(m), np.zeros(m)
@@ -189,8 +206,8 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
         deviation = np.sqrt(np.maximum(variance - np.square(slope), SMALLEST_SPREAD**2))
         after = now.mean + _outcomes()[:, None] * slope
         losses = decision.losses(after, deviation[None, :], stakes)
-        best = losses.argmin(axis=1)
+        best = decision.choices(after, deviation[None, :], losses)
         saved = losses[:, chosen] - losses[np.arange(len(best)), best]
-        gain[place] = float(saved.mean())
+        gain[place] = max(0.0, float(saved.mean()))
         changes[place] = float((best != chosen).mean())
     return Gains(gain, changes)
