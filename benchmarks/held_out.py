@@ -313,8 +313,10 @@ def show(
                 print(f"{name}, half {number}\n")
                 print_table(score_rows(found, "job"))
                 print_table(score_rows(found, "kind"))
-        print(f"{name}, the whole input in memory or not\n")
-        print_table(cliff_rows(seen))
+        cliffs = cliff_rows(seen)
+        if len(cliffs) > 1:
+            print(f"{name}, the whole input in memory or not\n")
+            print_table(cliffs)
 
 
 def cliff_rows(logs: Logs) -> list[tuple[str, ...]]:

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from engine.batch import complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
 from engine.memory import layout_of
 from engine.profile import Profile
@@ -43,6 +46,13 @@ class Candidates:
     def names(self) -> tuple[str, ...]:
         """(k,) names of the types."""
         return tuple(offer.instance.name for offer in self.offers)
+
+    @property
+    def prices(self) -> tuple[FloatArray, FloatArray]:
+        """(k,) on-demand and (k,) spot prices, inf where there is no spot price."""
+        listed = [offer.on_demand.usd_per_hour for offer in self.offers]
+        spot = [offer.spot.usd_per_hour if offer.spot else np.inf for offer in self.offers]
+        return np.asarray(listed), np.asarray(spot)
 
 
 def select_candidates(

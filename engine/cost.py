@@ -267,3 +267,21 @@ def _service_lines(billing: Billing) -> list[str]:
     if billing.usd_per_dbu is not None:
         lines.append(f"DBU at ${billing.usd_per_dbu:g}: {billing.dbu_note or 'not said by whom'}")
     return lines
+
+
+def weighing(billing: Billing) -> Billing:
+    """What of a billing changes how the hourly rates of types compare.
+
+    A cost rises with the time and with the hourly rate, whatever the granularity, minimum, start-up
+    and master are; and discount and surcharge scale all on-demand rates alike. Spot rates, and fees
+    per vCPU or by DBUs, weigh on some types more than on others.
+    """
+    if not (billing.spot or billing.surcharge_usd_per_vcpu_hour or billing.usd_per_dbu is not None):
+        return Billing()
+    return Billing(
+        spot=billing.spot,
+        discount_fraction=billing.discount_fraction,
+        surcharge_fraction=billing.surcharge_fraction,
+        surcharge_usd_per_vcpu_hour=billing.surcharge_usd_per_vcpu_hour,
+        usd_per_dbu=billing.usd_per_dbu,
+    )

@@ -11,6 +11,7 @@ meeting a deadline and the widening by an assumption are the same few lines for 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,6 +53,15 @@ class Forecast:
     def taken(self, places: IntArray) -> Forecast:
         """Those at some places, in their order, also several times."""
         return Forecast(self.seconds[places], self.log_scale[places], self.dof[places])
+
+    def patched(self, places: Sequence[int], other: Forecast) -> Forecast:
+        """With other ones at some places."""
+        changed = []
+        for name in ("seconds", "log_scale", "dof"):
+            values = np.array(getattr(self, name))
+            values[list(places)] = getattr(other, name)
+            changed.append(values)
+        return Forecast(*changed)
 
     def quantile(self, p: float) -> FloatArray:
         """(n,) the time that is not exceeded with probability `p`; NaN where unknown."""

@@ -21,10 +21,11 @@ import numpy as np
 
 from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing, Catalog
-from engine.choices import NO_INTERVAL, Answers, Lazy
+from engine.choices import NO_INTERVAL, Answers
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.lazy import Lazy
 from engine.limits import NO_LIMITS, Limits
 from engine.mixed import splits, with_mixes
 from engine.models.base import FittedModel, distinct

@@ -14,16 +14,16 @@ from functools import cached_property
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.choices import NO_INTERVAL, Lazy, in_runs, known, plural
+from engine.choices import NO_INTERVAL, in_runs, known, plural
 from engine.cluster import Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
+from engine.lazy import Lazy
 from engine.models.base import AssuredMemory, FittedModel, distinct
 from engine.models.simcost_costs import THETA, resource_time, throughput
 from engine.models.simcost_search import Round, most_rounds, range_search
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected
-from engine.surface import patched
 from engine.sweeps import IntArray, significant
 from engine.units import format_seconds
 
@@ -226,7 +226,7 @@ class _Owned:
             clusters = [self._cluster(place) for place in new]
             batch = ClusterBatch.of(clusters, self.fitted.profile)
             forecast = self.fitted.forecast(batch, self.workload)
-            answers = replace(answers, forecast=patched(answers.forecast, new, forecast))
+            answers = replace(answers, forecast=answers.forecast.patched(new, forecast))
         return answers
 
     def _best(self) -> int:

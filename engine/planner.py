@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from engine import exports
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
-from engine.choices import plural
 from engine.cluster import Cluster, Layout, Workload
 from engine.composition import Placed
 from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
@@ -32,9 +31,9 @@ from engine.models.base import FittedModel, Prediction
 from engine.optimiser import select, settle
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
+from engine.statements import statement
 from engine.surface import Surface
 from engine.sweeps import TIE
-from engine.units import format_seconds, format_usd
 
 
 @dataclass(frozen=True, eq=False)
@@ -363,40 +362,3 @@ def handover_of(
         report=found,
         choice=choice,
     )
-
-
-def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
-    """What was predicted and assumed, in plain lines for the head of an export."""
-    types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
-    what = types or plural(choice.executors or 0, "executor")
-    lines = [f"sparkplan: {what}, model {found.model}"]
-    if choice.spot:
-        rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
-        lines.append(f"at spot prices: {rented}")
-    lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
-    if choice.cost_usd is not None:
-        lines.append(f"expected cost {format_usd(choice.cost_usd)}")
-    if found.goal.deadline_seconds is not None:
-        met = _share(choice.p_deadline)
-        deadline = format_seconds(found.goal.deadline_seconds)
-        lines.append(f"probability of meeting {deadline}: {met}")
-    assumed = choice.cost.assumptions if choice.cost else ()
-    lines += [f"assumes: {line}" for line in assumed]
-    lines += [f"note: {notice.text} [{notice.code}]" for notice in choice.warnings]
-    return tuple(lines)
-
-
-def _share(p: float | None) -> str:
-    """A probability in whole per cent, never rounded to certainty."""
-    if p is None:
-        return "not known"
-    if p > 0.995:
-        return "more than 99 %"
-    return "less than 1 %" if p < 0.005 else f"{100.0 * p:.0f} %"
-
-
-def _bounds(choice: Choice, goal: Goal) -> str:
-    if choice.low is None or choice.high is None:
-        return " (no interval)"
-    within = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
-    return f" ({goal.confidence:.0%} of runs: {within})"

@@ -18,7 +18,7 @@ from engine.batch import ClusterBatch
 from engine.candidates import Candidates
 from engine.catalog import Billing
 from engine.cluster import Cluster, Workload
-from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate
+from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
 from engine.interruptions import LostWork, rate_of, with_hold_ups
@@ -289,20 +289,12 @@ class Surface:
         return self._cached_rates(billing)  # type: ignore[attr-defined, no-any-return]
 
     def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        listed, spot = self._prices
+        listed, spot = self.candidates.prices
         master = master_offer(self.candidates.catalog, billing)
         paid = spot if billing.spot else listed
         service = [service_rate(offer, billing) for offer in self.candidates.offers]
         rates = node_rate(paid, listed, billing, service_usd_per_hour=service)
         return rates, master_rate(master, billing)
-
-    @cached_property
-    def _prices(self) -> tuple[FloatArray, FloatArray]:
-        """(k,) on-demand and (k,) spot prices, inf where there is no spot price."""
-        offers = self.candidates.offers
-        listed = [offer.on_demand.usd_per_hour for offer in offers]
-        spot = [offer.spot.usd_per_hour if offer.spot else np.inf for offer in offers]
-        return np.asarray(listed), np.asarray(spot)
 
     def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Flat indices of the points that no other beats in time and cost, fastest first.
@@ -323,23 +315,10 @@ class Surface:
     def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         """Points that no other beats in time and hourly rate: a superset of every frontier.
 
-        A cost rises with the time and with the hourly rate, whatever the granularity, minimum,
-        start-up and master are; and discount and surcharge scale all on-demand rates alike. So
-        one skyline serves all on-demand billings; spot rates, and fees per vCPU or by DBUs, which
-        weigh on some types more than on others, have one per discount and surcharge.
+        One skyline serves all billings that weigh alike on types (`weighing`).
         """
-        rates = Billing()
-        if billing.spot or billing.surcharge_usd_per_vcpu_hour or billing.usd_per_dbu is not None:
-            rates = replace(
-                rates,
-                spot=billing.spot,
-                discount_fraction=billing.discount_fraction,
-                surcharge_fraction=billing.surcharge_fraction,
-                surcharge_usd_per_vcpu_hour=billing.surcharge_usd_per_vcpu_hour,
-                usd_per_dbu=billing.usd_per_dbu,
-            )
         return self._cached_points(  # type: ignore[attr-defined, no-any-return]
-            rates, candidates, max_nodes
+            weighing(billing), candidates, max_nodes
         )
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
@@ -415,14 +394,4 @@ class Surface:
         exact = self.exact | frozenset(new)
         if np.allclose(forecast.seconds, self.forecast.seconds[new], rtol=TIE, equal_nan=True):
             return replace(self, exact=exact)
-        return replace(self, forecast=patched(self.forecast, new, forecast), exact=exact)
-
-
-def patched(forecast: Forecast, points: Sequence[int], exact: Forecast) -> Forecast:
-    """The forecast with some points replaced."""
-    changed = []
-    for name in ("seconds", "log_scale", "dof"):
-        values = np.array(getattr(forecast, name))
-        values[list(points)] = getattr(exact, name)
-        changed.append(values)
-    return Forecast(*changed)
+        return replace(self, forecast=self.forecast.patched(new, forecast), exact=exact)
