@@ -9,12 +9,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.batch import complete
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models import MODELS
 from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
 from engine.models.optex import deadline_satisfaction, mean_relative_error, relative_error
+from engine.owned import recommend_owned
 from engine.profile import Profile, Run
+from engine.recommendation import Recommendation
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +98,14 @@ class ModelAnswer:
 
     Args:
         prediction: None where it does not answer; `why_not` then says why, in one line.
+        executors: number and size of executors of the least resource time for the same workload,
+            where the model says how much memory a job needs (SimCost, Table 2).
     """
 
     outcome: FitOutcome
     prediction: Prediction | None
     why_not: str = ""
+    executors: Recommendation | None = None
 
     @property
     def model(self) -> str:
@@ -131,7 +137,31 @@ def ask(
         return ModelAnswer(outcome, None, in_one_line(error))
     if not math.isfinite(prediction.seconds):
         return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
-    return ModelAnswer(outcome, prediction)
+    return ModelAnswer(outcome, prediction, executors=_sized(outcome.fitted, cluster, workload))
+
+
+MOST_EXECUTORS, STEP = 64, 1
+"""Range of SimCost's search beside the other models, and its last step, in executors."""
+
+
+def _sized(
+    fitted: FittedModel, cluster: Cluster, workload: Workload | None
+) -> Recommendation | None:
+    """Number and size of executors of the least resource time, by SimCost's range search (4.3), for
+    a model that says how much memory the workload needs; None for others."""
+    wanted = workload or fitted.profile.reference_workload
+    try:
+        if fitted.assured_memory(wanted) is None:
+            return None
+        return recommend_owned(
+            fitted,
+            executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
+            max_executors=MOST_EXECUTORS,
+            workload=wanted,
+            epsilon=STEP,
+        )
+    except EngineError:
+        return None
 
 
 def compare_models(

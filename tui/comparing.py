@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from tui.session import Answer, Session
 
 
+SIZES_EXECUTORS = "simcost"
+"""The model that is asked even where it is the one in use: how many executors of what size take the
+least resource time is worked out where nobody waits for it."""
+
+
 class Comparing:
     """Asks every model the question at hand, in a thread of its own, and keeps what came.
 
@@ -42,7 +47,9 @@ class Comparing:
             self._question = question
             self._ask(question, plan, best)
         used = plan.fitted.model
-        own = engine.ModelAnswer(engine.FitOutcome(used, plan.fitted), answer.explained)
+        executors = self._answers[used].executors if used in self._answers else None
+        outcome = engine.FitOutcome(used, plan.fitted)
+        own = engine.ModelAnswer(outcome, answer.explained, executors=executors)
         return [
             (name, own if name == used else self._answers.get(name))
             for name in self._session.models
@@ -53,7 +60,7 @@ class Comparing:
 
         def job() -> None:
             for name in self._session.models:
-                if name == plan.fitted.model:
+                if name == plan.fitted.model and name != SIZES_EXECUTORS:
                     continue
                 if self._question != question:
                     return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import engine
 
@@ -123,3 +123,26 @@ def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
 
 def _digits(value: float) -> str:
     return f"{value:.0f}" if value >= 19.95 else f"{value:.1f}"
+
+
+def figures(found: Mapping[str, float]) -> str:
+    """The predicted figures of the run in a line, each in its own unit."""
+    shown = []
+    for key, value in found.items():
+        for unit, (ending, write) in _FIGURES.items():
+            if key.endswith(unit):
+                name = key.removesuffix(unit).replace("_", " ")
+                shown.append(f"{name} {write(value)}{ending}")
+                break
+        else:
+            shown.append(f"{key.replace('_', ' ')} {value:.3g}")
+    return ", ".join(shown)
+
+
+_FIGURES: Mapping[str, tuple[str, Callable[[float], str]]] = {
+    "_bytes_per_second": ("/s", engine.format_bytes),
+    "_vcore_seconds": (" vcore-s", "{:,.0f}".format),
+    "_seconds": ("", seconds),
+    "_bytes": ("", engine.format_bytes),
+    "_ratio": ("", "{:.0%}".format),
+}

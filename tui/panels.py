@@ -37,31 +37,8 @@ NARROW_BELOW, SHORT_BELOW = 100, 30
 _SCROLLED = ("gantt", "stage-gantt")
 """Charts that scroll as texts do."""
 
-_SLIDER_KEYS = [
-    ("← →", "step", ""),
-    ("⇧← →", "big", ""),
-    ("⏎", "type", ""),
-    ("tab", "next", ""),
-]
 _ENTER = {"inputs": "change", "frontier-list": "as deadline"}
 """What enter does in a table, where it does anything."""
-
-_TABLE_KEYS = [("↑ ↓", "choose", ""), ("← →", "columns", ""), ("tab", "next", "")]
-_CHART_KEYS = [
-    ("← →", "read", ""),
-    ("+", "zoom", "zoom_in"),
-    ("-", "out", "zoom_out"),
-    ("a", "all", "zoom_all"),
-    ("Y", "log", "log_y"),
-    ("E", "save", "save_chart"),
-]
-_APP_KEYS = [
-    ("/", "types", "instances"),
-    ("o", "open", "open"),
-    ("e", "export", "export"),
-    ("y", "copy", "copy"),
-]
-_LAST_KEYS = [("^p", "actions", "palette"), ("^q", "quit", "quit")]
 
 
 def _module(view: View) -> Any:
@@ -200,18 +177,18 @@ class Panels:
         focused = self._app.focused
         here = []
         if isinstance(focused, Slider):
-            here = list(_SLIDER_KEYS)
+            here = list(bars.SLIDER_KEYS)
             if focused.id in ("deadline", "budget"):
                 here.insert(3, ("del", "off", ""))
         elif isinstance(focused, Table):
             enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
-            here = [*enter, *_TABLE_KEYS]
+            here = [*enter, *bars.TABLE_KEYS]
             if focused.id in ("next-runs", "training-runs"):
-                here = [("+ -", "budget", ""), ("r", "rule", "training_plan"), *_TABLE_KEYS]
+                here = [("+ -", "budget", ""), ("r", "rule", "training_plan"), *bars.TABLE_KEYS]
             if focused.id == "full":
-                here = [*_TABLE_KEYS[:1], *compositions.KEYS]
+                here = [*bars.TABLE_KEYS[:1], *compositions.KEYS]
         elif isinstance(focused, Chart):
-            here = list(_CHART_KEYS)
+            here = list(bars.CHART_KEYS)
         elif isinstance(focused, Prose) or (
             focused is not None and focused.id in ("gantt", "stage-gantt")
         ):
@@ -219,9 +196,9 @@ class Panels:
         filters = self._app.state.view == "compositions"
         others = [
             (key, "filter" if key == "/" and filters else what, action)
-            for key, what, action in _APP_KEYS
+            for key, what, action in bars.APP_KEYS
         ]
-        self._bar("keys").show(bars.keys([*here, *others]), bars.keys(_LAST_KEYS))
+        self._bar("keys").show(bars.keys([*here, *others]), bars.keys(bars.LAST_KEYS))
         self.explain()
 
     def explain(self, over: Widget | None = None) -> None:

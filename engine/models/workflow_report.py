@@ -206,7 +206,8 @@ def _spans(
 
 def merged(timeline: Timeline) -> list[State]:
     """The states without those that skew alone divides: the same stages run, bound by the same,
-    and only tasks of different length end one by one."""
+    and only tasks of different length end one by one. Where a stage has come to run twice as many
+    tasks as at the beginning (containers change hands), another state begins."""
     found: list[State] = []
     for state in timeline.states:
         if found and _alike(found[-1], state, timeline.activities):
@@ -228,6 +229,8 @@ def _alike(first: State, second: State, activities: Sequence[Activity]) -> bool:
         if abs(a.time.seconds - b.time.seconds) > ALIKE * a.time.seconds:
             return False
         if a.parallelism != b.parallelism and not _spread(activities[a.activity]):
+            return False
+        if b.parallelism >= 2 * a.parallelism:
             return False
     return True
 

@@ -392,6 +392,6 @@ def _unrecognised(start: bytes, name: str) -> BadInput:
         what = "is not an event log, a profile or a run table"
     return BadInput(
         what, where=name,
-        remedy="an event log has one JSON event per line, a profile begins with `format:`, a run "
-        "table has the columns nodes, input_size and seconds",
+        remedy="an event log has one JSON event per line, a profile or workflow begins with "
+        "`format:`, a run table has the columns nodes, input_size and seconds",
     )  # fmt: skip

@@ -142,3 +142,25 @@ def test_errors_compare_on_the_runs_that_all_left_out() -> None:
     assert runs == 2
     assert errors == pytest.approx({"told": 0.02, "both": 0.05})
     assert engine.errors_on_common_runs([none]) == ({}, 0)
+
+
+def test_a_model_that_assures_memory_recommends_executors_of_one_s_own() -> None:
+    profile = engine.read("nightly-features")
+    by_name = {model.name: model for model in engine.MODELS}
+    cluster = engine.Cluster.of_executors(executors=4, executor_cores=2)
+    found = ask(fit_outcome(by_name["simcost"], profile), cluster=cluster, workload=None)
+    assert found.executors is not None
+    best = found.executors.recommended
+    again = engine.recommend_owned(
+        engine.fit(profile, model="simcost"), executor_cores=2, max_executors=64
+    ).recommended
+    assert best is not None
+    assert again is not None
+    assert best.resource_time is not None
+    assert again.resource_time is not None
+    # Ranges are searched down to single executors: near the best of all 64.
+    assert best.resource_time <= 1.05 * again.resource_time
+    assert best.layout is not None
+    assert best.layout.executor_cores == 2
+    plain = ask(fit_outcome(by_name["sparkplan"], profile), cluster=cluster, workload=None)
+    assert plain.executors is None

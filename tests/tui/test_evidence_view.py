@@ -170,3 +170,32 @@ def test_among_equals_the_model_in_use_is_the_best():
     best = evidence.least_error(same, used="second")
     assert best is not None
     assert best[0] == "second"
+
+
+@pytest.mark.parametrize("model", ["sparkplan", "simcost"])
+async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, model):
+    """Whether it is the model in use or not."""
+    app = planner(EngineSession(), sources=("nightly-features",), ran_on="m5.2xlarge", model=model)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await compared(pilot)
+        models = app.query_one("#models", Table)
+        place = [row[1][0] for row in models.rows].index("simcost")
+        models.focus()
+        await pilot.press("home", *["down"] * place)
+        await pilot.pause()
+        await pilot.pause()
+        said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
+        assert "shuffle 289 MB" in said
+        assert "simulations 20" in said
+        assert "range search: [0, 64] " in said
+        assert "Executor memory: " in said
+        answer = dict(app.comparing.rows(app.answer))["simcost"]
+        best = answer.executors.recommended
+        assert f"{best.executors} executor" in said
+        await pilot.press("home")
+        await pilot.pause()
+        await pilot.pause()
+        said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
+        assert "range search" not in said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import engine
@@ -172,7 +171,7 @@ def as_text(
     if prediction.bottleneck:
         lines.append(f"bottleneck: {prediction.bottleneck}")
     if prediction.job_profile:
-        lines.append(job_profile_in_words(prediction.job_profile))
+        lines.append(text.figures(prediction.job_profile))
     lines.append(evidence_in_words(fitted))
     return "\n".join(text.shown(line) if "\n" not in line else line for line in lines)
 
@@ -209,29 +208,6 @@ def phase_table(prediction: engine.Prediction) -> str:
         for name, value in phases.items()
     ]
     return text.table(rows, right=(1, 2))
-
-
-def job_profile_in_words(found: Mapping[str, float]) -> str:
-    """The predicted figures of the run in a line, each in its own unit."""
-    shown = []
-    for key, value in found.items():
-        for unit, (ending, write) in UNITS.items():
-            if key.endswith(unit):
-                name = key.removesuffix(unit).replace("_", " ")
-                shown.append(f"{name} {write(value)}{ending}")
-                break
-        else:
-            shown.append(f"{key.replace('_', ' ')} {value:.3g}")
-    return ", ".join(shown)
-
-
-UNITS: Mapping[str, tuple[str, Callable[[float], str]]] = {
-    "_bytes_per_second": ("/s", engine.format_bytes),
-    "_vcore_seconds": (" vcore-s", "{:,.0f}".format),
-    "_seconds": ("", text.seconds),
-    "_bytes": ("", engine.format_bytes),
-    "_ratio": ("", "{:.0%}".format),
-}
 
 
 def evidence_in_words(fitted: engine.FittedModel) -> str:

@@ -20,6 +20,30 @@ from tui.widgets.text import fit, plain
 if TYPE_CHECKING:
     from tui.session import Built
 
+SLIDER_KEYS = [
+    ("← →", "step", ""),
+    ("⇧← →", "big", ""),
+    ("⏎", "type", ""),
+    ("tab", "next", ""),
+]
+TABLE_KEYS = [("↑ ↓", "choose", ""), ("← →", "columns", ""), ("tab", "next", "")]
+CHART_KEYS = [
+    ("← →", "read", ""),
+    ("+", "zoom", "zoom_in"),
+    ("-", "out", "zoom_out"),
+    ("a", "all", "zoom_all"),
+    ("Y", "log", "log_y"),
+    ("E", "save", "save_chart"),
+]
+APP_KEYS = [
+    ("/", "types", "instances"),
+    ("o", "open", "open"),
+    ("e", "export", "export"),
+    ("y", "copy", "copy"),
+]
+LAST_KEYS = [("^p", "actions", "palette"), ("^q", "quit", "quit")]
+"""What keys do where the focus is, and everywhere: key, word, action of the app."""
+
 
 class Item(NamedTuple):
     """A span of a bar.

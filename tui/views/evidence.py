@@ -70,8 +70,10 @@ def show(panels: Panels, answer: Answer) -> None:
     rows = model_rows(panels.state, compared, used=used, mark=panels.marks.best)
     models.show(rows, message="nothing to predict", cursor=None if models.rows else 0)
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
-    panels.prose("evidence-about").show(about(panels.state, answer, panels.marks, compared))
     looked = compared[models.cursor][1] if models.cursor < len(compared) else None
+    panels.prose("evidence-about").show(
+        about(panels.state, answer, panels.marks, compared, looked=looked)
+    )
     name = compared[models.cursor][0] if models.cursor < len(compared) else used
     panels.entitle("runs", f"Measured runs, each as {name} predicts it from the others")
     panels.table("runs").show(
@@ -183,12 +185,18 @@ def cluster_words(run: Run) -> str:
 
 
 def about(
-    state: PlanState, answer: Answer, marks: Marks, compared: Sequence[Compared] = ()
+    state: PlanState,
+    answer: Answer,
+    marks: Marks,
+    compared: Sequence[Compared] = (),
+    *,
+    looked: ModelAnswer | None = None,
 ) -> list[Line]:
-    """The model that is used and why, how it did on left-out runs, who does not answer and why,
-    what the cost assumes, and the warnings."""
+    """The model that is used and why, what the one that is `looked` at says beside the time, how it
+    did on left-out runs, who does not answer and why, what the cost assumes, and the warnings."""
     lines: list[Line] = [model_line(answer)]
     lines += _why_used(state, compared)
+    lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
     lines += [
         [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]
@@ -203,6 +211,34 @@ def about(
     )
     lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in _costs(answer)]
     lines += words.warnings(words.notices(answer), marks)
+    return lines
+
+
+def _figures(looked: ModelAnswer) -> list[Line]:
+    """The figures of a model beside its time; and the executors of one's own that it recommends."""
+    lines: list[Line] = []
+    if looked.prediction is not None and looked.prediction.job_profile:
+        figures = text.figures(looked.prediction.job_profile)
+        lines.append([(looked.model, "strong"), (f": {figures}.", "base")])
+    best = looked.executors.recommended if looked.executors is not None else None
+    if looked.executors is None or best is None or best.executors is None:
+        return lines
+    layout = best.layout
+    memory = layout.executor_memory_gib if layout is not None else None
+    size = f" of {layout.executor_cores} cores" if layout is not None else ""
+    size += "" if memory is None else f" and {memory:g} GiB"
+    count = f"{best.executors} executor{'' if best.executors == 1 else 's'}{size}"
+    takes = "takes" if best.executors == 1 else "take"
+    least = f"{best.resource_time or 0.0:,.0f} vcore-s, {text.seconds(best.seconds)}"
+    lines.append(
+        [
+            ("On executors of your own: ", "muted"),
+            (count, "strong"),
+            (f" {takes} the least resource time ({least}); {'; '.join(best.why)}.", "base"),
+        ]
+    )
+    said = [notice for notice in looked.executors.warnings if notice.code == "assured-memory"]
+    lines += [[(words.sentence(notice.text), "muted")] for notice in said]
     return lines
 
 

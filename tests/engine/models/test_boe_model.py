@@ -10,10 +10,15 @@ import pytest
 import engine
 from engine.batch import ClusterBatch
 from engine.candidates import select_candidates
+from engine.drf import Pool, drf
+from engine.models.boe import Rates, Step, TaskWork
 from engine.models.boe_jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe_model import fit_states, fit_workflow
 from engine.models.boe_surface import seconds_on
 from engine.models.fitted_states import FittedStates
+from engine.models.states import estimate
+from engine.models.workflow_course import Activity, Machines
+from engine.models.workflow_report import merged
 from engine.sources.workflow_file import parse_workflow
 
 LOGS = [sample.name for sample in engine.list_samples() if sample.kind == "event-log"]
@@ -244,3 +249,19 @@ def test_other_iterations_are_refused_rather_than_ignored() -> None:
     fitted = fit_states(replace(base, runs=(run,)))
     with pytest.raises(engine.BadInput, match="the logs have 10 iterations"):
         fitted.predict(cluster=run.cluster, workload=engine.Workload(1e8, iterations=20.0))
+
+
+def test_states_show_containers_that_change_hands() -> None:
+    """A job that comes later gets its half as the tasks of the first one end, not at once: the
+    states that are shown tell so, though its tasks are merged where only skew divides them."""
+    work = TaskWork(0.0, (Step(10.0),))
+    activities = [
+        Activity(0, "first", 200, work, spread=0.3),
+        Activity(1, "second", 200, work, (), 5.0, spread=0.3),
+    ]
+    timeline = estimate(activities, Machines(4.0, Rates(4.0), Pool(16.0)), drf)
+    shown = merged(timeline)
+    seen = [entry.parallelism for state in shown for entry in state.running if entry.activity == 1]
+    assert seen[0] <= 2
+    assert 8 in seen
+    assert len(shown) < len(timeline.states) / 3
