@@ -11,7 +11,9 @@ import pytest
 from engine.catalog import Billing
 from engine.limits import Constraints
 from engine.market import Market, values_of
-from engine.mix_bounds import Node, Windows, hull_chains
+from engine.mix_bounds import Windows
+from engine.mix_hulls import hull_chains
+from engine.mix_nodes import Node, starts
 from engine.mix_search import Search
 from engine.mixes import MixLaw, between
 from engine.recommendation import Goal
@@ -204,9 +206,11 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
         values = values_of(law, market, goal, rows, counts)
         sizes = (counts * law.capacity[rows]).sum(axis=1)
         edges = np.geomspace(sizes.min() * 0.99, sizes.max() * 1.01, 12)
-        node = Node.of(law, market, 2)
-        windows = Windows.of(law, market, goal, edges[:-1], edges[1:], node)
-        floors = windows.floor(windows.empty, np.inf)
+        node, owned = Node.of(law, market, 2), market.owned
+        floors = np.full(11, np.inf)
+        for start in starts(np.zeros(k, int) if owned is None else np.minimum(owned, m), 2):
+            windows = Windows.of(market, goal, edges[:-1], edges[1:], node, start)
+            floors = np.minimum(floors, windows.floor(windows.root, np.inf))
         for cell in range(11):
             inside = values[(sizes >= edges[cell]) & (sizes <= edges[cell + 1])]
             assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind
