@@ -137,6 +137,16 @@ class Constraints:
             most = np.where(binds, np.minimum(most, fits), most)
         return np.asarray(most, dtype=np.int64)
 
+    def most_of(self, worth: FloatArray) -> float:
+        """No composition has a larger sum of (k,) worths over its nodes; inf where no limit binds
+        all types."""
+        every = [
+            float((worth / weights).max() * cap)
+            for weights, cap in zip(self.weights, self.caps, strict=True)
+            if (weights > 0.0).all()
+        ]
+        return min(every, default=np.inf)
+
     def taken(self, rows: IntArray) -> Constraints:
         """The constraints over some types, repeated or reordered."""
         return Constraints(self.weights[:, rows], self.caps, self.min_nodes)

@@ -131,7 +131,7 @@ class Node:
         is kept that adds nothing, so that no price falls below these rates (Lagrange)."""
         if market.share is None:
             return self
-        charge = dual * (market.share.spot - market.share.most)
+        charge = np.asarray(dual * (market.share.spot - market.share.most), dtype=np.float64)
         return replace(self, rates=market.rates + charge, owned=charge)
 
     def taken(self, rows: IntArray) -> Node:

@@ -176,11 +176,8 @@ class _Group:
         """Windows over all capacities."""
         capacity, limits = self.node.capacity, self.market.constraints
         most = capacity.max() * self.owner.goal.max_nodes
-        for weights, cap in zip(
-            *(limits.weights, limits.caps) if limits else ((), ()), strict=True
-        ):
-            if (weights > 0.0).all():  # such as a quota of vCPUs
-                most = min(most, float((capacity / weights).max()) * float(cap))
+        if limits is not None:  # such as a quota of vCPUs
+            most = min(most, limits.most_of(capacity))
         least = capacity.min() * 0.999
         edges = np.geomspace(least, max(most * 1.001, capacity.min()), WINDOWS + 1)
         return self._pool(edges[:-1], edges[1:])
