@@ -93,6 +93,25 @@ class Limits:
             )
         return self
 
+    def leaving_room(self, instances: Sequence[InstanceType], max_nodes: int) -> Limits:
+        """These limits, under which there is room for a cluster of some of k types.
+
+        Raises:
+            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`.
+        """
+        constraints = self.constraints(instances)
+        most = constraints.most(max_nodes)
+        together = min(float(most.sum()), constraints.most_of(np.ones(len(instances))))
+        if together * (1.0 + 1e-12) < max(self.min_nodes, 1):
+            room = f"{together:.0f} node{'s'[: int(together) != 1]}" if together >= 1 else "no node"
+            need = f", at least {self.min_nodes} are asked for" if together >= 1 else ""
+            raise BadInput(
+                f"the limits leave room for {room} of the {len(instances)} types compared{need}",
+                where="limits",
+                remedy="raise --max-vcpus or --limit, or lower --min-nodes",
+            )
+        return self
+
     def excludes(self, name: str) -> bool:
         """Whether a type is not to be rented."""
         return any(fnmatchcase(name, glob) for glob in self.exclude)

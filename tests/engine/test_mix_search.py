@@ -160,7 +160,7 @@ def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: 
         known = np.nan_to_num(scale)
         quantile = student_quantile(confidence, dof.ravel()).reshape(k, m)
         least = float((law.seconds * np.exp(known * quantile)).min())
-        goal = Goal(least * rng.uniform(1.0, 1.15), None, confidence, m)
+        goal = Goal(least * rng.uniform(1.0, 1.5), None, confidence, m)
         if rng.random() < 0.3:
             goal = replace(goal, budget_usd=rng.uniform(0.02, 0.5), objective="time")
         start = single_best(law, market, goal, m)
