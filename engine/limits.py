@@ -106,9 +106,9 @@ class Limits:
             room = f"{together:.0f} node{'s'[: int(together) != 1]}" if together >= 1 else "no node"
             need = f", at least {self.min_nodes} are asked for" if together >= 1 else ""
             raise BadInput(
-                f"the limits leave room for {room} of the {len(instances)} types compared{need}",
+                f"the limits leave room for {room}{need}",
                 where="limits",
-                remedy="raise --max-vcpus or --limit, or lower --min-nodes",
+                remedy="raise --max-vcpus or --limit",
             )
         return self
 
