@@ -93,6 +93,25 @@ class Limits:
             )
         return self
 
+    def leaving_room(self, instances: Sequence[InstanceType], max_nodes: int) -> Limits:
+        """These limits, under which there is room for a cluster of some of k types.
+
+        Raises:
+            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`.
+        """
+        constraints = self.constraints(instances)
+        most = constraints.most(max_nodes)
+        together = min(float(most.sum()), constraints.most_of(np.ones(len(instances))))
+        if together * (1.0 + 1e-12) < max(self.min_nodes, 1):
+            room = f"{together:.0f} node{'s'[: int(together) != 1]}" if together >= 1 else "no node"
+            need = f", at least {self.min_nodes} are asked for" if together >= 1 else ""
+            raise BadInput(
+                f"the limits leave room for {room}{need}",
+                where="limits",
+                remedy="raise --max-vcpus or --limit",
+            )
+        return self
+
     def excludes(self, name: str) -> bool:
         """Whether a type is not to be rented."""
         return any(fnmatchcase(name, glob) for glob in self.exclude)
@@ -136,6 +155,16 @@ class Constraints:
             fits = np.floor(cap * (1.0 + 1e-12) / np.where(binds, weights, 1.0))
             most = np.where(binds, np.minimum(most, fits), most)
         return np.asarray(most, dtype=np.int64)
+
+    def most_of(self, worth: FloatArray) -> float:
+        """No composition has a larger sum of (k,) worths over its nodes; inf where no limit binds
+        all types."""
+        every = [
+            float((worth / weights).max() * cap)
+            for weights, cap in zip(self.weights, self.caps, strict=True)
+            if (weights > 0.0).all()
+        ]
+        return min(every, default=np.inf)
 
     def taken(self, rows: IntArray) -> Constraints:
         """The constraints over some types, repeated or reordered."""

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.market import Market
-from engine.mix_bounds import Node, Parts, Windows
-from engine.mixes import MixLaw
+from engine.mix_bounds import Windows
+from engine.mix_nodes import Node, Parts
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
 
@@ -67,7 +67,6 @@ class State:
 class Branches:
     """The search tree under a target, which may be lowered while it is gone through."""
 
-    law: MixLaw
     market: Market
     goal: Goal
     windows: Windows
@@ -77,17 +76,45 @@ class Branches:
     most_types: int
 
     def compositions(self) -> Iterator[tuple[IntArray, IntArray]]:
-        """(n, q) types and counts whose bound is below the target, in parts."""
-        windows, members = self.windows, self.node.members
-        if not len(self._ranked):
-            return
+        """(n, q) types and counts whose bound is below the target, in parts; a type of which nodes
+        are owned and more are paid for comes twice."""
+        for nodes in self.windows.start.exact():
+            root = self._root(nodes)
+            if len(root) and nodes:
+                yield from self._owned_only(root)
+            if len(self._ranked) and len(root):
+                yield from self._under(root)
+
+    @property
+    def _width(self) -> int:
+        return self.node.members + len(self.windows.start.rows)
+
+    def _root(self, nodes: tuple[int, ...]) -> State:
+        """The owned nodes alone, so many of each type, in the windows where that may be below the
+        target."""
+        windows, fixed = self.windows, self.windows.start.rows
         j = len(windows)
-        shape = (j, members)
+        rows, counts = np.zeros((j, self._width), np.int64), np.zeros((j, self._width), np.int64)
+        parts = Parts.nothing(j, self.node.head)
+        for place, (row, number) in enumerate(zip(fixed, nodes, strict=True)):
+            rows[:, place], counts[:, place] = row, number
+            parts = windows.with_one(
+                parts, rows[:, place], counts[:, place], spare=np.zeros(j, np.int64)
+            )
         root = State(
-            windows.empty, np.zeros(shape, np.int64), np.zeros(shape, np.int64),
-            np.zeros(j, np.int64), np.full(j, -1), np.zeros(j, np.int64), 0,
+            parts, rows, counts, np.full(j, sum(nodes)), np.full(j, -1), np.full(j, len(fixed)),
+            len(fixed),
         )  # fmt: skip
-        yield from self._under(root)
+        return root.taken(np.flatnonzero(windows.floor(parts, self.target) < self.target))
+
+    def _owned_only(self, root: State) -> Iterator[tuple[IntArray, IntArray]]:
+        """Compositions that pay for nothing."""
+        window, capacity = root.parts.window, root.parts.capacity
+        inside = capacity >= self.windows.low[window] * (1.0 - TIE)
+        inside &= capacity <= self.windows.high[window] * (1.0 + TIE)
+        good = np.flatnonzero(inside & (self.windows.floor_of_whole(root.parts) < self.target))
+        if len(good):
+            yield root.rows[good], root.counts[good]
 
     @cached_property
     def _most(self) -> IntArray:
@@ -99,9 +126,9 @@ class Branches:
         """(k, j) nodes of a type below the target, beside the best of all others."""
         k, j = len(self._most), len(self.windows)
         rows, places = np.divmod(np.arange(k * j), j)
-        root = self.windows.empty.taken(places)
+        root = self.windows.root.taken(places)
         found = np.zeros((k, j), dtype=np.int64)
-        found[rows, places] = self._room(root, rows, self._most[rows], open_=self.node.members)
+        found[rows, places] = self._room(root, rows, self._most[rows])
         return found
 
     @cached_property
@@ -111,13 +138,13 @@ class Branches:
         rows = np.flatnonzero(total)
         return np.asarray(rows[np.argsort(total[rows], kind="stable")])
 
-    def _room(self, parts: Parts, rows: IntArray, most: IntArray, *, open_: int) -> IntArray:
+    def _room(self, parts: Parts, rows: IntArray, most: IntArray) -> IntArray:
         """(n,) the most nodes of a type with which the bound of a part is below the target."""
         room = np.zeros(len(rows), dtype=np.int64)
         left = (self.windows.high[parts.window] - parts.capacity) / self.node.capacity[rows]
         most = np.minimum(most, np.floor(left * (1.0 + TIE)).astype(np.int64))
         some = np.flatnonzero(most > 0)
-        some = some[self._open(parts, rows, np.ones_like(most), some, open_)]
+        some = some[self._open(parts, rows, np.ones_like(most), some)]
         room[some] = 1
         low, high = room[some], most[some]
         while True:
@@ -127,20 +154,18 @@ class Branches:
             middle = (low[wide] + high[wide] + 1) // 2
             counts = np.zeros_like(most)
             counts[some[wide]] = middle
-            below = self._open(parts, rows, counts, some[wide], open_)
+            below = self._open(parts, rows, counts, some[wide])
             low[wide] = np.where(below, middle, low[wide])
             high[wide] = np.where(below, high[wide], middle - 1)
         room[some] = low
         return room
 
     def _open(
-        self, parts: Parts, rows: IntArray, counts: IntArray, places: IntArray, open_: int
+        self, parts: Parts, rows: IntArray, counts: IntArray, places: IntArray
     ) -> NDArray[np.bool_]:
         """Whether some parts with so many nodes of a type more are below the target."""
         some = parts.taken(places)
-        whole = self.windows.with_one(
-            some, rows[places], counts[places], open_=open_, then=open_ - 1, linear=True
-        )
+        whole = self.windows.with_one(some, rows[places], counts[places])
         return np.asarray(self.windows.floor(whole, self.target) < self.target)
 
     def _under(self, state: State) -> Iterator[tuple[IntArray, IntArray]]:
@@ -156,7 +181,7 @@ class Branches:
             # Clusters of one row are known, except where one may be rented in two ways.
             if part.depth or self.market.share is not None:
                 yield from self._whole(part, at, ranks)
-            if part.depth + 1 < self.node.members:
+            if part.depth + 1 < self._width:
                 yield from self._under(self._longer(part, at, ranks))
 
     def _followers(self, state: State) -> tuple[IntArray, IntArray]:
@@ -164,16 +189,22 @@ class Branches:
         ranks = np.arange(len(self._ranked))
         fits = self._fits[self._ranked][:, state.parts.window] > 0
         at, found = np.nonzero((ranks > state.last[:, None]) & fits.T)
-        if self.market.share is None:
+        if self._each_once:
             return at, found
         room = (state.types[at] < self.most_types) | self._held(state, at, found)
         return at[room], found[room]
 
+    @property
+    def _each_once(self) -> bool:
+        """Whether no type comes twice: as spot nodes, or as nodes that are owned."""
+        return self.market.share is None and not self.windows.start.rows
+
     def _held(self, state: State, at: IntArray, ranks: IntArray) -> NDArray[np.bool_]:
-        """Whether a follower is a type that the state holds already, rented the other way."""
-        if self.market.share is None:
+        """Whether a follower is a type that the state holds already: owned, or rented otherwise."""
+        if self._each_once:
             return np.zeros(len(at), dtype=bool)
-        types = self.market.share.types
+        share = self.market.share
+        types = np.arange(len(self.market.rates)) if share is None else share.types
         held = np.where(state.counts[at] > 0, types[state.rows[at]], -1)
         return np.asarray((held == types[self._ranked[ranks]][:, None]).any(axis=1))
 
@@ -196,9 +227,7 @@ class Branches:
         offset = np.arange(len(index)) - np.repeat(np.cumsum(number) - number, number)
         counts = np.repeat(first, number) + offset
         at, row = at[index], row[index]
-        parts = windows.with_one(
-            state.parts.taken(at), row, counts, open_=self.node.members - state.depth, then=0
-        )
+        parts = windows.with_one(state.parts.taken(at), row, counts)
         good = np.flatnonzero(windows.floor_of_whole(parts) < self.target)
         if len(good):
             rows, numbers = state.rows[at[good]], state.counts[at[good]]
@@ -207,20 +236,18 @@ class Branches:
 
     def _longer(self, state: State, at: IntArray, ranks: IntArray) -> State:
         """States with one member more, of every number of nodes that may be below the target."""
-        open_, more = self.node.members - state.depth, ranks < len(self._ranked) - 1
+        more = ranks < len(self._ranked) - 1
         at, ranks = at[more], ranks[more]
         row, new = self._ranked[ranks], ~self._held(state, at, ranks)
         most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
-        room = self._room(state.parts.taken(at), row, most, open_=open_)
+        room = self._room(state.parts.taken(at), row, most)
         index = np.repeat(np.arange(len(room)), room)
         counts = np.arange(len(index)) - np.repeat(np.cumsum(room) - room, room) + 1
         at, row = at[index], row[index]
         rows, numbers = state.rows[at], state.counts[at]
         rows[:, state.depth], numbers[:, state.depth] = row, counts
         return State(
-            self.windows.with_one(
-                state.parts.taken(at), row, counts, open_=open_, then=open_ - 1
-            ),
+            self.windows.with_one(state.parts.taken(at), row, counts),
             rows, numbers, state.nodes[at] + counts, ranks[index], state.types[at] + new[index],
             state.depth + 1,
         )  # fmt: skip

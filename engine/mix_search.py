@@ -15,14 +15,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.market import Found, Market, values_of
-from engine.mix_bounds import Node, Windows
+from engine.mix_bounds import Windows
 from engine.mix_branches import Branches, OutOfTime
+from engine.mix_nodes import Node, Start, starts
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
@@ -30,13 +32,13 @@ from engine.sweeps import TIE, IntArray
 WINDOWS = 24
 """Ranges of capacity that are bounded at once."""
 
-FIRST_STEP, STEP_GROWTH = 2e-4, 6.0
+FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
 """How far the first target lies above the least bound, and how that grows."""
 
 LEAST_TARGET = 1e-6
 """Share of the best known value that the first target is at least: bounds may be zero."""
 
-_ZOOMS = 12
+_ZOOMS = 8
 
 DUALS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of what a spot node saves that are tried as the charge for one too many."""
@@ -69,16 +71,35 @@ class Search:
     def run(self) -> Found:
         """The best composition, or how far it may be from it when the time is over."""
         bound = math.inf
+        useful = np.isfinite(self.market.rates) & (self.market.most > 0)
+        useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
+        node = Node.of(self.law, self.market, self.most_types)
         for cores in np.unique(self.law.executor_cores):
-            usable = np.isfinite(self.market.rates) & (self.market.most > 0)
-            usable &= np.isfinite(self.law.capacity) & (self.law.executor_cores == cores)
-            usable &= np.isfinite(self.law.seconds).any(axis=1)
+            usable = useful & (self.law.executor_cores == cores)
             if usable.sum() > (1 if self.market.share is None else 0):
-                bound = min(bound, _Group.of(self, np.flatnonzero(usable)).search())
+                bound = min(bound, self._among(node, np.flatnonzero(usable)))
         optimal = bound >= self.worth
         return Found(
             self.rows, self.counts, self.value, min(bound, self.value), optimal, self.evaluated
         )
+
+    def _among(self, node: Node, types: IntArray) -> float:
+        """Looks for the best of some types; returns a bound of what was not looked at."""
+        market, node = self.market.taken(types), node.taken(types)
+        free = np.zeros(len(types), dtype=np.int64)
+        if market.owned is not None:
+            free = np.minimum(np.minimum(market.owned, market.most), self.goal.max_nodes)
+        paid = replace(market, owned=None, most=market.most - free)
+        groups = [_Group(self, types, paid, node, start) for start in starts(free, self.most_types)]
+        try:
+            pools = [group.first() for group in groups]
+        except OutOfTime:
+            return 0.0
+        bound = math.inf
+        for place in sorted(range(len(groups)), key=lambda place: pools[place].least):
+            if pools[place].least < self.worth:
+                bound = min(bound, groups[place].search(pools[place]))
+        return bound
 
     @property
     def worth(self) -> float:
@@ -94,8 +115,9 @@ class Search:
         """Keeps the best of some compositions of these types, if it is better than what is
         known."""
         self.evaluated += len(rows)
-        names = np.maximum(rows, 0)
+        names, counts = np.maximum(rows, 0), self._at_once(rows, counts)
         value = values_of(self.law, self.market, self.goal, types[names], counts, below=self.worth)
+        value = np.where((counts <= self.market.most[types[names]]).all(axis=1), value, np.inf)
         best = int(value.argmin())
         if not value[best] < self.worth:
             return
@@ -103,6 +125,17 @@ class Search:
         members = counts[best] > 0
         self.rows = tuple(types[names[best][members]].tolist())
         self.counts = tuple(counts[best][members].tolist())
+
+    def _at_once(self, rows: IntArray, counts: IntArray) -> IntArray:
+        """The counts with those of a type that comes twice added up in the first place."""
+        if self.market.owned is None:
+            return counts
+        counts = counts.copy()
+        for first, second in combinations(range(rows.shape[1]), 2):
+            same = (rows[:, first] == rows[:, second]) & (counts[:, first] > 0)
+            counts[same, first] += counts[same, second]
+            counts[same, second] = 0
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,28 +168,28 @@ class _Group:
 
     owner: Search
     types: IntArray
-    law: MixLaw
     market: Market
     node: Node
+    start: Start
 
-    @classmethod
-    def of(cls, owner: Search, types: IntArray) -> _Group:
-        law, market = owner.law, owner.market
-        if len(types) < len(law.slots):
-            law, market = law.taken(types), market.taken(types)
-        return cls(owner, types, law, market, Node.of(law, market, owner.most_types))
+    def first(self) -> Pool:
+        """Windows over all capacities."""
+        capacity, limits = self.node.capacity, self.market.constraints
+        most = capacity.max() * self.owner.goal.max_nodes
+        if limits is not None:  # such as a quota of vCPUs
+            most = min(most, limits.most_of(capacity))
+        least = capacity.min() * 0.999
+        edges = np.geomspace(least, max(most * 1.001, capacity.min()), WINDOWS + 1)
+        return self._pool(edges[:-1], edges[1:])
 
-    def search(self) -> float:
+    def search(self, pool: Pool) -> float:
         """Looks for the best; returns a bound of what was not looked at."""
-        capacity = self.law.capacity
-        most = capacity.max() * self.owner.goal.max_nodes * 1.001
-        edges = np.geomspace(capacity.min() * 0.999, most, WINDOWS + 1)
-        group, low, high = self, edges[:-1], edges[1:]
+        group, low, high = self, pool.low, pool.high
         try:
             for _ in range(_FILTERED):
                 group = group._priced(low, high)
                 windows = group._windows(low, high)
-                pool = Pool(low, high, windows.floor(windows.empty, self.owner.worth))
+                pool = Pool(low, high, windows.floor(windows.root, self.owner.worth))
                 hot = pool.floor < self.owner.worth
                 if not hot.any():
                     return math.inf
@@ -196,10 +229,9 @@ class _Group:
         duals = [0.0, *np.quantile(saved, DUALS).tolist()] if len(saved) else [0.0]
         best, least = self, -math.inf
         for dual in duals:
-            node = Node.of(self.law, self.market, owner.most_types, dual=dual)
-            group = replace(self, node=node)
+            group = replace(self, node=self.node.charged(self.market, dual))
             windows = group._windows(low, high)
-            floor = float(windows.floor(windows.empty, owner.worth).min())
+            floor = float(windows.floor(windows.root, owner.worth).min())
             if floor > least:
                 best, least = group, floor
         return best
@@ -207,21 +239,21 @@ class _Group:
     def _promising(self, windows: Windows, hot: NDArray[np.bool_]) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""
         rows, places = np.nonzero(np.isfinite(windows.seconds) & hot)
-        parts = windows.with_one(
-            windows.empty.taken(places), rows, np.ones_like(rows), open_=self.node.members,
-            then=self.node.members - 1, linear=True,
-        )  # fmt: skip
+        parts = windows.with_one(windows.root.taken(places), rows, np.ones_like(rows))
         good = windows.floor(parts, self.owner.worth) < self.owner.worth
-        return np.unique(rows[good])
+        return np.unique(np.append(rows[good], np.asarray(self.start.rows, dtype=np.int64)))
 
     def _of(self, rows: IntArray) -> _Group:
         """Some of the types."""
         if len(rows) == len(self.types):
             return self
         return _Group(
-            self.owner, self.types[rows], self.law.taken(rows), self.market.taken(rows),
+            self.owner,
+            self.types[rows],
+            self.market.taken(rows),
             self.node.taken(rows),
-        )  # fmt: skip
+            self.start.moved(rows),
+        )
 
     def _target(self, proven: float, step: float) -> float:
         worth = self.owner.worth
@@ -230,11 +262,11 @@ class _Group:
 
     def _windows(self, low: FloatArray, high: FloatArray) -> Windows:
         self.owner.check_time()
-        return Windows.of(self.law, self.market, self.owner.goal, low, high, self.node)
+        return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
     def _pool(self, low: FloatArray, high: FloatArray) -> Pool:
         windows = self._windows(low, high)
-        return Pool(low, high, windows.floor(windows.empty, self.owner.worth))
+        return Pool(low, high, windows.floor(windows.root, self.owner.worth))
 
     def _zoomed(self, pool: Pool, proven: float, step: float) -> Pool:
         """The windows with the least bounds split until that hardly moves the least bound."""
@@ -262,7 +294,7 @@ class _Group:
             return False
         windows = self._windows(pool.low[hot], pool.high[hot])
         branches = Branches(
-            self.law, self.market, self.owner.goal, windows, self.node, target,
+            self.market, self.owner.goal, windows, self.node, target,
             self.owner.started + self.owner.limit_seconds, self.owner.most_types,
         )  # fmt: skip
         for rows, counts in branches.compositions():

@@ -29,7 +29,7 @@ from engine.models.base import distinct
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
-from engine.sweeps import IntArray
+from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8
@@ -43,27 +43,40 @@ MIXED = Notice(
 )
 
 
-def apart(surface: Surface) -> tuple[Notice, ...]:
-    """What is to be said of measured types that are left out of mixes: executors of an application
-    have one shape, and a measured type keeps the one that it was measured with, as nothing is known
-    of another."""
+def apart(surface: Surface) -> dict[int, int]:
+    """Rows of measured types that are left out of mixes, and the cores of the others' executors:
+    executors of an application have one shape, and a measured type keeps the one that it was
+    measured with, as nothing is known of another."""
     measured = set(surface.fitted.profile.instance_types)
     candidates = surface.candidates
     cores = [layout.executor_cores for layout in candidates.layouts]
     others = Counter(c for n, c in zip(candidates.names, cores, strict=True) if n not in measured)
     if not others:
-        return ()
+        return {}
     common = others.most_common(1)[0][0]
-    return tuple(
-        Notice(
-            "layout-not-mixed",
-            f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
-            f"executors of {common}: of an application all executors are alike, so that {name} is "
-            "mixed with none of them",
-            f"add a run on {name} with executors of {common} cores",
-        )
-        for name, own in zip(candidates.names, cores, strict=True)
+    return {
+        row: common
+        for row, (name, own) in enumerate(zip(candidates.names, cores, strict=True))
         if name in measured and own != common and others[own] == 0
+    }
+
+
+def _left_out(surface: Surface, row: int, common: int, share: float) -> Notice:
+    """What is to be said of a type that is left out of mixes.
+
+    Args:
+        share: of its cost or time, what the answer would be better at most if it were not.
+    """
+    candidates = surface.candidates
+    name, own = candidates.names[row], candidates.layouts[row].executor_cores
+    most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
+    return Notice(
+        "layout-not-mixed",
+        f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
+        f"executors of {common}: of an application all executors are alike, so that {name} is "
+        f"mixed with none of them; if it took as long with executors of {common}, the answer "
+        f"would be {most}",
+        f"add a run on {name} with executors of {common} cores",
     )
 
 
@@ -85,7 +98,6 @@ def with_mixes(
     Under a maximum share of spot nodes a type may be rented both ways, so that a cluster of one
     type may be better as well.
     """
-    answer = _said(answer, surface, most_types)
     goal, evaluated = answer.goal, answer.evaluated
     partly = splits(surface, billing)
     surface, whole = surface.rented(billing)
@@ -103,16 +115,30 @@ def with_mixes(
         surface = refined
         if value < _value(answer):
             mix = Mix(surface, stock, goal, found, today)
-            return _won(answer, mix, evaluated, optimal=found.optimal)
+            answer = _won(answer, mix, evaluated, optimal=found.optimal)
+            return _said(answer, stock, law, surface, most_types)
     optimal = answer.optimal and found.optimal
-    return replace(answer, evaluated=evaluated, optimal=optimal)
+    answer = replace(answer, evaluated=evaluated, optimal=optimal)
+    return _said(answer, stock, law, surface, most_types)
 
 
-def _said(answer: Recommendation, surface: Surface, most_types: int) -> Recommendation:
-    """The answer with what keeps types out of mixes."""
-    if most_types == 1:
+def _said(
+    answer: Recommendation, stock: Stock, law: MixLaw, surface: Surface, most_types: int
+) -> Recommendation:
+    """The answer with what keeps types out of mixes, and what that may cost: the search is asked
+    again as if they were as fast with executors like those of the others."""
+    left_out = apart(surface) if most_types > 1 else {}
+    if not left_out:
         return answer
-    return replace(answer, warnings=distinct([*answer.warnings, *apart(surface)]))
+    cores = law.executor_cores.copy()
+    for row, common in left_out.items():
+        cores[stock.base == row] = common
+    priced, searched = _searched(stock.market, answer.goal, surface.slots[stock.base])
+    value, alike = _value(answer), replace(law, executor_cores=cores)
+    bound = Search(alike, priced, searched, most_types, value=value).run().bound
+    share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
+    said = [_left_out(surface, row, common, share) for row, common in left_out.items()]
+    return replace(answer, warnings=distinct([*answer.warnings, *said]))
 
 
 @dataclass(frozen=True, eq=False)

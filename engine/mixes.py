@@ -165,13 +165,13 @@ class MixLaw:
     def dof_ends(self) -> FloatArray:
         """The fewest and the most degrees of freedom of any prediction; NaN where none are
         known."""
-        known = self.dof[~np.isnan(self.dof)]
-        return np.asarray([known.min(), known.max()] if len(known) else [np.nan, np.nan])
+        least = np.fmin.reduce(self.dof, axis=None, initial=np.nan)
+        return np.asarray([least, np.fmax.reduce(self.dof, axis=None, initial=np.nan)])
 
     @cached_property
     def widest(self) -> float:
         """No composition has a larger scale of log T."""
-        widest = float(np.nanmax(self.log_scale, initial=0.0))
+        widest = float(np.fmax.reduce(self.log_scale, axis=None, initial=0.0))
         if self.interrupted is None or not self.interrupted.any():
             return widest
         # At most one node does all of the work, and is interrupted at the highest rate.

@@ -104,6 +104,7 @@ def recommend(
     candidates = select_candidates(
         catalog, profile=fitted.profile, instances=instances, limits=limits
     )
+    limits.leaving_room([offer.instance for offer in candidates.offers], max_nodes)
     surface = Surface.build(
         fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
     )

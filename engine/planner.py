@@ -140,6 +140,8 @@ class Plan:
         changed = (limits.arch, limits.exclude) != (held.arch, held.exclude)
         if changed or any(name not in kept for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
+        shapes = [offer.instance for offer in self.surface.candidates.offers]
+        limits.leaving_room(shapes, self.request.max_nodes)
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 
@@ -238,6 +240,8 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
         instances=request.instances,
         limits=request.limits.checked(request.catalog, request.max_nodes),
     )
+    shapes = [offer.instance for offer in candidates.offers]
+    request.limits.leaving_room(shapes, request.max_nodes)
     surface = Surface.build(
         fitted,
         candidates,

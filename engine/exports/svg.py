@@ -57,7 +57,8 @@ def chart(
     parts.append(f'<polyline points="{line}" fill="none" stroke="#1f5fa8" stroke-width="2"/>')
     for step in range(_TICKS + 1):
         across, at = place(right * step / _TICKS, 0.0).split(",")
-        parts.append(_text(float(across), float(at) + 16, x.write(right * step / _TICKS), "middle"))
+        anchor = "end" if step == _TICKS else "middle"
+        parts.append(_text(float(across), float(at) + 16, x.write(right * step / _TICKS), anchor))
         _, down = place(0.0, top * step / _TICKS).split(",")
         parts.append(_text(_LEFT - 6, float(down) + 4, y.write(top * step / _TICKS), "end"))
         parts.append(

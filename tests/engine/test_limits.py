@@ -102,3 +102,23 @@ def test_what_is_owned_needs_no_spot_price() -> None:
     assert set(answer.recommended.composition) == {"small"}
     assert answer.recommended.composition["small"] <= 20
     assert offer("small", 4, 0.2).spot is None
+
+
+@pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"max_vcpus": 3.0}, "room for no node;"),
+        ({"most": (("*", 0),)}, "room for no node;"),
+        ({"max_vcpus": 12.0, "min_nodes": 4}, "room for 3 nodes, at least 4 are asked for"),
+    ],
+)
+def test_limits_that_leave_nothing_are_refused_in_one_line(limits: dict, says: str) -> None:
+    with pytest.raises(engine.BadInput, match=says):
+        best(**limits)
+    with pytest.raises(engine.BadInput, match=says):
+        best(mix=2, **limits)
+
+
+def test_limits_that_leave_just_enough_are_not_refused() -> None:
+    chosen = best(20_000.0, max_vcpus=12.0, min_nodes=3).recommended
+    assert chosen.composition == {"small": 3}

@@ -8,13 +8,22 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from engine.candidates import select_candidates
 from engine.catalog import Billing
+from engine.catalog_file import load_catalog
+from engine.forecast import student_quantile
 from engine.limits import Constraints
 from engine.market import Market, values_of
-from engine.mix_bounds import Node, Windows, hull_chains
+from engine.mix_bounds import Windows
+from engine.mix_hulls import hull_chains
+from engine.mix_nodes import Node, starts
 from engine.mix_search import Search
+from engine.mixed import Stock
 from engine.mixes import MixLaw, between
+from engine.models import fit
 from engine.recommendation import Goal
+from engine.sources import read
+from engine.surface import Surface
 
 CASES = 200
 """Random catalogs per goal and number of types."""
@@ -135,6 +144,95 @@ def test_no_composition_is_better(kind: str, k: int, m: int, q: int) -> None:
     assert mixes_won > CASES // 50
 
 
+@pytest.mark.parametrize(("k", "m", "q"), [(4, 7, 2), (4, 5, 3)])
+def test_no_composition_is_better_near_the_shortest_deadline(k: int, m: int, q: int) -> None:
+    """With a start-up that is longer than the run, and spreads that differ from count to count."""
+    rng = np.random.default_rng([7, k, q])
+    mixes_won = 0
+    for case in range(CASES // 2):
+        law = random_law(rng, k, m)
+        scale = rng.uniform(0.02, 0.5, (k, m)) if rng.random() < 0.7 else law.log_scale
+        dof = rng.choice([4.0, 9.0, 30.0], (k, m))
+        law = replace(law, log_scale=scale, dof=dof, executor_cores=np.full(k, 4))
+        market = random_market(rng, law, m)
+        market = replace(market, billing=replace(market.billing, startup_seconds=600.0))
+        confidence = float(rng.choice([0.5, 0.9, 0.99]))
+        known = np.nan_to_num(scale)
+        quantile = student_quantile(confidence, dof.ravel()).reshape(k, m)
+        least = float((law.seconds * np.exp(known * quantile)).min())
+        goal = Goal(least * rng.uniform(1.0, 1.5), None, confidence, m)
+        if rng.random() < 0.3:
+            goal = replace(goal, budget_usd=rng.uniform(0.02, 0.5), objective="time")
+        start = single_best(law, market, goal, m)
+        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
+        rows, counts = every_mix(law, market, m, q)
+        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
+        assert found.optimal
+        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+        mixes_won += found.rows is not None
+    assert mixes_won
+
+
+MODELS = [
+    ("optex", "optex-als-table3"),
+    ("ernest", "ernest-rcv1"),
+    ("sparkplan", "ernest-rcv1"),
+    ("sparkplan", "word-count-large"),
+    ("sparkplan", "movie-als-small"),
+]
+TYPES = ("m5.xlarge", "m5.2xlarge", "c5.xlarge", "c6a.2xlarge", "r5.xlarge", "r6i.2xlarge")
+
+
+@pytest.mark.parametrize(("model", "sample"), MODELS)
+def test_no_composition_is_better_for_what_a_fitted_model_says(model: str, sample: str) -> None:
+    rng, m = np.random.default_rng(len(sample)), 5
+    catalog = load_catalog("aws")
+    profile = read(sample, ran_on=catalog.offers["m5.xlarge"].instance)
+    candidates = select_candidates(catalog, profile=profile, instances=list(TYPES))
+    surface = Surface.build(fit(profile, model=model), candidates, max_nodes=m)
+    stock = Stock.of(surface, catalog.billing, m)
+    law, k = stock.law(surface), len(candidates.names)
+    for case in range(12):
+        q, confidence = int(rng.integers(2, 4)), float(rng.choice([0.5, 0.9]))
+        market = stock.market
+        if case % 3 == 0:
+            market = replace(market, owned=rng.integers(0, 4, k))
+        if case % 4 == 1:
+            market = replace(market, most=rng.integers(0, m + 1, k))
+        if case % 5 == 2:
+            quota = Constraints(law.slots[None, :], np.asarray([rng.uniform(10, 50)]), 2)
+            market = replace(market, constraints=quota)
+        scale, dof = np.nan_to_num(law.log_scale), np.nan_to_num(law.dof, nan=np.inf)
+        quantile = student_quantile(confidence, dof.ravel()).reshape(dof.shape)
+        least = float((law.seconds * np.exp(scale * quantile)).min())
+        goal = Goal(least * float(rng.choice([1.001, 1.02, 1.1, 1.5, 3.0])), None, confidence, m)
+        if case % 6 == 5:
+            goal = replace(goal, budget_usd=float(rng.uniform(0.05, 1.0)), objective="time")
+        start = single_best(law, market, goal, m)
+        found = Search(law, market, goal, q, value=start, limit_seconds=60.0).run()
+        rows, counts = every_mix(law, market, m, q)
+        values = values_of(law, market, goal, rows, counts) if len(rows) else np.asarray([np.inf])
+        assert found.optimal
+        assert found.value == pytest.approx(min(float(values.min()), start), rel=1e-8), case
+
+
+def test_starts_hold_every_use_of_owned_nodes_once() -> None:
+    owned = np.asarray([0, 5, 1, 9])
+    found = [
+        tuple(sorted(zip(start.rows, nodes, strict=True)))
+        for start in starts(owned, 2)
+        for nodes in start.exact()
+    ]
+    expected = {()}
+    for row in (1, 2, 3):
+        expected |= {((row, n),) for n in range(1, owned[row] + 1)}
+    for one, other in combinations((1, 2, 3), 2):
+        pairs = product(range(1, owned[one] + 1), range(1, owned[other] + 1))
+        expected |= {((one, a), (other, b)) for a, b in pairs}
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
 def test_one_type_is_the_one_type_law_exactly() -> None:
     rng = np.random.default_rng(3)
     law = random_law(rng, 5, 30)
@@ -204,9 +302,11 @@ def test_the_floor_of_a_window_is_below_every_composition_in_it() -> None:
         values = values_of(law, market, goal, rows, counts)
         sizes = (counts * law.capacity[rows]).sum(axis=1)
         edges = np.geomspace(sizes.min() * 0.99, sizes.max() * 1.01, 12)
-        node = Node.of(law, market, 2)
-        windows = Windows.of(law, market, goal, edges[:-1], edges[1:], node)
-        floors = windows.floor(windows.empty, np.inf)
+        node, owned = Node.of(law, market, 2), market.owned
+        floors = np.full(11, np.inf)
+        for start in starts(np.zeros(k, int) if owned is None else np.minimum(owned, m), 2):
+            windows = Windows.of(market, goal, edges[:-1], edges[1:], node, start)
+            floors = np.minimum(floors, windows.floor(windows.root, np.inf))
         for cell in range(11):
             inside = values[(sizes >= edges[cell]) & (sizes <= edges[cell + 1])]
             assert floors[cell] <= inside.min(initial=np.inf) * (1 + 1e-9), kind

@@ -118,3 +118,35 @@ def test_an_export_of_a_mix_has_both_types() -> None:
         assert f'"InstanceType": "{name}"' in text
     with pytest.raises(engine.BadInput, match="unlike nodes"):
         engine.export(answer, to="databricks", profile=fitted().profile, catalog=CATALOG)
+
+
+def test_a_type_with_executors_of_its_own_is_named_with_what_that_costs_at_most() -> None:
+    """`big` was measured with 5 cores per executor, all others would have 4."""
+    runs = []
+    for nodes in (2, 3, 4, 6, 8, 12):
+        cluster = engine.Cluster.of_nodes(instance_type="big", nodes=nodes, catalog=CATALOG)
+        cluster = cluster.with_layout(engine.Layout(6, 5, 20.0))
+        workload = engine.Workload(input_bytes=1e9)
+        runs.append(
+            engine.Run(seconds=60.0 + 40_000.0 / (nodes * 30), cluster=cluster, workload=workload)
+        )
+    model = engine.fit(engine.Profile(name="job", runs=tuple(runs)), model="ernest-extended")
+    better = same = 0
+    for deadline in (260.0, 300.0, 340.0, 420.0, 500.0, 700.0):
+        answer = recommend(
+            model, catalog=CATALOG, deadline_seconds=deadline, max_nodes=40, mix=2, today=TODAY,
+            confidence=0.5,
+        )  # fmt: skip
+        assert answer.recommended is not None
+        assert len(answer.recommended.composition) == 1
+        (notice,) = [n for n in answer.warnings if n.code == "layout-not-mixed"]
+        assert notice.text.startswith("big ran with executors of 5 cores")
+        better += "% better" in notice.text
+        same += "no better" in notice.text
+    assert better
+    assert better + same == 6
+    alone = recommend(
+        model, catalog=CATALOG, deadline_seconds=300.0, max_nodes=40, mix=1, today=TODAY,
+        confidence=0.5,
+    )  # fmt: skip
+    assert not [n for n in alone.warnings if n.code == "layout-not-mixed"]

@@ -188,12 +188,15 @@ async def test_a_slider_cannot_contradict_a_limit(planner):
         assert "at least 20 nodes" in text_of(app)
 
 
-async def test_a_quota_that_nothing_keeps_recommends_nothing(planner):
+async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
+        before = app.answer.report.recommendation.recommended
         await app.run_line("max-vcpus 1")
         await settled(pilot)
-        assert app.answer.report.recommendation.recommended is None
+        assert "room for no node" in text_of(app)
+        assert app.state.limits == Limits()
+        assert app.answer.report.recommendation.recommended == before
 
 
 async def test_the_dialog_offers_limits_and_types_and_applies_the_line(planner):

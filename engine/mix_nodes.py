@@ -1,0 +1,233 @@
+"""What a node of each type adds to a composition, and sums over those that are fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.market import Market
+from engine.mixes import MixLaw, between
+from engine.sweeps import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Values on the whole counts 1 ... m, of k types.
+
+    Args:
+        table: (r, m) values; rows: (k,) the row of each type.
+    """
+
+    table: FloatArray
+    rows: IntArray
+
+    @classmethod
+    def of(cls, table: FloatArray) -> Curves:
+        """Of all rows of a table."""
+        return cls(np.ascontiguousarray(table), np.arange(len(table)))
+
+    def taken(self, rows: IntArray) -> Curves:
+        """Some of them; nothing is copied."""
+        return replace(self, rows=self.rows[rows])
+
+    def at(self, counts: FloatArray) -> FloatArray:
+        """(k, j) values at real counts (see `mixes.between`)."""
+        return between(self.table, self.rows[:, None], counts)
+
+    def least_inside(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """(k, j) least value at the whole counts between two real ones; inf where there is none,
+        NaN where one of them is."""
+        m = self.table.shape[1]
+        first = np.maximum(np.ceil(low), 1.0)
+        last = np.minimum(np.floor(high), m)
+        found = np.full(low.shape, np.inf)
+        rows, places = np.nonzero(last >= first)
+        if not len(rows):
+            return found
+        flat, base = self.table.ravel(), self.rows[rows] * m
+        pairs = np.empty((len(rows), 2), dtype=np.int64)
+        pairs[:, 0] = base + first[rows, places].astype(np.int64) - 1
+        pairs[:, 1] = base + last[rows, places].astype(np.int64)
+        behind = pairs[:, 1] == flat.size  # reduceat knows no such place: the last value by itself
+        pairs[behind, 1] -= 1
+        least = np.minimum.reduceat(flat, pairs.ravel())[::2]
+        least[behind] = np.minimum(least[behind], flat[-1])
+        found[rows, places] = least
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """How wide the times of k types are.
+
+    Args:
+        scale: of log T; NaN where it is not known.
+        dof_ends: the fewest and the most degrees of freedom; NaN where none are known.
+        widest: no composition has a larger scale.
+    """
+
+    scale: Curves
+    dof_ends: FloatArray
+    widest: float
+
+    @classmethod
+    def of(cls, law: MixLaw) -> Spread:
+        """Of a law."""
+        return cls(Curves.of(law.log_scale), law.dof_ends, law.widest)
+
+    def taken(self, rows: IntArray) -> Spread:
+        """Of some types."""
+        return replace(self, scale=self.scale.taken(rows))
+
+    def least(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """(k, j) the least scale between real counts, 0 where one is not known."""
+        ends = np.minimum(self.scale.at(low), self.scale.at(high))
+        least = np.minimum(ends, self.scale.least_inside(low, high))
+        return np.where(np.isnan(least), 0.0, least)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """What a node of each type adds.
+
+    Args:
+        seconds, work: time and C (T + start-up) on whole counts.
+        spread: how wide the times are.
+        capacity, rates: (k,) capacity, and USD per hour that no price falls below.
+        owned: (k,) the same of a node that is owned; saved: USD per hour that owning one saves.
+        head: USD per hour of the master.
+        members: rows in a composition at most, beside owned ones.
+    """
+
+    seconds: Curves
+    work: Curves
+    spread: Spread
+    capacity: FloatArray
+    rates: FloatArray
+    owned: FloatArray
+    saved: FloatArray
+    head: float
+    members: int
+
+    @classmethod
+    def of(cls, law: MixLaw, market: Market, most_types: int) -> Node:
+        """Of a market; a type that is rented both ways counts as two members."""
+        members = most_types if market.share is None else 2 * most_types
+        counts = np.arange(1, law.seconds.shape[1] + 1)
+        work = law.seconds + market.billing.startup_seconds
+        work *= counts
+        work *= law.capacity[:, None]
+        return cls(
+            Curves.of(law.seconds), Curves.of(work), Spread.of(law), law.capacity, market.rates,
+            np.zeros(len(market.rates)), market.rates, market.head, members,
+        )  # fmt: skip
+
+    def charged(self, market: Market, dual: float) -> Node:
+        """With so many USD per hour for each spot node more than the share allows: where the share
+        is kept that adds nothing, so that no price falls below these rates (Lagrange)."""
+        if market.share is None:
+            return self
+        charge = np.asarray(dual * (market.share.spot - market.share.most), dtype=np.float64)
+        return replace(self, rates=market.rates + charge, owned=charge)
+
+    def taken(self, rows: IntArray) -> Node:
+        """Of some types."""
+        return replace(
+            self,
+            seconds=self.seconds.taken(rows),
+            work=self.work.taken(rows),
+            spread=self.spread.taken(rows),
+            capacity=self.capacity[rows],
+            rates=self.rates[rows],
+            owned=self.owned[rows],
+            saved=self.saved[rows],
+        )
+
+
+@dataclass(frozen=True)
+class Start:
+    """How many owned nodes a composition uses: they cost nothing, and come before all others.
+
+    Args:
+        rows: of the types; nodes: the fewest of each, at least one; spare: how many more at most.
+    """
+
+    rows: tuple[int, ...] = ()
+    nodes: tuple[int, ...] = ()
+    spare: tuple[int, ...] = ()
+
+    def moved(self, kept: IntArray) -> Start:
+        """The same, where only some rows (ascending, all of these among them) are left."""
+        places = np.searchsorted(kept, np.asarray(self.rows, dtype=np.int64))
+        return replace(self, rows=tuple(places.tolist()))
+
+    def exact(self) -> Iterator[tuple[int, ...]]:
+        """Every number of nodes of each."""
+        pairs = zip(self.nodes, self.spare, strict=True)
+        return product(*(range(nodes, nodes + spare + 1) for nodes, spare in pairs))
+
+
+NOTHING_OWNED = Start()
+
+
+def starts(owned: IntArray, most_types: int) -> list[Start]:
+    """Starts that together hold every use of (k,) owned nodes: in ranges that double, all of a type
+    by themselves."""
+    rows = np.flatnonzero(owned > 0)
+    found = [NOTHING_OWNED]
+    for size in range(1, most_types + 1):
+        for some in combinations(rows.tolist(), size):
+            for ranges in product(*(_doubling(int(owned[row])) for row in some)):
+                nodes, spare = zip(*ranges, strict=True)
+                found.append(Start(some, nodes, spare))
+    return found
+
+
+def _doubling(most: int) -> list[tuple[int, int]]:
+    """(first, how many more) of the ranges 1, 2-3, 4-7, ... and `most`."""
+    first, found = 1, []
+    while first < most:
+        last = min(2 * first, most) - 1
+        found.append((first, last - first))
+        first = last + 1
+    return [*found, (most, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Compositions of which some members are fixed: (n,) each.
+
+    Args:
+        window: the window that the whole composition lies in.
+        price: USD per hour of the fixed nodes and the master.
+        capacity, work, seconds: sums over the fixed nodes of their capacity g, g omega and g tau.
+        widening: the widest of the fixed members'.
+    """
+
+    window: IntArray
+    price: FloatArray
+    capacity: FloatArray
+    work: FloatArray
+    seconds: FloatArray
+    widening: FloatArray
+
+    @classmethod
+    def nothing(cls, windows: int, price: float) -> Parts:
+        """Nothing fixed yet, once for each window."""
+        zero = np.zeros(windows)
+        return cls(np.arange(windows), zero + price, zero, zero, zero, zero)
+
+    def taken(self, places: IntArray) -> Parts:
+        """Some of them, repeated or reordered."""
+        return Parts(
+            self.window[places],
+            self.price[places],
+            self.capacity[places],
+            self.work[places],
+            self.seconds[places],
+            self.widening[places],
+        )
