@@ -99,8 +99,14 @@ class DialogActions:
 
     def action_filter(self) -> None:
         """Filter the list that is looked at; where there is none, the candidate types."""
-        listed = cast("PlannerApp", self).state.view == "compositions"
-        self._dialog("listed" if listed else "instances")
+        from tui.views.key_line import list_at
+
+        app = cast("PlannerApp", self)
+        name = list_at(app.focused, app.state.view)
+        if name in ("", "full"):
+            self._dialog("listed" if name else "instances")
+        else:
+            self._dialog("narrowed", name)
 
     def action_limits(self) -> None:
         """Say what is owned and what may be rented."""

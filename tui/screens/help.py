@@ -54,7 +54,10 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("⏎", "in the frontier: the deadline becomes the time that this cluster promises"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),
-            ("/", "which instance types are considered; in the compositions: filter the list"),
+            (
+                "/",
+                "filter the list that is looked at; among the inputs: the types considered",
+            ),
             ("t c i", "in the compositions: sort by time, cost, probability; again: by the goal"),
             ("b", "bounds: nodes that you own, quotas, at least and at most so many nodes"),
             ("x", "how many types a cluster may have: one, two or three"),

@@ -153,7 +153,7 @@ def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[It
         for number, page in enumerate(PAGES, start=1)
         if page.name != "workflow" or page.name == state.view or (built and built.has_states)
     ]
-    room = width - len(HELP[-1][0].text)
+    room = width - len(HELP[-1][0].text) - 1
     none, others = frozenset[str](), frozenset(page.name for _, page in offered) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
         items = _tabs(state, offered, wide=wide, short=short)

@@ -1,0 +1,53 @@
+"""Every action by name, as the palette offers them."""
+
+from __future__ import annotations
+
+from tui.views.pages import PAGES, key_of
+
+COMMANDS: tuple[tuple[str, str, str], ...] = (
+    ("open", "Open logs, profiles, tables or samples", "o"),
+    ("ran_on", "Say where the job ran", "w"),
+    ("instances", "Choose the instance types that are considered", "/"),
+    ("filter", "Filter the list that is looked at", "/"),
+    ("sort('time')", "Sort the compositions by time", "t"),
+    ("sort('cost')", "Sort the compositions by cost", "c"),
+    ("sort('odds')", "Sort the compositions by the probability of being in time", "i"),
+    ("catalog", "Choose the price catalog", "$"),
+    ("limits", "Say what is owned, and how much of what may be rented", "b"),
+    ("mix", "Allow one, two or three types per cluster", "x"),
+    ("spot", "Switch between on-demand and spot prices", "s"),
+    ("model", "Choose the model", "m"),
+    ("category", "Say what kind of job it is", "g"),
+    ("export", "Export the recommendation as text to paste", "e"),
+    ("copy", "Copy the recommendation in a sentence (in Experiments: the line to paste)", "y"),
+    ("training(1)", "Raise the budget for training runs", "+"),
+    ("training(-1)", "Lower the budget for training runs", "-"),
+    *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
+    ("pin", "Pin the plan as it is, to compare it", "p"),
+    ("unpin", "Forget the pinned plan under the cursor", "del"),
+    ("chart('time')", "Show the time chart", "t"),
+    ("chart('cost')", "Show the cost chart", "c"),
+    ("crosshair", "Read the charts at a number of nodes", "v"),
+    ("zoom_in", "Zoom into the chart", "+"),
+    ("zoom_out", "Zoom out of the chart", "-"),
+    ("zoom_all", "Show the whole chart again", "a"),
+    ("pan_left", "Look at the left of a zoomed chart", "<"),
+    ("pan_right", "Look at the right of a zoomed chart", ">"),
+    ("log_x", "Make the horizontal axis linear or logarithmic", "X"),
+    ("log_y", "Make the vertical axis linear or logarithmic", "Y"),
+    ("draw", "Draw the curve of the type under the cursor as well", "d"),
+    ("save_chart", "Save the chart as a picture (SVG) or as numbers (CSV)", "E"),
+    ("theme", "Choose the theme", ""),
+    ("undo", "Undo the last change of an input", "u"),
+    ("redo", "Redo what was undone", "^y"),
+    ("jump", "Jump to a control: a letter beside each", "f"),
+    ("command", "Type a command", ":"),
+    ("scenario_save", "Save every input as a scenario", ""),
+    ("scenario_load", "Open a saved scenario", ""),
+    ("resume", "Go on with the session that was left last", ""),
+    ("notices", "Show the notices of this session", "n"),
+    ("help", "Explain keys and words", "?"),
+    ("tour", "Take the tour: two minutes on the bundled sample", ""),
+    ("quit", "Quit", "^q"),
+)
+"""Action of the app, what it does, its key."""
