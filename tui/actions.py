@@ -20,11 +20,14 @@ class DialogActions:
     noticed: tuple[Noticed, ...] = ()
 
     def action_help(self) -> None:
-        """Keys and words."""
+        """What has the keyboard, then all keys and words."""
         from tui.screens.help import HelpScreen
+        from tui.views import terms
 
         app = cast("PlannerApp", self)
-        app.push_screen(HelpScreen(glyphs=app.glyphs))
+        if len(app.screen_stack) == 1:
+            section, here = terms.help_on(app.state, app.focused)
+            app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
 
     def action_notices(self) -> None:
         """What was said in this session."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 def palette(app: PlannerApp) -> None:
     """Every action by name."""
-    options = [Option(action, what, key) for action, what, key in COMMANDS]
+    options = [Option(action, what, app.key_shown(action, key)) for action, what, key in COMMANDS]
 
     async def run(action: str | None) -> None:
         if action is not None:

@@ -171,12 +171,17 @@ class Panels:
         """The keys that matter where the focus is; a dialog has its own."""
         app = self._app
         if isinstance(app.screen, Dialog):
-            self._bar("keys").show([], bars.keys([key_line.QUIT]))
+            self._bar("keys").show([], self._named([key_line.QUIT]))
         else:
             narrow = app.size.width < NARROW_BELOW
             left, right = key_line.keys(app.focused, app.state.view, narrow=narrow)
-            self._bar("keys").show(bars.keys(left), bars.keys(right))
+            self._bar("keys").show(self._named(left), self._named(right))
         self.explain()
+
+    def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
+        """Keys as items, each as the settings have it."""
+        own = self._app.key_shown
+        return bars.keys([key._replace(key=own(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
         """The line on the terms of what is pointed at, else of what has the keyboard; the first

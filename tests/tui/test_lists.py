@@ -80,3 +80,17 @@ async def test_a_notice_goes_with_the_view_and_takes_no_more_rows_than_it_needs(
         await pilot.press("escape", "1")
         await settled(pilot)
         assert "something that stays" not in text_of(app)
+
+
+async def test_the_screen_names_the_keys_of_the_settings(planner):
+    async with planner(keys={"undo": "z,ctrl+z", "jump": "ctrl+j"}).run_test(
+        size=(80, 24)
+    ) as pilot:
+        app = await settled(pilot)
+        assert " z undo " in text_of(app)
+        assert " ^j jump " in text_of(app)
+        assert " u undo " not in text_of(app)
+        await pilot.press("ctrl+p")
+        await typed(pilot, "undo the last")
+        await settled(pilot)
+        assert "Undo the last change of an input  z" in text_of(app)

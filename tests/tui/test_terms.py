@@ -115,3 +115,25 @@ async def test_a_model_under_the_cursor(planner):
         import engine
 
         assert engine.MODELS[1].summary[:40] in last_rows(app)
+
+
+@pytest.mark.parametrize(
+    ("focus", "said", "first"),
+    [
+        ("#deadline", "Deadline: the run ends within it", "Sliders"),
+        ("#time", "Time by nodes: the median", "Charts"),
+        ("#short", "in time: the probability that", "Lists"),
+        ("#why", "Why: what decided", "Everywhere"),
+    ],
+)
+async def test_help_begins_with_what_has_the_keyboard(planner, focus, said, first):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.query_one(focus).focus()
+        await pilot.press("question_mark")
+        await settled(pilot)
+        lines = ["".join(part for part, _ in line) for line in app.screen.text()]
+        assert lines[0] == "Here"
+        assert any(line.strip().startswith(said) for line in lines[: lines.index("")])
+        assert lines[lines.index("") + 1] == first
+        assert {"Sliders", "Charts", "Lists", "Everywhere", "Words"} <= set(lines)

@@ -8,7 +8,9 @@ import engine
 from tui import format as text
 from tui.state import PlanState
 from tui.views import inputs
+from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
+from tui.widgets.slider import Slider
 from tui.widgets.table import Table, text_of
 
 if TYPE_CHECKING:
@@ -130,6 +132,22 @@ def said_of(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
     if state.crosshair is not None and name in CHARTS:
         return _crosshair(state, name)
     return (_row(table) if table is not None else "") or _widget(state, name)
+
+
+def help_on(state: PlanState, focused: Widget | None) -> tuple[str, list[str]]:
+    """The section of the keys that matter, and every line on what has the keyboard: what it is,
+    the row under its cursor, each of its columns."""
+    name = str(focused.id) if focused is not None else ""
+    here = [_widget(state, name)]
+    if not isinstance(focused, Table):
+        section = "Charts" if isinstance(focused, Chart) else "Everywhere"
+        section = "Sliders" if isinstance(focused, Slider) else section
+        return section, [said for said in here if said]
+    here.append(_row(focused))
+    columns = dict.fromkeys(column.title.strip() for column in focused.columns)
+    odds = text.odds(state.confidence)
+    here += [COLUMNS[title].format(odds=odds) for title in columns if title in COLUMNS]
+    return "Lists", [said for said in here if said]
 
 
 def _row(table: Table) -> str:
