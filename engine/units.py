@@ -166,7 +166,7 @@ def format_seconds(seconds: float) -> str:
     """A duration as people say it, to three digits: "850 ms", "41.2 s", "6m 30s", "1h 12m"."""
     if seconds < 1.0:
         return f"{seconds * 1000.0:.3g} ms"
-    if seconds < 99.95:
+    if seconds < 59.95:
         return f"{seconds:.3g} s"
     if seconds < 3599.5:
         minutes, rest = divmod(round(seconds), 60)

@@ -20,11 +20,14 @@ class DialogActions:
     noticed: tuple[Noticed, ...] = ()
 
     def action_help(self) -> None:
-        """Keys and words."""
+        """What has the keyboard, then all keys and words."""
         from tui.screens.help import HelpScreen
+        from tui.views import terms
 
         app = cast("PlannerApp", self)
-        app.push_screen(HelpScreen(glyphs=app.glyphs))
+        if len(app.screen_stack) == 1:
+            section, here = terms.help_on(app.state, app.focused)
+            app.push_screen(HelpScreen(glyphs=app.glyphs, section=section, here=here))
 
     def action_notices(self) -> None:
         """What was said in this session."""
@@ -99,8 +102,14 @@ class DialogActions:
 
     def action_filter(self) -> None:
         """Filter the list that is looked at; where there is none, the candidate types."""
-        listed = cast("PlannerApp", self).state.view == "compositions"
-        self._dialog("listed" if listed else "instances")
+        from tui.views.key_line import list_at
+
+        app = cast("PlannerApp", self)
+        name = list_at(app.focused, app.state.view)
+        if name in ("", "full"):
+            self._dialog("listed" if name else "instances")
+        else:
+            self._dialog("narrowed", name)
 
     def action_limits(self) -> None:
         """Say what is owned and what may be rented."""

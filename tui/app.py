@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import App, ComposeResult
+from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.geometry import Size
@@ -39,7 +39,7 @@ from tui.changes import (
 from tui.charting import CHART_BINDINGS, ChartActions
 from tui.experimenting import ExperimentActions
 from tui.habits import HabitActions
-from tui.history import History, difference
+from tui.history import History
 from tui.messages import Compared
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.pinning import PinActions
@@ -62,7 +62,7 @@ from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
 from tui.views.pages import FRONTIER_LIST, PAGES, key_of
-from tui.views.prose import Tone
+from tui.views.prose import Line, Tone
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
@@ -164,6 +164,7 @@ class PlannerApp(
         self._evidence: Hashable = None
         self._panels = Panels(self)
         self._grown = ""
+        self.standing: Line = []
         self._laid_out_for = Size(0, 0)
 
     # Life
@@ -255,11 +256,15 @@ class PlannerApp(
 
     # Notices
 
-    def show_notice(self, words: str, tone: Tone) -> None:
-        """A line above the panels, until something else happens or escape is pressed."""
+    def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
+        """A line above the panels, until another view is looked at or escape is pressed; then one
+        that `stays` comes back, until escape is pressed at it or other evidence is read."""
         sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
         self.remember_notice(sign, words, tone)
-        self._panels.notice([(f"{sign} " if sign else "", tone), (words, tone)])
+        line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]
+        if stays:
+            self.standing = line
+        self._panels.notice(line)
 
     def action_close_notice(self) -> None:
         """Cancel what is being read, else close the notice."""
@@ -267,8 +272,13 @@ class PlannerApp(
             self._stop_reading()
         elif self.state.listed and self.state.view == "compositions":
             self.dispatch(FilterList(""))
+        elif isinstance(self.focused, Table) and self.focused.wanted:
+            self.focused.narrow("")
         else:
-            self._panels.notice([])
+            shown = self._panels.prose("notice").lines
+            if shown == (self.standing,):
+                self.standing = []
+            self._panels.notice(self.standing)
 
     def course(self, answer: Answer) -> WorkflowReport | None:
         """The states of the answer's best composition; what is wrong is said in a notice."""
@@ -335,16 +345,25 @@ class PlannerApp(
         if screen.size != self._laid_out_for:
             self._laid_out_for = screen.size
             self._panels.mark()
+            self._panels.fit_notice()
             self.call_after_refresh(self._panels.show)
 
     def on_descendant_focus(self) -> None:
         """Other keys matter elsewhere."""
         self._panels.show_focused()
 
+    def pop_screen(self) -> AwaitComplete:
+        """The keys at the foot are again those of the planner."""
+        popped = super().pop_screen()
+        self._panels.show_focused()
+        return popped
+
     # Actions
 
     def action_view(self, view: View) -> None:
-        """Show another view."""
+        """Show another view; what was said before is in the log of notices."""
+        if view != self.state.view and not self.busy:
+            self._panels.notice(self.standing)
         self.dispatch(ShowView(view))
         self._panels.focus_view(view)
 
@@ -367,31 +386,3 @@ class PlannerApp(
     def action_mix(self) -> None:
         """One, two, three types per cluster, and one again."""
         self.dispatch(SetMix(self.state.mix % MOST_TYPES + 1))
-
-    def action_undo(self) -> None:
-        """Take back the last change of an input."""
-        self._travel(self.history.undone(self.state), "undone", "nothing to undo")
-
-    def action_redo(self) -> None:
-        """Do again what was taken back."""
-        self._travel(self.history.redone(self.state), "done again", "nothing to redo")
-
-    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
-        """Go to the inputs and the view of another state, which is no step to be undone."""
-        self.dispatch(Restore(target))
-        self.state = replace(
-            self.state, view=target.view, chart=target.chart, selected=target.selected
-        )
-        self.history = history or self.history
-        self._panels.notice([])
-        self._panels.show()
-
-    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
-        """Go to another state of the history and say what changed."""
-        if step is None:
-            self.show_notice(none, "warn")
-            return
-        before = self.state
-        self.history, target = step
-        self.dispatch(Restore(target))
-        self.show_notice(f"{done}: {difference(before, self.state)}", "base")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -34,6 +35,12 @@ class KeyActions:
     """A part of `PlannerApp`."""
 
     vi: bool = False
+    _keys: Mapping[str, str] = {}
+
+    def key_shown(self, action: str, key: str) -> str:
+        """The key of an action as the screen names it: that of the settings, else `key`."""
+        given = self._keys.get(binding_id(action), "").partition(",")[0]
+        return given.replace("ctrl+", "^") or key
 
     def action_vi(self, moves: str) -> None:
         """As if the arrow key were pressed."""

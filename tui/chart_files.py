@@ -9,6 +9,7 @@ import engine
 from tui import chart_csv
 from tui import format as text
 from tui.chart_svg import Panel, format_svg
+from tui.screens.export import harmless
 from tui.views import curves, frontier, words
 from tui.views.looks import TITLES
 
@@ -16,6 +17,12 @@ if TYPE_CHECKING:
     from tui.app import PlannerApp
 
 ENDINGS = (".svg", ".csv")
+
+
+def suggested(app: PlannerApp) -> str:
+    """A file name for the charts of the view; a picture, as numbers end in .csv."""
+    view = "frontier" if app.state.view == "frontier" else "curves"
+    return f"{harmless(app.built.profile.name if app.built else '')}-{view}.svg"
 
 
 def save(app: PlannerApp, name: str, *, allowed: str) -> str:

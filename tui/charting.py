@@ -241,9 +241,9 @@ class ChartActions:
     def action_save_chart(self, path: str = "") -> None:
         """Write the charts of the view, or their numbers, to a file."""
         app = cast("PlannerApp", self)
-        if not path:
-            app.type_command("chart ")
-            return
         from tui import chart_files
 
+        if not path:
+            app.type_command(f"chart {chart_files.suggested(app)}")
+            return
         self._refused_file = chart_files.save(app, path, allowed=self._refused_file)

@@ -128,7 +128,18 @@ def offered(typed: str, names: Names) -> list[tuple[str, str]]:
     begun = rest.strip().rpartition(",")[2].strip()
     head = rest[: len(rest) - len(begun)] if begun else rest
     found = [value for value in verb.values(names) if value.startswith(begun)]
+    if not found and rest.strip() and (not verb.values(names) or _acts(typed, names)):
+        return [(f"{verb.name} {rest.strip()}", f"{verb.takes}  {verb.what}".strip())]
     return [(f"{verb.name} {head.lstrip()}{value}", verb.what) for value in found]
+
+
+def _acts(line: str, names: Names) -> bool:
+    """Whether a typed line asks for something."""
+    try:
+        outcome_of(line, names)
+    except engine.EngineError:
+        return False
+    return True
 
 
 def _deadline(typed: str, names: Names) -> Action:
@@ -363,7 +374,7 @@ VERBS: tuple[Verb, ...] = (
          lambda names: names.sources),
     Verb("view", "NAME", "look at another question", _view,
          lambda names: pages.NAMES),
-    Verb("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; or save them", _chart,
+    Verb("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; FILE: save them", _chart,
          lambda names: _CHARTS),
     Verb("zoom", "LOW:HIGH|in|out|all", "look at a part of nodes, time or cost", _zoom,
          lambda names: _ZOOMS),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui import keeping, limit_words
+from tui.action_list import COMMANDS
 from tui.changes import (
     FilterList,
     OpenSources,
@@ -25,66 +26,17 @@ from tui.changes import (
 from tui.commands import Names, offered
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.views import compositions, words
-from tui.views.pages import PAGES, key_of
 from tui.widgets.numbers import money_text
+from tui.widgets.table import text_of
 
 if TYPE_CHECKING:
     from engine import Catalog, Choice, Offer
     from tui.app import PlannerApp
 
-COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("open", "Open logs, profiles, tables or samples", "o"),
-    ("ran_on", "Say where the job ran", "w"),
-    ("instances", "Choose the instance types that are considered", "/"),
-    ("filter", "Filter the list of compositions", "/"),
-    ("sort('time')", "Sort the compositions by time", "t"),
-    ("sort('cost')", "Sort the compositions by cost", "c"),
-    ("sort('odds')", "Sort the compositions by the probability of being in time", "i"),
-    ("catalog", "Choose the price catalog", "$"),
-    ("limits", "Say what is owned, and how much of what may be rented", "b"),
-    ("mix", "Allow one, two or three types per cluster", "x"),
-    ("spot", "Switch between on-demand and spot prices", "s"),
-    ("model", "Choose the model", "m"),
-    ("category", "Say what kind of job it is", "g"),
-    ("export", "Export the recommendation as text to paste", "e"),
-    ("copy", "Copy the recommendation in a sentence (in Experiments: the line to paste)", "y"),
-    ("training(1)", "Raise the budget for training runs", "+"),
-    ("training(-1)", "Lower the budget for training runs", "-"),
-    ("training_plan", "Choose training runs by another rule: Ernest, PERIDOT, SimCost", "r"),
-    *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
-    ("pin", "Pin the plan as it is, to compare it", "p"),
-    ("unpin", "Forget the pinned plan under the cursor", "del"),
-    ("chart('time')", "Show the time chart", "t"),
-    ("chart('cost')", "Show the cost chart", "c"),
-    ("crosshair", "Read the charts at a number of nodes", "v"),
-    ("zoom_in", "Zoom into the chart", "+"),
-    ("zoom_out", "Zoom out of the chart", "-"),
-    ("zoom_all", "Show the whole chart again", "a"),
-    ("pan_left", "Look at the left of a zoomed chart", "<"),
-    ("pan_right", "Look at the right of a zoomed chart", ">"),
-    ("log_x", "Make the horizontal axis linear or logarithmic", "X"),
-    ("log_y", "Make the vertical axis linear or logarithmic", "Y"),
-    ("draw", "Draw the curve of the type under the cursor as well", "d"),
-    ("save_chart", "Save the chart as a picture (SVG) or as numbers (CSV)", "E"),
-    ("theme", "Choose the theme", ""),
-    ("undo", "Undo the last change of an input", "u"),
-    ("redo", "Redo what was undone", "^y"),
-    ("jump", "Jump to a control: a letter beside each", "f"),
-    ("command", "Type a command", ":"),
-    ("scenario_save", "Save every input as a scenario", ""),
-    ("scenario_load", "Open a saved scenario", ""),
-    ("resume", "Go on with the session that was left last", ""),
-    ("notices", "Show the notices of this session", "n"),
-    ("help", "Explain keys and words", "?"),
-    ("tour", "Take the tour: two minutes on the bundled sample", ""),
-    ("quit", "Quit", "^q"),
-)
-"""Action of the app, what it does, its key: the palette."""
-
 
 def palette(app: PlannerApp) -> None:
     """Every action by name."""
-    options = [Option(action, what, key) for action, what, key in COMMANDS]
+    options = [Option(action, what, app.key_shown(action, key)) for action, what, key in COMMANDS]
 
     async def run(action: str | None) -> None:
         if action is not None:
@@ -316,6 +268,38 @@ def listed(app: PlannerApp) -> None:
             placeholder="r5.* measured; words or globs; nothing for all",
             returns_typed=True,
             empty="no composition holds that",
+        ),
+        apply,
+    )
+
+
+def narrowed(app: PlannerApp, name: str) -> None:
+    """The rows of a list that are to be seen; which ones that are is shown while typing."""
+    table = app._panels.table(name)
+    named = next((i for i, column in enumerate(table.columns) if column.shrink), 0)
+
+    def option(index: int) -> Option:
+        said = [text_of(cell) for cell in table.rows[index]]
+        others = [words for place, words in enumerate(said) if words and place != named]
+        return Option(said[named], said[named] or "  ".join(others), "  ".join(others))
+
+    def matches(typed: str) -> list[Option]:
+        return [option(index) for index in table.matching(typed)[:MOST_MATCHES]]
+
+    def apply(typed: str | None) -> None:
+        if typed is not None:
+            table.focus()
+            table.narrow(typed)
+
+    app.push_screen(
+        Picker(
+            "Filter the list",
+            matches,
+            glyphs=app.glyphs,
+            typed=table.wanted,
+            placeholder="words that a row is to have; nothing for all",
+            returns_typed=True,
+            empty="no row has that",
         ),
         apply,
     )

@@ -1,14 +1,17 @@
-"""The actions of a working day: scenarios saved and opened, the last session, leaving cleanly."""
+"""The actions of a working day: undo and redo, scenarios saved and opened, the last session,
+leaving cleanly."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import engine
-from tui.changes import Adopt
+from tui.changes import Adopt, Restore
+from tui.history import History, difference
 from tui.start import DEFAULT_SAMPLE
 from tui.state import PlanState
 
@@ -22,6 +25,38 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 class HabitActions:
     """A part of `PlannerApp`."""
+
+    def action_undo(self) -> None:
+        """Take back the last change of an input."""
+        app = cast("PlannerApp", self)
+        self._travel(app.history.undone(app.state), "undone", "nothing to undo")
+
+    def action_redo(self) -> None:
+        """Do again what was taken back."""
+        app = cast("PlannerApp", self)
+        self._travel(app.history.redone(app.state), "done again", "nothing to redo")
+
+    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
+        """Go to the inputs and the view of another state, which is no step to be undone."""
+        app = cast("PlannerApp", self)
+        app.dispatch(Restore(target))
+        app.state = replace(
+            app.state, view=target.view, chart=target.chart, selected=target.selected
+        )
+        app.history = history or app.history
+        app._panels.notice([])
+        app._panels.show()
+
+    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
+        """Go to another state of the history and say what changed."""
+        app = cast("PlannerApp", self)
+        if step is None:
+            app.show_notice(none, "warn")
+            return
+        before = app.state
+        app.history, target = step
+        app.dispatch(Restore(target))
+        app.show_notice(f"{done}: {difference(before, app.state)}", "base")
 
     def action_scenario_save(self, name: str = "") -> None:
         """Keep every input under a name or in a file."""

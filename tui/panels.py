@@ -11,8 +11,9 @@ from textual.containers import Container
 from textual.widget import Widget
 
 from tui import limit_words
+from tui.screens.dialog import Dialog
 from tui.state import PlanState, View
-from tui.views import bars, compositions, curves, inputs, words
+from tui.views import bars, compositions, curves, inputs, key_line, words
 from tui.views.bars import Bar
 from tui.views.goal import GoalPanel, Ranges
 from tui.views.pages import NAMES, page
@@ -33,12 +34,6 @@ if TYPE_CHECKING:
 
 NARROW_BELOW, SHORT_BELOW = 100, 30
 """Columns and rows from which there is room for a column of inputs, and for two charts."""
-
-_SCROLLED = ("gantt", "stage-gantt")
-"""Charts that scroll as texts do."""
-
-_ENTER = {"inputs": "change", "frontier-list": "as deadline"}
-"""What enter does in a table, where it does anything."""
 
 
 def _module(view: View) -> Any:
@@ -173,33 +168,20 @@ class Panels:
             _module("experiments").show(self, self._app.answer)
 
     def show_keys(self) -> None:
-        """The keys that matter where the focus is."""
-        focused = self._app.focused
-        here = []
-        if isinstance(focused, Slider):
-            here = list(bars.SLIDER_KEYS)
-            if focused.id in ("deadline", "budget"):
-                here.insert(3, ("del", "off", ""))
-        elif isinstance(focused, Table):
-            enter = [("⏎", what, "")] if (what := _ENTER.get(str(focused.id))) else []
-            here = [*enter, *bars.TABLE_KEYS]
-            if focused.id in ("next-runs", "training-runs"):
-                here = [("+ -", "budget", ""), ("r", "rule", "training_plan"), *bars.TABLE_KEYS]
-            if focused.id == "full":
-                here = [*bars.TABLE_KEYS[:1], *compositions.KEYS]
-        elif isinstance(focused, Chart):
-            here = list(bars.CHART_KEYS)
-        elif isinstance(focused, Prose) or (
-            focused is not None and focused.id in ("gantt", "stage-gantt")
-        ):
-            here = [("↑ ↓", "scroll", ""), ("tab", "next", "")]
-        filters = self._app.state.view == "compositions"
-        others = [
-            (key, "filter" if key == "/" and filters else what, action)
-            for key, what, action in bars.APP_KEYS
-        ]
-        self._bar("keys").show(bars.keys([*here, *others]), bars.keys(bars.LAST_KEYS))
+        """The keys that matter where the focus is; a dialog has its own."""
+        app = self._app
+        if isinstance(app.screen, Dialog):
+            self._bar("keys").show([], self._named([key_line.QUIT]))
+        else:
+            narrow = app.size.width < NARROW_BELOW
+            left, right = key_line.keys(app.focused, app.state.view, narrow=narrow)
+            self._bar("keys").show(self._named(left), self._named(right))
         self.explain()
+
+    def _named(self, keys: Sequence[key_line.Key]) -> list[bars.Item]:
+        """Keys as items, each as the settings have it."""
+        own = self._app.key_shown
+        return bars.keys([key._replace(key=own(key.action, key.key)) for key in keys])
 
     def explain(self, over: Widget | None = None) -> None:
         """The line on the terms of what is pointed at, else of what has the keyboard; the first
@@ -209,17 +191,22 @@ class Panels:
             return
         from tui.views import terms
 
-        shown = over or app.focused
-        column, row = (shown.asked, shown.cursor) if isinstance(shown, Table) else ("", 0)
-        said = terms.line_of(app.state, shown, column=column, over=app.line_under, row=row)
+        said = ""
+        if not isinstance(app.screen, Dialog):
+            said = terms.said_of(app.state, over or app.focused, over=app.line_under)
         self._bar("about").show([bars.Item(f" {said}", "muted", "help", whole=False)])
 
     def notice(self, line: Line) -> None:
         """A line above the panels, or none."""
         prose = self.prose("notice")
         prose.set_class(bool(line), "-shown")
-        width = max(20, self._app.size.width - 2)
         prose.show([line] if line else [])
+        self.fit_notice()
+
+    def fit_notice(self) -> None:
+        """Give the notice the rows that it needs at this width."""
+        prose = self.prose("notice")
+        width = max(20, self._app.size.width - 2)
         prose.styles.height = min(3, max(1, len(prose.rows(width))))
 
     def measure(self, built: Built, answer: Answer | None) -> None:

@@ -134,8 +134,10 @@ class Planning:
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.built, app.busy = message.built, ""
-        app._panels.notice([])
+        app._panels.notice(app.standing)
         if evidence_key(app.state) != app._evidence:
+            app.standing = []
+            app._panels.notice([])
             app._evidence = evidence_key(app.state)
             app._reading.done()
             app._start_with_evidence(message.built)
@@ -190,6 +192,7 @@ class Planning:
             app.show_notice(
                 "Where did it run? The log does not say; a median machine is assumed: press w",
                 "warn",
+                stays=True,
             )
 
     def on_plan_failed(self, message: PlanFailed) -> None:

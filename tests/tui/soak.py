@@ -5,23 +5,17 @@ Events arrive as from a terminal, some of them in bursts that nobody waits for.
 
 from __future__ import annotations
 
-import gc
 import random
-from collections import Counter
 from collections.abc import Iterator
-from functools import _lru_cache_wrapper
 
 from textual import events
 from textual.geometry import Size
 from textual.pilot import Pilot
-from textual.widget import Widget, _RenderCache
 
 from tui.app import PlannerApp
-from tui.session import EngineSession
 from tui.state import INPUTS, LEAST_SCALE, MAX_NODES, MOST_SCALE, MOST_TYPES
 from tui.views.goal import GoalPanel, value_of
 from tui.views.pages import NAMES
-from tui.widgets.frame import FrameWidget
 
 MOVES = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab", "shift+tab")
 WITH_SHIFT = ("shift+left", "shift+right", "ctrl+left", "ctrl+right")
@@ -120,41 +114,6 @@ async def quiet(pilot: Pilot[None]) -> PlannerApp:
     return app
 
 
-async def at_rest(pilot: Pilot[None]) -> PlannerApp:
-    """The app without dialogs, tour or text that is being typed, in the view of the curves."""
-    app = await quiet(pilot)
-    while app.guide is not None or len(app.screen_stack) > 1:
-        if app.guide is not None:
-            app.guide.leave()
-        else:
-            app.pop_screen()
-        await quiet(pilot)
-    await pilot.resize_terminal(*SIZES[1])
-    app.action_view("curves")
-    app.query_one("#deadline").focus()
-    await pilot.press("escape", "escape")
-    return await quiet(pilot)
-
-
-def emptied(app: PlannerApp) -> None:
-    """Without what is kept on purpose and never grows beyond a limit."""
-    session = app._session
-    assert isinstance(session, EngineSession)
-    assert len(session._mixed) <= 64
-    session._mixed.clear()
-    app.pins = ()
-    for widget in app.screen.walk_children(Widget):
-        widget._styles_cache.clear()
-        widget._render_cache = _RenderCache(Size(0, 0), [])
-        if isinstance(widget, FrameWidget):
-            widget._forget_styles()
-    # Textual and Rich remember up to 4,096 answers of some pure functions, which fill slowly; a
-    # cache without a limit is not emptied, and counts.
-    for found in gc.get_objects():
-        if isinstance(found, _lru_cache_wrapper) and found.cache_info().maxsize is not None:
-            found.cache_clear()
-
-
 def check(app: PlannerApp) -> None:
     """What holds whenever the planner is quiet."""
     state = app.state
@@ -177,10 +136,3 @@ def check(app: PlannerApp) -> None:
         assert all(hasattr(step, name) for name in INPUTS)
     focused = app.screen.focused
     assert focused is None or focused.is_attached
-
-
-def objects() -> Counter[str]:
-    """Everything that the collector knows by type, once what nobody holds is gone."""
-    for _ in range(3):
-        gc.collect()
-    return Counter(type(found).__qualname__ for found in gc.get_objects())

@@ -168,3 +168,12 @@ def test_the_command_writes_files(over, tmp_path, capsys):
 def test_another_ending_is_refused_before_anything_is_read(capsys):
     assert main(["curve", "no-such-log", "--over", "nodes", "--output", "c.png"]) == 2
     assert ".svg or .csv" in capsys.readouterr().err
+
+
+async def test_the_key_suggests_a_file_that_enter_writes(planner, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    async with planner().run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("v", "E", "enter")
+        await settled(pilot)
+    assert (tmp_path / "nightly-als-curves.svg").read_text().startswith("<svg")

@@ -103,6 +103,9 @@ def test_every_command_is_offered_and_completes_to_itself():
     assert [line for line, _ in offered("instances r5.xlarge,m5.2", NAMES)] == [
         "instances r5.xlarge,m5.2xlarge"
     ]
+    for line in ("deadline 45m", "nodes 1:200", "chart job.svg", "save mine"):
+        assert [found for found, _ in offered(f":{line}", NAMES)] == [line]
+    assert offered("model nowhere", NAMES) == []
     assert offered("nonsense x", NAMES) == []
 
 

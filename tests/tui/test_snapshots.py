@@ -8,10 +8,10 @@ from fakes import FakeSession, profile, without_stages
 from screen import advised, compared, settled
 
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}
-LARGE = {"200x60": (200, 60)}
+ALL_SIZES = {**SIZES, "200x60": (200, 60)}
 LOOKS = {
-    "sixteen": ({"theme": "ansi-dark"}, ("80x24", "200x60")),
-    "ascii": ({"theme": "ansi-light", "glyphs": "ascii"}, ("80x24", "120x40")),
+    "sixteen": {"theme": "ansi-dark"},
+    "ascii": {"theme": "ansi-light", "glyphs": "ascii"},
 }
 VIEWS = {
     "curves": ("1",),
@@ -33,6 +33,7 @@ SCREENS = {
     "limits": ("b",),
     "sorted": ("2", "c"),
     "filter": ("2", "slash"),
+    "filtered": ("4", "slash", "f", "i", "t", "enter"),
 }
 
 
@@ -53,18 +54,17 @@ def after(*keys):
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("size", SIZES | LARGE)
+@pytest.mark.parametrize("size", ALL_SIZES)
 def test_views(snap_compare, planner, size, view):
-    size = (SIZES | LARGE)[size]
+    size = ALL_SIZES[size]
     assert snap_compare(planner(), terminal_size=size, run_before=after(*VIEWS[view]))
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize(
-    ("look", "size"), [(look, size) for look, (_, sizes) in LOOKS.items() for size in sizes]
-)
+@pytest.mark.parametrize("size", ALL_SIZES)
+@pytest.mark.parametrize("look", LOOKS)
 def test_views_of_few_colours_and_characters(snap_compare, planner, look, size, view):
-    app, size = planner(**LOOKS[look][0]), (SIZES | LARGE)[size]
+    app, size = planner(**LOOKS[look]), ALL_SIZES[size]
     assert snap_compare(app, terminal_size=size, run_before=after(*VIEWS[view]))
 
 

@@ -1,7 +1,7 @@
 """A restless user: no exception, no growth, always a state with a meaning, and undo to the start.
 
 300 random steps are part of the ordinary run. `SPARKPLAN_SOAK=10000 pytest tests/tui/test_soak.py`
-takes so many, with tracemalloc; `SPARKPLAN_SOAK_SEED=7` (or `1-4`) chooses other seeds.
+takes so many; `SPARKPLAN_SOAK_SEED=7` (or `1-4`) chooses other seeds.
 """
 
 import os
@@ -10,7 +10,8 @@ import tracemalloc
 
 import pytest
 from fakes import FakeSession
-from soak import at_rest, check, emptied, objects, play, quiet, sequence
+from growth import Growth, per_step
+from soak import check, play, quiet, sequence
 
 from tui.app import PlannerApp
 from tui.history import changed_inputs
@@ -21,10 +22,12 @@ COUNT = int(os.environ.get("SPARKPLAN_SOAK", "300"))
 ASKED = os.environ.get("SPARKPLAN_SOAK_SEED", "1")
 FIRST, LAST = (int(n) for n in ASKED.split("-")) if "-" in ASKED else (int(ASKED), int(ASKED))
 LONG = COUNT > 1000
-WARM_UP = 0.4
-MOST_GROWTH_OBJECTS = 4000
-MOST_GROWTH_BYTES = 600_000
-"""Between two rests: what caches of a fixed size and 200 steps of undo may still gain."""
+READINGS = 9 if LONG else 3
+"""Of what is held: after half of the steps, by when everything was imported, and to the end."""
+
+MOST_BYTES_PER_STEP = 150 if LONG else 2500
+MOST_OBJECTS_PER_STEP = 1.0 if LONG else 6.0
+"""Over few steps whatever comes late counts for much."""
 
 
 @pytest.fixture
@@ -36,34 +39,37 @@ def stays(monkeypatch, tmp_path):
 
     monkeypatch.setattr(PlannerApp, "action_quit", no_quit)
     monkeypatch.chdir(tmp_path)
+    yield
+    tracemalloc.stop()
 
 
-async def soak(pilot, seed, count):
-    """Play; every few steps wait, and check what must hold."""
-    rng = random.Random(-seed)
-    warm = None
-    for number, (kind, what) in enumerate(sequence(seed, count), start=1):
+async def soak(pilot, seed, steps):
+    """Play; every few steps wait, and check what must hold. Returns how what is held grew."""
+    rng, count = random.Random(-seed), len(steps)
+    growth = Growth(pilot.app)
+    readings = {count // 2 + count // 2 * n // (READINGS - 1) for n in range(READINGS)}
+    for number, (kind, what) in enumerate(steps, start=1):
         play(pilot.app, kind, what)
         if rng.random() < 0.6:
             await pilot.pause()
         if rng.random() < 0.05:
             check(await quiet(pilot))
-        if LONG and number in (int(count * WARM_UP / 2), int(count * WARM_UP)):
-            emptied(await at_rest(pilot))
-            if not tracemalloc.is_tracing():
-                tracemalloc.start()
-            warm = objects(), tracemalloc.get_traced_memory()[0]
-    app = await at_rest(pilot)
-    check(app)
-    if warm is not None:
-        emptied(app)
-        more, grown = objects() - warm[0], tracemalloc.get_traced_memory()[0] - warm[1]
-        top = tracemalloc.take_snapshot().statistics("lineno")[:12]
-        tracemalloc.stop()
-        said = "\n".join([*map(str, more.most_common(20)), *map(str, top)])
-        print(f"seed {seed}: {more.total():+,} objects, {grown:+,} bytes")
-        assert more.total() <= MOST_GROWTH_OBJECTS, said
-        assert grown <= MOST_GROWTH_BYTES, said
+        if number == count // 4:
+            await growth.begin(pilot)
+        if number in readings:
+            before = pilot.app.state, pilot.app.history
+            await growth.read(pilot, number)
+            check(pilot.app)
+            pilot.app.travel_to(before[0], history=before[1])
+            check(await quiet(pilot))
+    return growth
+
+
+def assert_steady(growth, *, most_bytes=MOST_BYTES_PER_STEP, most_objects=MOST_OBJECTS_PER_STEP):
+    """Neither bytes nor objects grow with the steps."""
+    print(growth.rates())
+    if growth.bytes_per_step > most_bytes or growth.objects_per_step > most_objects:
+        raise AssertionError(growth.told())
 
 
 async def undo_and_redo(pilot):
@@ -90,8 +96,36 @@ async def test_a_restless_user(planner, stays, seed):
     app = planner(FakeSession(), mix=2, vi=seed % 2 == 0)
     async with app.run_test(size=(120, 40)) as pilot:
         check(await quiet(pilot))
-        await soak(pilot, seed, COUNT)
+        growth = await soak(pilot, seed, [*sequence(seed, COUNT)])
+        assert_steady(growth)
+        tracemalloc.stop()
         await undo_and_redo(pilot)
+
+
+@pytest.mark.slow
+async def test_a_leak_of_a_few_hundred_bytes_is_seen(planner, stays):
+    """Readings as far from each other as those of a long run, with and without a leak."""
+    app, kept = planner(FakeSession()), []
+    async with app.run_test(size=(120, 40)) as pilot:
+        await quiet(pilot)
+        growth = Growth(app)
+        await growth.begin(pilot)
+        for leaked in (0, 300):
+            growth.readings.clear()
+            for number in range(1, 4):
+                kept.extend(bytes(leaked) for _ in range(625 if leaked else 0))
+                await pilot.press("right", "2", "down", "left", "1")
+                await growth.read(pilot, 625 * number)
+            if leaked:
+                with pytest.raises(AssertionError, match="bytes"):
+                    assert_steady(growth, most_bytes=150, most_objects=1.0)
+            else:
+                assert_steady(growth, most_bytes=150, most_objects=1.0)
+
+
+def test_slopes_are_not_taken_in_by_one_reading():
+    assert per_step([(0, 50), (10, 50), (20, 9_000), (30, 50), (40, 50)]) == 0.0
+    assert per_step([(0, 0), (10, 3_000), (20, 6_010), (30, 9_000)]) == pytest.approx(300, abs=2)
 
 
 @pytest.mark.skipif(not LONG, reason="only where many steps are asked for")
@@ -100,5 +134,7 @@ async def test_a_restless_user_of_the_real_engine(stays, seed):
     app = PlannerApp(AppOptions(glyphs="unicode"), session=EngineSession())
     async with app.run_test(size=(80, 24)) as pilot:
         check(await quiet(pilot))
-        await soak(pilot, seed, COUNT // 10)
+        growth = await soak(pilot, seed, [*sequence(seed, COUNT // 10)])
+        assert_steady(growth)
+        tracemalloc.stop()
         await undo_and_redo(pilot)

@@ -3,14 +3,26 @@
 import pytest
 from screen import settled, text_of
 
-from tui.views import compare, compositions, evidence, frontier, inputs, stages, terms, workflow
+from tui import format as text
+from tui.views import (
+    compare,
+    compositions,
+    evidence,
+    experiments,
+    frontier,
+    inputs,
+    stages,
+    terms,
+    workflow,
+)
+from tui.views.pages import NAMES
 from tui.widgets.chart import Chart
 
 TABLES = (
     *(compositions.COLUMNS, frontier.COLUMNS, evidence.MODEL_COLUMNS, evidence.RUN_COLUMNS),
     *(stages.PHASE_COLUMNS, stages.STAGE_COLUMNS, compare.COLUMNS, workflow.STATE_COLUMNS),
+    *(experiments.NEXT_COLUMNS, experiments.TRAINING_COLUMNS),
 )
-SPEAKS_FOR_ITSELF = {"measured run", "what", "name", "from", "to", "job: stage"}
 
 
 def last_rows(app):
@@ -19,7 +31,37 @@ def last_rows(app):
 
 def test_every_column_is_explained():
     titles = {column.title for columns in TABLES for column in columns if column.title}
-    assert titles - SPEAKS_FOR_ITSELF <= set(terms.COLUMNS)
+    assert titles <= set(terms.COLUMNS)
+
+
+@pytest.mark.parametrize("glyphs", ["unicode", "ascii"])
+async def test_a_small_terminal_names_undo_and_jump_and_explains_what_has_the_keyboard(
+    planner, glyphs
+):
+    async with planner(glyphs=glyphs).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        for number, name in enumerate(NAMES, start=1):
+            await pilot.press(str(number))
+            await settled(pilot)
+            about, keys = text_of(app).splitlines()[-2:]
+            assert about.strip(), name
+            assert " u undo " in keys, name
+            assert " e export " in keys, name
+            assert keys.rstrip().endswith("^p more  ^q quit"), name
+
+
+async def test_why_a_type_lost_is_said_below_the_charts(planner):
+    async with planner(budget_usd=3.0).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        app.query_one("#short").focus()
+        await pilot.press("end")
+        await settled(pilot)
+        found = app.answer.report.recommendation.rejected
+        lost = {text.composition(dict(one.composition or {})): one.reason for one in found}
+        assert any(last_rows(app).startswith(f"{who}: {why[:20]}") for who, why in lost.items()), (
+            last_rows(app),
+            lost,
+        )
 
 
 def test_every_input_is_explained():
@@ -73,3 +115,25 @@ async def test_a_model_under_the_cursor(planner):
         import engine
 
         assert engine.MODELS[1].summary[:40] in last_rows(app)
+
+
+@pytest.mark.parametrize(
+    ("focus", "said", "first"),
+    [
+        ("#deadline", "Deadline: the run ends within it", "Sliders"),
+        ("#time", "Time by nodes: the median", "Charts"),
+        ("#short", "in time: the probability that", "Lists"),
+        ("#why", "Why: what decided", "Everywhere"),
+    ],
+)
+async def test_help_begins_with_what_has_the_keyboard(planner, focus, said, first):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.query_one(focus).focus()
+        await pilot.press("question_mark")
+        await settled(pilot)
+        lines = ["".join(part for part, _ in line) for line in app.screen.text()]
+        assert lines[0] == "Here"
+        assert any(line.strip().startswith(said) for line in lines[: lines.index("")])
+        assert lines[lines.index("") + 1] == first
+        assert {"Sliders", "Charts", "Lists", "Everywhere", "Words"} <= set(lines)

@@ -159,7 +159,7 @@ async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
         await settled(pilot)
         assert app.state == before
         assert not app.screen.query(Caption)
-        assert "actions" in text_of(app)
+        assert "^p more" in text_of(app)
 
 
 async def test_a_key_stops_what_plays_by_itself(planner):

@@ -33,8 +33,13 @@ Render = Callable[[str], str]
 
 def file_name(application: str, target: str) -> str:
     """A harmless file name for an export."""
+    return f"{harmless(application)}.{target}{SUFFIXES.get(target, '.txt')}"
+
+
+def harmless(application: str) -> str:
+    """The name of an application as part of the name of a file."""
     safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)[:40].strip(".-")
-    return f"{safe or 'job'}.{target}{SUFFIXES.get(target, '.txt')}"
+    return safe or "job"
 
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
@@ -98,7 +103,7 @@ class ExportScreen(Dialog[str | None]):
         self.query_one("#targets", Table).styles.height = len(self._targets) + 1
         here = [
             ("↑ ↓", "target", ""),
-            ("^s", "save", "screen.save"),
+            ("⏎ ⏎ ^s", "save", "screen.save"),
             ("^y", "copy", "screen.copy"),
             ("tab", "preview, path", ""),
         ]

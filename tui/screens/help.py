@@ -1,7 +1,8 @@
-"""Help: the keys, and the words in one line each."""
+"""Help: what has the keyboard, the keys, and the words in one line each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -43,19 +44,27 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         ),
     ),
     (
+        "Lists",
+        (
+            ("↑ ↓", "choose a row; home, end, page up, page down; also the wheel, or a click"),
+            ("← →", "what a column means (also with the mouse), in the line of help"),
+            ("/", "only rows with these words; esc: all of them again"),
+            ("t c i", "in the compositions: sort by time, cost, probability; again: by the goal"),
+            ("↑ ↓", "below the charts: the curve of the chosen type is drawn dashed as well"),
+            ("⏎", "in the frontier: the deadline becomes the time that this cluster promises;"),
+            ("", "in the inputs: change it; in Compare: go back to it (or a double click)"),
+        ),
+    ),
+    (
         "Everywhere",
         (
             ("tab", "next control; shift+tab the one before"),
             ("f", "jump: a letter beside every control and tab; typing it goes there"),
             (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
             ("t c", "time chart, cost chart (where there is room for one)"),
-            ("↑ ↓", "in the table: choose a type, its curve is drawn dashed beside the best one"),
-            ("← →", "in a table: what a column means (also with the mouse), in the line of help"),
-            ("⏎", "in the frontier: the deadline becomes the time that this cluster promises"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),
-            ("/", "which instance types are considered; in the compositions: filter the list"),
-            ("t c i", "in the compositions: sort by time, cost, probability; again: by the goal"),
+            ("/", "filter the list that is looked at; among the inputs: the types considered"),
             ("b", "bounds: nodes that you own, quotas, at least and at most so many nodes"),
             ("x", "how many types a cluster may have: one, two or three"),
             ("$", "price catalog"),
@@ -111,10 +120,13 @@ WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def lines() -> list[Line]:
-    """The whole text."""
+def lines(section: str = "", here: Sequence[str] = ()) -> list[Line]:
+    """The whole text: what there is to say `here`, the keys of `section`, then all the others."""
     found: list[Line] = []
-    for title, pairs in KEYS:
+    if here:
+        said: list[Line] = [[(f"  {line}", "base")] for line in here]
+        found += [[("Here", "accent")], *said, [("", "base")]]
+    for title, pairs in sorted(KEYS, key=lambda entry: entry[0] != section):
         found.append([(title, "accent")])
         found += [_pair(key, what) for key, what in pairs]
         found.append([("", "base")])
@@ -134,9 +146,10 @@ class HelpScreen(Dialog[None]):
         Binding("escape,question_mark,q,n", "leave", "Leave", show=False)
     ]
 
-    def __init__(self, *, glyphs: Glyphs) -> None:
+    def __init__(self, *, glyphs: Glyphs, section: str = "", here: Sequence[str] = ()) -> None:
         super().__init__()
         self._glyphs = glyphs
+        self._section, self._here = section, tuple(here)
 
     def compose(self) -> ComposeResult:
         """The text and the keys of this screen."""
@@ -146,7 +159,7 @@ class HelpScreen(Dialog[None]):
 
     def text(self) -> list[Line]:
         """What is read here."""
-        return lines()
+        return lines(self._section, self._here)
 
     def on_mount(self) -> None:
         """Title and keys."""

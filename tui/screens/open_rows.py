@@ -42,12 +42,14 @@ class Entry(Option):
         stamp: changes with the content; None for what is not looked into.
         known: what is known of it without a look.
         folder: to be entered, not opened.
+        sample: bundled, not found in a folder.
     """
 
     size: str = ""
     stamp: tuple[int, int] | None = None
     known: engine.Peek | None = None
     folder: bool = False
+    sample: bool = False
 
     @property
     def key(self) -> tuple[str, tuple[int, int] | None]:
@@ -58,7 +60,8 @@ class Entry(Option):
 def sample_entries() -> list[Entry]:
     """The bundled samples."""
     return [
-        Entry(s.name, s.name, f"sample: {s.shows}", stamp=(0, 0)) for s in engine.list_samples()
+        Entry(s.name, s.name, f"sample: {s.shows}", stamp=(0, 0), sample=True)
+        for s in engine.list_samples()
     ]
 
 
@@ -189,7 +192,7 @@ def row(entry: Entry, peek: engine.Peek | None, *, marked: bool) -> Row:
         label,
         found.name or text.UNKNOWN,
         _or_unknown(found.seconds, time_text),
-        _state(found.complete),
+        ("sample", "muted") if entry.sample else _state(found.complete),
         _cores(found),
         _or_unknown(found.input_bytes, lambda value: bytes_text(float(f"{value:.3g}"))),
         found.spark_version or text.UNKNOWN,

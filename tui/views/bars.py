@@ -20,30 +20,6 @@ from tui.widgets.text import fit, plain
 if TYPE_CHECKING:
     from tui.session import Built
 
-SLIDER_KEYS = [
-    ("← →", "step", ""),
-    ("⇧← →", "big", ""),
-    ("⏎", "type", ""),
-    ("tab", "next", ""),
-]
-TABLE_KEYS = [("↑ ↓", "choose", ""), ("← →", "columns", ""), ("tab", "next", "")]
-CHART_KEYS = [
-    ("← →", "read", ""),
-    ("+", "zoom", "zoom_in"),
-    ("-", "out", "zoom_out"),
-    ("a", "all", "zoom_all"),
-    ("Y", "log", "log_y"),
-    ("E", "save", "save_chart"),
-]
-APP_KEYS = [
-    ("/", "types", "instances"),
-    ("o", "open", "open"),
-    ("e", "export", "export"),
-    ("y", "copy", "copy"),
-]
-LAST_KEYS = [("^p", "actions", "palette"), ("^q", "quit", "quit")]
-"""What keys do where the focus is, and everywhere: key, word, action of the app."""
-
 
 class Item(NamedTuple):
     """A span of a bar.
@@ -177,7 +153,7 @@ def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[It
         for number, page in enumerate(PAGES, start=1)
         if page.name != "workflow" or page.name == state.view or (built and built.has_states)
     ]
-    room = width - len(HELP[-1][0].text)
+    room = width - len(HELP[-1][0].text) - 1
     none, others = frozenset[str](), frozenset(page.name for _, page in offered) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
         items = _tabs(state, offered, wide=wide, short=short)

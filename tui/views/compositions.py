@@ -41,7 +41,7 @@ COLUMNS = (
     Column(title="interval", width=11, align="right", priority=2),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
-    Column(title="note", shrink=True, least=9, priority=3),
+    Column(title="note", shrink=True, least=12, priority=3),
 )
 
 
@@ -79,7 +79,7 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.entitle("full", title)
     show_rows(panels, "full", answer, FULL_LIST)
     chosen = words.selected(panels.state, answer, panels.marks)
-    panels.prose("chosen").show(chosen or words.headline(panels.state, answer, panels.marks))
+    panels.prose("chosen").show(chosen or words.decided(panels.state, answer, panels.marks))
 
 
 def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:

@@ -8,7 +8,10 @@ import engine
 from tui import format as text
 from tui.state import PlanState
 from tui.views import inputs
+from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
+from tui.widgets.slider import Slider
+from tui.widgets.table import Table, text_of
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -43,7 +46,9 @@ TABLES = {
     "phases": "Phases: on what the predicted time is spent",
     "stage-list": "Stages: as they are predicted to run on the best composition",
     "states": "State: a span in which the same stages run with the same parallelism",
-    "pins": "Pinned plans: each against the first",
+    "pins": "Pinned plans: each against the first; enter goes back to one",
+    "next-runs": "Next run: whether one more measurement is worth its price, best first",
+    "training-runs": "Training runs: samples that tell most about the model, within a budget",
 }
 """By the id of the table, where no column is asked for."""
 
@@ -77,6 +82,21 @@ COLUMNS = {
     "phase": "phase: a part of the run that a term of the model predicts",
     "takes": "takes: from its first task to its last",
     "starts": "starts: after the start of the run",
+    "what": "what: the call in the job that the stage works for, as its log names it",
+    "from": "from: after the start of the run",
+    "to": "to: when the next stage starts or one of these ends",
+    "job: stage": "job: stage: what runs in this state; driver: no task does",
+    "measured run": "measured run: the log or the row of a table that it comes from",
+    "name": "name: as it was pinned; now: the plan that the sliders ask for",
+    "next run": "next run: the cluster to run the job on, to learn most for its price",
+    "price": "price: of that one run",
+    "saves/run": "saves/run: what the better choice is expected to save on each later run",
+    "pays after": "pays after: so many runs of the job have saved what this one costs",
+    "changes": "changes: the chance that another composition is chosen after it",
+    "choice then": "choice then: interval of the chosen composition, once this was run",
+    "run": "run: the cluster of a training run, on a sample of the input",
+    "without it": "without it: by how much the variance grows where this run is left out",
+    "teaches": "teaches: the term of the model that this run tells most about",
 }
 """By the title of the column."""
 
@@ -89,32 +109,63 @@ CHARTS = {
 
 PANELS = {
     "why": "Why: what decided, what bounds the run, and what the answer is not sure of",
+    "gantt": "Jobs by state: what bounds most of a job's tasks, and how many run at once",
+    "stage-gantt": "Runs: stages with their waves; below: idle cores in tenths; d: driver",
     "evidence-about": "Model and assumptions: what was fitted, and what the cost takes for granted",
 }
 
 
-def line_of(
-    state: PlanState, focused: Widget | None, *, column: str = "", over: str = "", row: int = 0
-) -> str:
-    """What is explained now, most particular first.
+def said_of(state: PlanState, shown: Widget | None, *, over: str = "") -> str:
+    """What is explained now, most particular first: a line of the goal, the column that is asked
+    about, why a composition lost, the row of an input or a model, the widget.
 
     Args:
-        focused: what has the keyboard, or what the mouse points at.
-        column: title of the column that is asked for. over: threshold under the mouse.
-        row: under the cursor of a table.
+        shown: what the mouse points at, else what has the keyboard.
+        over: threshold under the mouse.
     """
-    name = str(focused.id) if focused is not None else ""
     if over:
         return _line(state, over)
-    if column in COLUMNS:
-        return COLUMNS[column].format(odds=text.odds(state.confidence))
+    table = shown if isinstance(shown, Table) else None
+    if table is not None and table.asked in COLUMNS:
+        return COLUMNS[table.asked].format(odds=text.odds(state.confidence))
+    name = str(shown.id) if shown is not None else ""
     if state.crosshair is not None and name in CHARTS:
         return _crosshair(state, name)
-    if name == "inputs" and row < len(inputs.ROWS):
+    return (_row(table) if table is not None else "") or _widget(state, name)
+
+
+def help_on(state: PlanState, focused: Widget | None) -> tuple[str, list[str]]:
+    """The section of the keys that matter, and every line on what has the keyboard: what it is,
+    the row under its cursor, each of its columns."""
+    name = str(focused.id) if focused is not None else ""
+    here = [_widget(state, name)]
+    if not isinstance(focused, Table):
+        section = "Charts" if isinstance(focused, Chart) else "Everywhere"
+        section = "Sliders" if isinstance(focused, Slider) else section
+        return section, [said for said in here if said]
+    here.append(_row(focused))
+    columns = dict.fromkeys(column.title.strip() for column in focused.columns)
+    odds = text.odds(state.confidence)
+    here += [COLUMNS[title].format(odds=odds) for title in columns if title in COLUMNS]
+    return "Lists", [said for said in here if said]
+
+
+def _row(table: Table) -> str:
+    """What there is to say about the row under the cursor."""
+    row = table.cursor
+    if table.id == "inputs" and row < len(inputs.ROWS):
         return INPUTS[inputs.ROWS[row]]
-    if name == "models" and row < len(engine.MODELS):
+    if table.id == "models" and row < len(engine.MODELS):
         model = engine.MODELS[row]
         return f"{model.name}: {model.summary}"
+    if table.id == "short" and row < len(table.rows):
+        cells = [text_of(cell) for cell in table.rows[row]]
+        named, note = cells[1], cells[-1]
+        return f"{named}: {note}" if note else ""
+    return ""
+
+
+def _widget(state: PlanState, name: str) -> str:
     found = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
     return found.format(odds=f"{text.odds(state.confidence)} runs")
 

@@ -120,16 +120,30 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
 def why(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The Why panel: the sentence, the reasons, the bottleneck, and every warning with its cure."""
     lines = headline(state, answer, marks)
-    best = answer.best
     lines.append(BLANK)
     chosen = selected(state, answer, marks)
     lines += [*chosen, BLANK] if chosen else []
-    lines += [[(sentence(reason), "base")] for reason in (best.why if best else ())]
+    lines += reasons(state, answer)
+    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)]
+
+
+def reasons(state: PlanState, answer: Answer) -> list[Line]:
+    """Why the best composition won, what of it is owned, and what bounds it."""
+    best = answer.best
+    lines: list[Line] = [[(sentence(reason), "base")] for reason in (best.why if best else ())]
     lines += [[(line, "base")] for line in owned(state, best)]
     bottleneck = answer.explained.bottleneck if answer.explained else None
     if bottleneck:
         lines.append([("Bottleneck: ", "muted"), (bottleneck, "strong")])
-    return [*lines, BLANK, *warnings(first_of_each(notices(answer)), marks)]
+    return lines
+
+
+def decided(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
+    """The sentence, and the reasons one after another."""
+    said: list[Span] = []
+    for line in reasons(state, answer):
+        said += [*line, (" ", "base")]
+    return [*headline(state, answer, marks), said] if said else headline(state, answer, marks)
 
 
 def notices(answer: Answer) -> list[Notice]:

@@ -60,7 +60,8 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.prose("workflow-about").show(about(answer, found))
     data = gantt(found)
     cast("Gantt", panels.widget("gantt")).show(data)
-    panels.widget("gantt-panel").styles.height = min(len(data.rows) + 5, max(8, panels.height // 2))
+    most = panels.height // 2 - (3 if panels.is_short else 0)
+    panels.widget("gantt-panel").styles.height = min(len(data.rows) + 5, max(8, most))
     panels.refill("states", state_rows(found))
 
 

@@ -4,76 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
+from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.text import fit, plain
 
-CellStyle = Literal["plain", "strong", "muted", "good", "bad", "warn"]
-Cell = str | tuple[str, CellStyle]
-Row = Sequence[Cell]
+__all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
-_GAP = 2
 _MARK = 2
-
-
-class Column(NamedTuple):
-    """One column.
-
-    Attributes:
-        title: its header.
-        width: cells, or None for as wide as its longest text.
-        align: `left` or `right`.
-        priority: 0 always stays; of the others the highest number is left out first.
-        shrink: may be cut to `least` cells before any column is left out.
-        least: the least width when it shrinks.
-    """
-
-    title: str
-    width: int | None = None
-    align: Literal["left", "right"] = "left"
-    priority: int = 0
-    shrink: bool = False
-    least: int = 8
-
-
-def fit_columns(
-    columns: Sequence[Column], natural: Sequence[int], width: int
-) -> tuple[tuple[int, int], ...]:
-    """Which columns `width` cells hold, and how wide: (index, cells) from left to right.
-
-    First columns that may shrink do (the ones that would go first before the others), then columns
-    go by priority, then what is left is cut.
-
-    Args:
-        columns: all columns.
-        natural: the width that each would like.
-        width: cells, without the mark of the cursor.
-    """
-    kept = list(range(len(columns)))
-    least = [
-        min(natural[i], column.least) if column.shrink else natural[i]
-        for i, column in enumerate(columns)
-    ]
-
-    def needed(widths: Sequence[int]) -> int:
-        return sum(widths[i] for i in kept) + _GAP * max(0, len(kept) - 1)
-
-    while needed(least) > width and any(columns[i].priority for i in kept):
-        kept.remove(max(kept, key=lambda i: (columns[i].priority, i)))
-    widths = list(natural)
-    for i in sorted(kept, key=lambda i: -columns[i].priority):
-        if columns[i].shrink:
-            widths[i] = max(least[i], widths[i] - max(0, needed(widths) - width))
-    for i in reversed(kept):
-        widths[i] = max(1, widths[i] - max(0, needed(widths) - width))
-    return tuple((i, widths[i]) for i in kept)
+_LEAST_TITLE = 4
+_MOST_WANTED = 16
 
 
 class Table(FrameWidget, can_focus=True):
@@ -173,6 +120,8 @@ class Table(FrameWidget, can_focus=True):
         self._rows: tuple[Row, ...] = tuple(rows)
         self._message = message
         self._glyphs = glyphs or choose_glyphs()
+        self._wanted = ""
+        self._kept: tuple[int, ...] = tuple(range(len(self._rows)))
         self._cursor = 0
         self._top = 0
         self._column: int | None = None
@@ -186,8 +135,18 @@ class Table(FrameWidget, can_focus=True):
 
     @property
     def cursor(self) -> int:
-        """The index of the row under the cursor."""
+        """The index of the row under the cursor, among all rows."""
         return self._cursor
+
+    @property
+    def wanted(self) -> str:
+        """The words that rows are filtered by; empty for all rows."""
+        return self._wanted
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """All of them, also those that there is no room for."""
+        return self._columns
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -209,9 +168,43 @@ class Table(FrameWidget, can_focus=True):
             self._column = self._hovered = None
         self._columns = self._columns if columns is None else tuple(columns)
         self._message = self._message if message is None else message
-        wanted = self._cursor if cursor is None else cursor
-        self._cursor = min(max(0, wanted), max(0, len(self._rows) - 1))
+        at = self._cursor if cursor is None else cursor
+        self._cursor = min(max(0, at), max(0, len(self._rows) - 1))
+        self._keep()
         self.redraw()
+
+    def narrow(self, wanted: str) -> None:
+        """Show only rows with every one of these words in them; all of them for none. Rows keep
+        their index; the cursor goes to the first one that is left where its own is not."""
+        self._wanted = " ".join(wanted.lower().split())
+        before = self._cursor
+        self._keep()
+        self.redraw()
+        if self._cursor != before:
+            self.post_message(self.Moved(self, self._cursor))
+
+    def matching(self, wanted: str) -> tuple[int, ...]:
+        """The indexes of the rows with every one of these words in them."""
+        words = wanted.lower().split()
+        if not words:
+            return tuple(range(len(self._rows)))
+        found = []
+        for index, row in enumerate(self._rows):
+            said = " ".join(text_of(cell) for cell in row).lower()
+            if all(word in said for word in words):
+                found.append(index)
+        return tuple(found)
+
+    def _keep(self) -> None:
+        """Which rows are shown; the cursor is on one of them."""
+        self._kept = self.matching(self._wanted)
+        if self._kept and self._cursor not in self._kept:
+            self._cursor = self._kept[0]
+
+    @property
+    def _place(self) -> int:
+        """Where the cursor is among the rows that are shown."""
+        return self._kept.index(self._cursor) if self._cursor in self._kept else 0
 
     def use_glyphs(self, glyphs: Glyphs) -> None:
         """Draw with another set of characters from now on."""
@@ -229,9 +222,10 @@ class Table(FrameWidget, can_focus=True):
 
     # Moving
 
-    def _go(self, index: int) -> None:
-        """Put the cursor on row `index`, held inside, and tell when it moved."""
-        index = min(max(0, index), max(0, len(self._rows) - 1))
+    def _go(self, place: int) -> None:
+        """Put the cursor on a shown row, held inside, and tell when it moved."""
+        place = min(max(0, place), max(0, len(self._kept) - 1))
+        index = self._kept[place] if self._kept else 0
         if index != self._cursor:
             self._cursor = index
             self.redraw()
@@ -239,19 +233,19 @@ class Table(FrameWidget, can_focus=True):
 
     def action_move(self, rows: int) -> None:
         """Up or down."""
-        self._go(self._cursor + rows)
+        self._go(self._place + rows)
 
     def action_page(self, pages: int) -> None:
         """Up or down by what is visible."""
-        self._go(self._cursor + pages * max(1, self.size.height - 2))
+        self._go(self._place + pages * max(1, self.size.height - 2))
 
     def action_to_end(self, end: int) -> None:
         """To the first (0) or last (1) row."""
-        self._go(len(self._rows) - 1 if end else 0)
+        self._go(len(self._kept) - 1 if end else 0)
 
     def action_choose(self) -> None:
         """Choose the row under the cursor."""
-        if self._rows:
+        if self._kept:
             self.post_message(self.Chosen(self, self._cursor))
 
     # Asking about columns
@@ -275,7 +269,7 @@ class Table(FrameWidget, can_focus=True):
         for index, width in self._fitted(self.size.width):
             if x <= event.x - self.gutter.left < x + width:
                 hovered = index
-            x += width + _GAP
+            x += width + GAP
         self._hover(hovered)
 
     def on_leave(self) -> None:
@@ -290,7 +284,7 @@ class Table(FrameWidget, can_focus=True):
     def on_click(self, event: events.Click) -> None:
         """A click moves the cursor, a double click chooses."""
         offset = event.get_content_offset(self)
-        if offset is None or not 1 <= offset.y <= len(self._rows) - self._top:
+        if offset is None or not 1 <= offset.y <= len(self._kept) - self._top:
             return
         event.stop()
         self._go(self._top + offset.y - 1)
@@ -311,27 +305,30 @@ class Table(FrameWidget, can_focus=True):
 
     def draw(self, frame: Frame) -> None:
         """The header, then the rows around the cursor; marks show that there are more."""
-        visible = max(1, frame.height - 1)
-        self._top = min(self._top, self._cursor, max(0, len(self._rows) - visible))
-        self._top = max(self._top, self._cursor - visible + 1)
-        shown = self._rows[self._top : self._top + visible]
-        texts = [[self._cell(cell) for cell in row] for row in shown]
+        visible, place = max(1, frame.height - 1), self._place
+        self._top = min(self._top, place, max(0, len(self._kept) - visible))
+        self._top = max(self._top, place - visible + 1)
+        shown = self._kept[self._top : self._top + visible]
         fitted = self._fitted(frame.width)
         titles = [
             (column.title, "cursor" if place == self._column else "header")
             for place, column in enumerate(self._columns)
         ]
-        self._draw_row(frame, 0, titles, fitted, None)
-        for y, row in enumerate(texts, start=1):
-            at_cursor = self._top + y - 1 == self._cursor
+        more = self._more(len(shown))
+        end = frame.width - cell_len(more) - 1 if more else frame.width
+        self._draw_row(frame, 0, titles, fitted, None, end=end)
+        frame.put(end + 1, 0, more, "header")
+        for y, index in enumerate(shown, start=1):
+            row = [self._cell(cell) for cell in self._rows[index]]
+            at_cursor = index == self._cursor
             self._draw_row(
                 frame, y, row, fitted, "cursor" if at_cursor and self.has_focus else None
             )
             if at_cursor:
                 frame.put(0, y, self._glyphs.focus, "cursor")
-        self._draw_more(frame, len(shown))
-        if not self._rows and self._message:
-            text = plain(self._message, ascii_only=self._glyphs.ascii_only)
+        message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
+        if not self._kept and message:
+            text = plain(message, ascii_only=self._glyphs.ascii_only)
             cut = fit(text, max(0, frame.width - _MARK), ellipsis=self._glyphs.ellipsis)
             frame.put(_MARK, 1, cut, "message")
 
@@ -356,23 +353,29 @@ class Table(FrameWidget, can_focus=True):
         row: Sequence[tuple[str, str]],
         fitted: Sequence[tuple[int, int]],
         over: str | None,
+        *,
+        end: int | None = None,
     ) -> None:
-        """One row; `over` is a style for the whole of it."""
+        """One row; `over` is a style for the whole of it. From column `end` on there is no room:
+        a text that would lose all but a letter or two gives way."""
         if over:
             frame.put(0, y, " " * frame.width, over)
         x = _MARK
         for index, width in fitted:
             text, style = row[index] if index < len(row) else ("", "plain")
             align = self._columns[index].align
-            cut = fit(text, width, align=align, ellipsis=self._glyphs.ellipsis)
+            room = width if end is None else max(0, min(width, end - x))
+            if room < min(width, cell_len(text), _LEAST_TITLE):
+                text = ""
+            cut = fit(text, room, align=align, ellipsis=self._glyphs.ellipsis)
             frame.put(x, y, cut, over or style)
-            x += width + _GAP
+            x += width + GAP
 
-    def _draw_more(self, frame: Frame, shown: int) -> None:
-        """At the right of the header: how many rows are above and below."""
-        above, below = self._top, len(self._rows) - self._top - shown
-        parts = [f"{self._glyphs.above}{above}"] if above else []
+    def _more(self, shown: int) -> str:
+        """At the right of the header: what is filtered by, and how many rows are above and
+        below."""
+        above, below = self._top, len(self._kept) - self._top - shown
+        parts = [f"/{plain(self._wanted, ascii_only=True)[:_MOST_WANTED]}"] if self._wanted else []
+        parts += [f"{self._glyphs.above}{above}"] if above else []
         parts += [f"{self._glyphs.below}{below}"] if below else []
-        text = " ".join(parts)
-        if text:
-            frame.put(frame.width - cell_len(text) - 1, 0, f" {text}", "header")
+        return " ".join(parts)

@@ -129,3 +129,38 @@ async def test_hostile_text_and_no_colour(monkeypatch):
             assert all(segment.style is not None for segment in app.table.render_line(y))
         app.table.use_glyphs(ASCII)
         assert all(text(app.table, y).isascii() for y in range(8))
+
+
+async def test_a_filter_keeps_the_index_of_every_row(driven):
+    app, pilot = driven
+    table = app.table
+    table.narrow("R5 2.00")
+    await pilot.pause()
+    assert table.matching("r5 2.00") == (2, 12, 22)
+    assert table.cursor == 2
+    assert text(table, 0).split()[-2:] == ["/r5", "2.00"]
+    assert [text(table, y).split()[0] for y in (2, 3)] == ["12", "22"]
+    assert text(table, 4).strip() == ""
+    await pilot.press("end", "enter")
+    await pilot.pause()
+    assert app.events[-2:] == [("moved", 22), ("chosen", 22)]
+    await pilot.click(Table, offset=(6, 2))
+    assert table.cursor == 12
+    table.narrow("nowhere")
+    assert text(table, 1).split() == ["no", "row", "has", "nowhere;", "esc", "shows", "all"]
+    table.action_choose()
+    await pilot.pause()
+    assert app.events[-1] != ("chosen", 12)
+    table.narrow("")
+    assert table.cursor == 12
+    assert "/" not in text(table, 0)
+
+
+@pytest.mark.parametrize(("width", "title"), [(23, ["bou…"]), (20, [])])
+async def test_a_title_gives_way_to_how_many_rows_there_are(width, title):
+    columns = (Column(title="composition", width=11), Column(title="bound by", width=8))
+    app = TableApp(Table(columns, [("x", "cpu")] * 40, glyphs=UNICODE))
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.styles.width = width
+        await pilot.pause()
+        assert text(app.table, 0).split() == ["composition", *title, "↓33"]

@@ -1,0 +1,96 @@
+"""`/` filters every list; notices and the keys at the foot keep up with what is on the screen."""
+
+import pytest
+from screen import advised, compared, settled, text_of, typed
+
+from tui.views.key_line import LIST_OF
+from tui.views.pages import NAMES
+
+FILTERED = {name: found for name, found in LIST_OF.items() if name != "compositions"}
+
+
+@pytest.mark.parametrize("view", FILTERED)
+async def test_every_list_is_filtered(planner, view):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p", str(NAMES.index(view) + 1))
+        await settled(pilot)
+        if view == "evidence":
+            await compared(pilot)
+        if view == "experiments":
+            await advised(pilot)
+        table = app._panels.table(FILTERED[view])
+        assert len(table.matching("")) == len(table.rows) > 0
+        await pilot.press("slash")
+        await typed(pilot, "qqq")
+        assert "no row has that" in text_of(app)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert table.matching(table.wanted) == ()
+        assert table.has_focus
+        assert "no row has qqq" in text_of(app)
+        await pilot.press("escape")
+        assert table.wanted == ""
+        assert "no row has" not in text_of(app)
+
+
+async def test_among_the_inputs_it_chooses_the_candidate_types(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("4")
+        app.query_one("#deadline").focus()
+        await pilot.press("slash")
+        await settled(pilot)
+        assert "Instance types" in text_of(app)
+
+
+async def test_a_dialog_has_its_own_keys_and_the_planner_gets_its_own_back(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2", "e")
+        await settled(pilot)
+        about, keys = text_of(app).splitlines()[-2:]
+        assert about.strip() == ""
+        assert keys.split() == ["^q", "quit"]
+        await pilot.press("escape")
+        await settled(pilot)
+        about, keys = text_of(app).splitlines()[-2:]
+        assert about.strip().startswith("Compositions:")
+        assert "choose" in keys
+
+
+async def test_a_notice_goes_with_the_view_and_takes_no_more_rows_than_it_needs(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        app.show_notice(
+            "something that stays until it is dealt with, whatever is seen", "warn", stays=True
+        )
+        await pilot.press("u")
+        assert "nothing to undo" in text_of(app)
+        await pilot.press("2")
+        await settled(pilot)
+        assert "nothing to undo" not in text_of(app)
+        assert "something that stays" in text_of(app)
+        await pilot.resize_terminal(40, 12)
+        await settled(pilot)
+        assert app.query_one("#notice").size.height == 2
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        assert app.query_one("#notice").size.height == 1
+        await pilot.press("escape", "1")
+        await settled(pilot)
+        assert "something that stays" not in text_of(app)
+
+
+async def test_the_screen_names_the_keys_of_the_settings(planner):
+    async with planner(keys={"undo": "z,ctrl+z", "jump": "ctrl+j"}).run_test(
+        size=(80, 24)
+    ) as pilot:
+        app = await settled(pilot)
+        assert " z undo " in text_of(app)
+        assert " ^j jump " in text_of(app)
+        assert " u undo " not in text_of(app)
+        await pilot.press("ctrl+p")
+        await typed(pilot, "undo the last")
+        await settled(pilot)
+        assert "Undo the last change of an input  z" in text_of(app)

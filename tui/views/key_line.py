@@ -1,0 +1,124 @@
+"""The keys at the foot: what can be done where the keyboard is, then what can be done anywhere."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from textual.widget import Widget
+
+from tui.state import View
+from tui.views import compositions
+from tui.views.prose import Prose
+from tui.widgets.chart import Chart
+from tui.widgets.slider import Slider
+from tui.widgets.table import Table
+
+SCROLLED = ("gantt", "stage-gantt")
+"""Charts that scroll as texts do."""
+
+ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return"}
+"""What enter does in a table, where it does anything."""
+
+CLEARED = ("deadline", "budget")
+"""Sliders that can be switched off."""
+
+LISTS = (
+    *("frontier-list", "phases", "stage-list", "models", "runs", "states", "pins"),
+    *("next-runs", "training-runs"),
+)
+"""Lists that are filtered by what is typed; that of all compositions filters what is planned."""
+
+LIST_OF = {
+    "compositions": "full",
+    "frontier": "frontier-list",
+    "stages": "stage-list",
+    "evidence": "models",
+    "workflow": "states",
+    "compare": "pins",
+    "experiments": "training-runs",
+}
+"""The list of a view, by the name of the view."""
+
+
+class Key(NamedTuple):
+    """A key, what it does, and the action of the app that a click on it runs ("" for none)."""
+
+    key: str
+    what: str
+    action: str = ""
+
+
+NEXT = Key("tab", "next")
+OPEN, EXPORT = Key("o", "open", "open"), Key("e", "export", "export")
+UNDO, JUMP = Key("u", "undo", "undo"), Key("f", "jump", "jump")
+TYPES, FILTER = Key("/", "types", "filter"), Key("/", "filter", "filter")
+COPY, QUIT = Key("y", "copy", "copy"), Key("^q", "quit", "quit")
+ZOOM_ALL, LOG_Y = Key("a", "all", "zoom_all"), Key("Y", "log", "log_y")
+SAVE = Key("E", "save", "save_chart")
+
+
+def list_at(focused: Widget | None, view: View) -> str:
+    """The id of the list that `/` filters; empty where it chooses the candidate types: among the
+    inputs, and where there are curves."""
+    name = "" if focused is None else str(focused.id)
+    if name in LISTS or view == "compositions":
+        return name if name in LISTS else "full"
+    if not name or isinstance(focused, Slider) or name in ("inputs", "why"):
+        return ""
+    return LIST_OF.get(view, "")
+
+
+def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key], list[Key]]:
+    """The keys at the left, the most particular first, and those at the right end; where columns
+    are few, those that every list has give way to what nobody could guess: undo and jump."""
+    here = _narrow(focused) if narrow else _wide(focused)
+    slash = FILTER if list_at(focused, view) else TYPES
+    if not narrow:
+        return [*here, slash, OPEN, EXPORT, UNDO, JUMP, COPY], [
+            Key("^p", "actions", "palette"),
+            QUIT,
+        ]
+    last = [Key("^p", "more", "palette"), QUIT]
+    if isinstance(focused, Chart):
+        return [*here, UNDO, JUMP], last
+    if isinstance(focused, Table):
+        return [*here, *([] if slash is TYPES else [slash]), EXPORT, UNDO, JUMP, OPEN], last
+    return [*here, *([] if slash is TYPES else [slash]), OPEN, EXPORT, UNDO, JUMP, NEXT], last
+
+
+def _wide(focused: Widget | None) -> list[Key]:
+    if isinstance(focused, Slider):
+        off = [Key("del", "off")] if focused.id in CLEARED else []
+        return [Key("← →", "step"), Key("⇧← →", "big"), Key("⏎", "type"), *off, NEXT]
+    if isinstance(focused, Table):
+        choose = Key("↑ ↓", "choose")
+        if focused.id == "full":
+            return [choose, *(Key(*key) for key in compositions.KEYS)]
+        return [*_of_table(focused), choose, Key("← →", "columns"), NEXT]
+    if isinstance(focused, Chart):
+        zoom = (Key("+", "zoom", "zoom_in"), Key("-", "out", "zoom_out"))
+        return [Key("← →", "read"), *zoom, ZOOM_ALL, LOG_Y, SAVE]
+    return [Key("↑ ↓", "scroll"), NEXT] if _scrolls(focused) else []
+
+
+def _narrow(focused: Widget | None) -> list[Key]:
+    if isinstance(focused, Slider):
+        return [Key("←→", "step"), Key("⏎", "type")]
+    if isinstance(focused, Table):
+        sort = [Key("t c i", "sort")] if focused.id == "full" else []
+        return [*_of_table(focused), Key("↑↓", "choose"), *sort]
+    if isinstance(focused, Chart):
+        return [Key("←→", "read"), Key("+ -", "zoom"), ZOOM_ALL, LOG_Y, SAVE]
+    return [Key("↑↓", "scroll")] if _scrolls(focused) else []
+
+
+def _of_table(table: Table) -> list[Key]:
+    """What this table alone can do."""
+    if table.id in ("next-runs", "training-runs"):
+        return [Key("+ -", "budget"), Key("r", "rule", "training_plan")]
+    enter = ENTER.get(str(table.id))
+    return [Key("⏎", enter)] if enter else []
+
+
+def _scrolls(focused: Widget | None) -> bool:
+    return isinstance(focused, Prose) or (focused is not None and focused.id in SCROLLED)
