@@ -6,8 +6,8 @@ Every workload of the run tables in DIR (same job, input and parameters, at leas
 compositions of type and nodes) is searched with deadlines of 1.1, 1.5, 2 and 3 times its fastest.
 The first run is drawn at random (one per seed); each next one has the largest expected saving, per
 dollar that it costs or as it is. After 6, 10 and 15 runs a composition is chosen by the
-optimiser's rule, and compared with what the table says of it: deadline met %, cost relative to the cheapest
-composition that meets it (mean and median over those that met it).
+optimiser's rule, and compared with what the table says of it: deadline met %, cost relative to the
+cheapest composition that meets it (mean and median over those that met it).
 """
 
 from __future__ import annotations

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import select
 import signal
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import IO, Any
 
 from textual import events, messages
 from textual.driver import Driver
@@ -15,16 +19,51 @@ from tui.widgets.lean_output import LeanOutput
 REPAINT_KEY = "ctrl+l"
 
 
+HUNG_UP = 128 + signal.SIGHUP
+"""The exit code of a program that SIGHUP has ended."""
+
+
+class Surviving:
+    """A terminal's file to which nothing more is written once it has gone: a writer that fails
+    would leave a queue that nobody empties, and an app that waits for it."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self._gone = False
+
+    def fileno(self) -> int:
+        """Of the file."""
+        return self._file.fileno()
+
+    def write(self, text: str) -> None:
+        """To the file, as long as there is one."""
+        self._unless_gone(self._file.write, text)
+
+    def flush(self) -> None:
+        """The file, as long as there is one."""
+        self._unless_gone(self._file.flush)
+
+    def _unless_gone(self, action: Callable[..., object], *arguments: str) -> None:
+        if not self._gone:
+            try:
+                action(*arguments)
+            except OSError:
+                self._gone = True
+
+
 class LeanDriver(LinuxDriver):
     """The driver for Linux and macOS with `LeanOutput` between Textual and the terminal.
 
     A resize makes it forget what the terminal shows; Ctrl+L draws everything again, as in other
-    terminal programs, for when something else wrote over the screen.
+    terminal programs, for when something else wrote over the screen. A terminal that is gone ends
+    the app.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._lean = LeanOutput()
+        self._file: Any = Surviving(self._file)
+        self._watched = False
 
     def start_application_mode(self) -> None:
         """Begin with an unknown screen, and forget it again whenever the window changes."""
@@ -38,6 +77,18 @@ class LeanDriver(LinuxDriver):
                 textual_handler(number, frame)
 
         signal.signal(signal.SIGWINCH, on_resize)
+        if not self._watched:
+            self._watched = True
+            Thread(target=self._await_hangup, name="hangup", daemon=True).start()
+
+    def _await_hangup(self) -> None:
+        """Leaves when the terminal has gone. A lost connection signals the first process of the
+        session alone: what `make` or a script has started would stay for ever."""
+        watch = select.poll()
+        watch.register(self.fileno, 0)  # hang-ups are told unasked
+        if any(told & select.POLLHUP for _, told in watch.poll()):
+            with suppress(RuntimeError):  # the loop has ended already
+                self._loop.call_soon_threadsafe(self._app.exit, None, HUNG_UP)
 
     def write(self, data: str) -> None:
         """Write what has the effect of `data`; nothing when the terminal shows it already."""
