@@ -47,6 +47,9 @@ from engine.surface import Surface
 NODES = 512
 SERIAL_SECONDS, WORK_SECONDS = 120.0, 400_000.0
 BY_SECOND = Billing(surcharge_fraction=0.25)
+FLAT_DEADLINES = (300.0, 600.0, 900.0, 1800.0, 3600.0)
+"""Shorter ones want more nodes of small types than the law has times for: there it stays at that of
+the most nodes, and the program would count on capacity that the law does not believe in."""
 
 
 def instance() -> tuple[MixLaw, Market]:
@@ -102,7 +105,7 @@ def against_program(law: MixLaw, market: Market, limit: float) -> None:
     """The first table."""
     print("exact search against milp, all types x 512 nodes, billed up to the deadline")
     print(f"  {'deadline':>9}{'types':>6}{'search ms':>11}{'milp ms':>9}{'ratio':>8}  objective")
-    for deadline, q in product((135.0, 900.0, 1800.0, 3600.0), (1, 2, 3)):
+    for deadline, q in product(FLAT_DEADLINES, (1, 2, 3)):
         goal = Goal(deadline, None, 0.5, NODES)
         flat = replace(market, billing=Billing(0.0, minimum_seconds=deadline))
         start = time.process_time()
