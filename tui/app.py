@@ -190,9 +190,11 @@ class PlannerApp(
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
-        """After the first frame: begin to read."""
+        """After the first frame: begin to read, unless it was left meanwhile."""
         from tui.watch import EVERY_SECONDS
 
+        if not self.screen_stack[0].is_attached:
+            return
         terminal.settle()
         self._panels.complete()
         self._rebuild()

@@ -337,12 +337,19 @@ class EngineSession:
         return kept
 
     def _catalog(self, name: str, terms: Terms) -> Catalog:
-        if (name, terms) not in self._catalogs:
-            self._catalogs[name, terms] = engine.load_catalog(name, region=terms.region).with_terms(
+        found = self._catalogs.get((name, terms))
+        if found is None:
+            found = engine.load_catalog(name, region=terms.region).with_terms(
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
-        return self._catalogs[name, terms]
+            while len(self._catalogs) >= _KEPT_CATALOGS:
+                del self._catalogs[next(iter(self._catalogs))]
+            self._catalogs[name, terms] = found
+        return found
 
+
+_KEPT_CATALOGS = 8
+"""Catalogs that are kept, each with its terms: a discount is tried at many values."""
 
 _KEPT_MIXES = 64
 """Answers with mixes that are kept: enough to go back over the steps of a slider."""

@@ -24,6 +24,7 @@ from textual.app import App
 from textual.cache import FIFOCache, LRUCache
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.screen import Screen
 from textual.widget import Widget, _RenderCache
 
 import engine
@@ -94,6 +95,7 @@ class Growth:
                 await compared(pilot)
             elif view == "experiments":
                 await advised(pilot)
+        await _closed(pilot)
         app.action_zoom_all()
         app.query_one("#deadline").focus()
         await pilot.press("escape", "escape")
@@ -147,6 +149,16 @@ def emptied(app: App[None]) -> None:
             found.cache_clear()
         elif isinstance(found, LRUCache | FIFOCache):
             found.clear()
+
+
+async def _closed(pilot: Pilot[None]) -> None:
+    """Once screens that were left are gone: a dialog holds all it lists, and goes when it can."""
+    for _ in range(200):
+        screens = [node for node in pilot.app._registry if isinstance(node, Screen)]
+        if len(screens) == 1:
+            return
+        await pilot.pause(0.05)
+    raise AssertionError(f"screens that never close: {screens}")
 
 
 def _objects() -> Counter[str]:
