@@ -6,7 +6,7 @@ The three grids are the published ones of Ernest's reference (feature columns di
 means, weights in [0, 1], a budget on cost). Columns: candidates; our objective and its proven gap;
 the published optimum; our seconds (median); the reference's seconds as published, and how many
 times faster that is; CVXPY's objective and seconds (one run, compilation included) and the ratio,
-where CVXPY is installed (a development extra: `pip install cvxpy`).
+where CVXPY is installed (`pip install -e '.[bench]'`).
 """
 
 from __future__ import annotations
