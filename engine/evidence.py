@@ -100,12 +100,14 @@ class ModelAnswer:
         prediction: None where it does not answer; `why_not` then says why, in one line.
         executors: number and size of executors of the least resource time for the same workload,
             where the model says how much memory a job needs (SimCost, Table 2).
+        why_no_executors: why such a model does not say so after all, in one line.
     """
 
     outcome: FitOutcome
     prediction: Prediction | None
     why_not: str = ""
     executors: Recommendation | None = None
+    why_no_executors: str = ""
 
     @property
     def model(self) -> str:
@@ -137,7 +139,11 @@ def ask(
         return ModelAnswer(outcome, None, in_one_line(error))
     if not math.isfinite(prediction.seconds):
         return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
-    return ModelAnswer(outcome, prediction, executors=_sized(outcome.fitted, cluster, workload))
+    try:
+        executors = _sized(outcome.fitted, cluster, workload)
+    except EngineError as error:
+        return ModelAnswer(outcome, prediction, why_no_executors=in_one_line(error))
+    return ModelAnswer(outcome, prediction, executors=executors)
 
 
 MOST_EXECUTORS, STEP = 64, 1
@@ -150,18 +156,15 @@ def _sized(
     """Number and size of executors of the least resource time, by SimCost's range search (4.3), for
     a model that says how much memory the workload needs; None for others."""
     wanted = workload or fitted.profile.reference_workload
-    try:
-        if fitted.assured_memory(wanted) is None:
-            return None
-        return recommend_owned(
-            fitted,
-            executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
-            max_executors=MOST_EXECUTORS,
-            workload=wanted,
-            epsilon=STEP,
-        )
-    except EngineError:
+    if fitted.assured_memory(wanted) is None:
         return None
+    return recommend_owned(
+        fitted,
+        executor_cores=complete(cluster, fitted.profile).executor_cores or 1,
+        max_executors=MOST_EXECUTORS,
+        workload=wanted,
+        epsilon=STEP,
+    )
 
 
 def compare_models(

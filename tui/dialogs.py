@@ -23,8 +23,9 @@ from tui.changes import (
     SetModel,
     SetRanOn,
 )
-from tui.commands import Names, offered
+from tui.commands import offered
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
+from tui.verbs import Names
 from tui.views import compositions, words
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
@@ -252,24 +253,17 @@ def listed(app: PlannerApp) -> None:
         found, _ = compositions.chosen_rows(
             replace(state, listed=typed), answer, marks, most=MOST_MATCHES
         )
-        shown = [[cell if isinstance(cell, str) else cell[0] for cell in row] for row in found]
+        shown = [[text_of(cell) for cell in row] for row in found]
         return [Option(row[1], row[1], f"{row[2]}  {row[4]}  {row[6]}") for row in shown]
 
-    def apply(typed: str | None) -> None:
-        if typed is not None:
-            app.dispatch(FilterList(typed.strip()))
-
-    app.push_screen(
-        Picker(
-            "Filter the compositions",
-            matches,
-            glyphs=app.glyphs,
-            typed=state.listed,
-            placeholder="r5.* measured; words or globs; nothing for all",
-            returns_typed=True,
-            empty="no composition holds that",
-        ),
-        apply,
+    _filter(
+        app,
+        "Filter the compositions",
+        matches,
+        lambda typed: app.dispatch(FilterList(typed.strip())),
+        typed=state.listed,
+        placeholder="r5.* measured; words or globs; nothing for all",
+        empty="no composition holds that",
     )
 
 
@@ -283,26 +277,47 @@ def narrowed(app: PlannerApp, name: str) -> None:
         others = [words for place, words in enumerate(said) if words and place != named]
         return Option(said[named], said[named] or "  ".join(others), "  ".join(others))
 
-    def matches(typed: str) -> list[Option]:
-        return [option(index) for index in table.matching(typed)[:MOST_MATCHES]]
+    def apply(typed: str) -> None:
+        table.focus()
+        table.narrow(typed)
 
-    def apply(typed: str | None) -> None:
-        if typed is not None:
-            table.focus()
-            table.narrow(typed)
-
-    app.push_screen(
-        Picker(
-            "Filter the list",
-            matches,
-            glyphs=app.glyphs,
-            typed=table.wanted,
-            placeholder="words that a row is to have; nothing for all",
-            returns_typed=True,
-            empty="no row has that",
-        ),
+    _filter(
+        app,
+        "Filter the list",
+        lambda typed: [option(index) for index in table.matching(typed)[:MOST_MATCHES]],
         apply,
+        typed=table.wanted,
+        placeholder="words that a row is to have; nothing for all",
+        empty="no row has that",
     )
+
+
+def _filter(
+    app: PlannerApp,
+    title: str,
+    matches: Callable[[str], list[Option]],
+    apply: Callable[[str], None],
+    *,
+    typed: str,
+    placeholder: str,
+    empty: str,
+) -> None:
+    """Words that rows are to have, with what is left of them while typing."""
+
+    def apply_typed(wanted: str | None) -> None:
+        if wanted is not None:
+            apply(wanted)
+
+    picker = Picker(
+        title,
+        matches,
+        glyphs=app.glyphs,
+        typed=typed,
+        placeholder=placeholder,
+        returns_typed=True,
+        empty=empty,
+    )
+    app.push_screen(picker, apply_typed)
 
 
 def type_option(offer: Offer) -> Option:

@@ -65,13 +65,17 @@ def rented(choice: engine.Choice) -> str:
 
 def executors(cluster: engine.Cluster) -> str:
     """ "8 executors of 4 cores on 2 nodes"; the nodes where they are known."""
-    parts = [_count(cluster.executors, "executor"), f"of {_count(cluster.executor_cores, 'core')}"]
+    parts = [
+        counted(cluster.executors, "executor"),
+        f"of {counted(cluster.executor_cores, 'core')}",
+    ]
     if cluster.nodes is not None:
-        parts.append(f"on {_count(cluster.nodes, 'node')}")
+        parts.append(f"on {counted(cluster.nodes, 'node')}")
     return " ".join(parts)
 
 
-def _count(number: int | None, word: str) -> str:
+def counted(number: int | None, word: str) -> str:
+    """ "3 executors", "1 core"; "– nodes" where the number is not known."""
     if number is None:
         return f"{UNKNOWN} {word}s"
     return f"{number:,} {word}{'' if number == 1 else 's'}"

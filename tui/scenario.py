@@ -15,10 +15,11 @@ from typing import Any
 
 import engine
 from tui.changes import OpenSources, ShowView
-from tui.commands import Names, outcome_of
+from tui.commands import outcome_of
 from tui.limit_words import line_of
 from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Terms, Training
+from tui.verbs import Names
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 

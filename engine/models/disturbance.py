@@ -69,8 +69,9 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
         return None
     return Notice(
         "busy-machine",
-        f"in every stage tasks took at least {worst:.1f} times as long as they computed: other "
-        "programs or slow disks held them up, and the next run may meet more or less of that",
+        f"in the stages that do nine tenths of the computing tasks took at least {worst:.1f} times "
+        "as long as they computed: other programs or slow disks held them up, and the next run may "
+        "meet more or less of that",
         "log a run on a machine that nothing else uses",
     )
 

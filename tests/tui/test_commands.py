@@ -21,7 +21,8 @@ from tui.changes import (
     SetSpot,
     ShowChart,
 )
-from tui.commands import VERBS, Names, offered, outcome_of
+from tui.commands import offered, outcome_of
+from tui.verbs import VERBS, Names
 from tui.views.goal import Ranges
 
 NAMES = Names(

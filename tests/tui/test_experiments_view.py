@@ -335,7 +335,8 @@ def test_a_typed_budget_is_money_time_or_a_number_of_runs():
 
 
 def test_the_command_and_the_scenario_take_the_same_words():
-    from tui.commands import Names, outcome_of
+    from tui.commands import outcome_of
+    from tui.verbs import Names
 
     assert outcome_of("training $5", Names()) == SetTrainingBudget(5.0, "usd")
     assert outcome_of("training off", Names()) == SetTrainingBudget(None)

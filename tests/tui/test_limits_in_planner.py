@@ -10,9 +10,10 @@ from screen import settled, text_of, typed
 
 import engine
 from tui.changes import SetLimits, SetMaxNodes, SetMix
-from tui.commands import Names, offered, outcome_of
+from tui.commands import offered, outcome_of
 from tui.limit_words import changed, line_of, parsed
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
+from tui.verbs import Names
 from tui.widgets.table import Table
 
 LINE = (

@@ -212,8 +212,8 @@ def test_what_the_command_refuses(capsys, arguments, says):
 
 
 def test_every_key_is_a_command_or_a_term():
-    from tui.commands import VERBS
     from tui.scenario import TERMS
+    from tui.verbs import VERBS
 
     assert set(KEYS) - set(TERMS) <= {verb.name for verb in VERBS}
 

@@ -18,7 +18,7 @@ from tui.widgets.table import Cell, CellStyle, Column, Row, Table
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import FitOutcome, LeftOut, ModelAnswer, Profile, Run
+    from engine import Choice, FitOutcome, LeftOut, ModelAnswer, Profile, Run
     from tui.panels import Panels
     from tui.session import Answer
 
@@ -220,26 +220,38 @@ def _figures(looked: ModelAnswer) -> list[Line]:
     if looked.prediction is not None and looked.prediction.job_profile:
         figures = text.figures(looked.prediction.job_profile)
         lines.append([(looked.model, "strong"), (f": {figures}.", "base")])
-    best = looked.executors.recommended if looked.executors is not None else None
-    if looked.executors is None or best is None or best.executors is None:
+    if looked.why_no_executors:
+        said = f"not known: {words.sentence(looked.why_no_executors)}"
+        return [*lines, [("Executors of your own: ", "muted"), (said, "base")]]
+    if looked.executors is None or looked.executors.recommended is None:
         return lines
-    layout = best.layout
-    memory = layout.executor_memory_gib if layout is not None else None
-    size = f" of {layout.executor_cores} cores" if layout is not None else ""
-    size += "" if memory is None else f" and {memory:g} GiB"
-    count = f"{best.executors} executor{'' if best.executors == 1 else 's'}{size}"
+    lines.append(_own_executors(looked.executors.recommended))
+    said_of = [n for n in looked.executors.warnings if n.code == "assured-memory"]
+    return lines + [[(words.sentence(notice.text), "muted")] for notice in said_of]
+
+
+def _own_executors(best: Choice) -> Line:
+    """Executors of the least resource time, how long the job takes on them, and why these."""
     takes = "takes" if best.executors == 1 else "take"
-    least = f"{best.resource_time or 0.0:,.0f} vcore-s, {text.seconds(best.seconds)}"
-    lines.append(
-        [
-            ("On executors of your own: ", "muted"),
-            (count, "strong"),
-            (f" {takes} the least resource time ({least}); {'; '.join(best.why)}.", "base"),
-        ]
-    )
-    said = [notice for notice in looked.executors.warnings if notice.code == "assured-memory"]
-    lines += [[(words.sentence(notice.text), "muted")] for notice in said]
-    return lines
+    time = f"{text.seconds(best.seconds)}, {text.span(best.low, best.high)}"
+    what = "the least resource time" if best.resource_time is not None else "the least time"
+    cost = "" if best.resource_time is None else f"{best.resource_time:,.0f} vcore-s in "
+    why = "".join(f"; {reason}" for reason in best.why)
+    return [
+        ("On executors of your own: ", "muted"),
+        (_executors_words(best), "strong"),
+        (f" {takes} {what} ({cost}{time}){why}.", "base"),
+    ]
+
+
+def _executors_words(best: Choice) -> str:
+    """ "8 executors of 2 cores and 5 GiB"."""
+    count = text.counted(best.executors, "executor")
+    if best.layout is None:
+        return count
+    memory = best.layout.executor_memory_gib
+    size = text.counted(best.layout.executor_cores, "core")
+    return f"{count} of {size}" + ("" if memory is None else f" and {memory:g} GiB")
 
 
 def model_line(answer: Answer) -> Line:

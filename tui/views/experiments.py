@@ -187,17 +187,13 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
         return []
     return [
         [
-            (f"{_count(len(plan.runs), 'training run')} would take ", "base"),
+            (f"{text.counted(len(plan.runs), 'training run')} would take ", "base"),
             (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
             (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
             (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),
             (".", "base"),
         ]
     ]
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def known_line(known: Sequence[KnownType], unit: str) -> Line:
@@ -211,7 +207,9 @@ def _known(entry: KnownType, unit: str) -> str:
     nodes = training_words.span([f"{count:,}" for count in entry.nodes])
     sizes = training_words.span([text.size(size, unit) for size in entry.sizes])
     on = f"{nodes} node{'' if entry.nodes == (1,) else 's'}" if entry.nodes else "nodes not told"
-    said = f"{entry.instance or 'unnamed nodes'}, {_count(entry.runs, 'run')} on {on}, {sizes}"
+    said = (
+        f"{entry.instance or 'unnamed nodes'}, {text.counted(entry.runs, 'run')} on {on}, {sizes}"
+    )
     return f"{said}, repeated {training_words.repeated(entry)}" if entry.repeated > 1 else said
 
 
@@ -271,7 +269,7 @@ def _where(run: Experiment | NextRun) -> str:
     """Nodes of a type, or cores of one where a plan is about those."""
     name = run.instance or "nodes"
     if run.nodes is None and isinstance(run, engine.Experiment):
-        return f"{_count(run.cores or 1, 'core')} {name}"
+        return f"{text.counted(run.cores or 1, 'core')} {name}"
     return f"{run.nodes} × {name}"
 
 
@@ -290,7 +288,7 @@ def title(found: Found | None) -> str:
 
 
 def _totals(plan: ExperimentPlan) -> str:
-    runs, cost = _count(len(plan.runs), "run"), text.usd(plan.usd)
+    runs, cost = text.counted(len(plan.runs), "run"), text.usd(plan.usd)
     return f"{runs}, {cost}, {text.seconds(plan.seconds)}"
 
 

@@ -1,0 +1,338 @@
+"""What can be typed behind ":", and what each command becomes.
+
+A command is one entry of `VERBS`. Numbers are read by the parsers of what is typed into a slider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import engine
+from tui import limit_words, training_words
+from tui.changes import (
+    Action,
+    OpenSources,
+    SetBudget,
+    SetCatalog,
+    SetCategory,
+    SetConfidence,
+    SetDeadline,
+    SetInstances,
+    SetLimits,
+    SetMaxNodes,
+    SetMix,
+    SetModel,
+    SetRanOn,
+    SetSamples,
+    SetScale,
+    SetSpot,
+    SetTrainingBudget,
+    SetTrainingPlan,
+    ShowChart,
+)
+from tui.limit_words import OFF
+from tui.state import MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Limits
+from tui.views import pages
+from tui.views.goal import Ranges, parse_nodes
+
+
+@dataclass(frozen=True)
+class Names:
+    """What arguments may be: filled by the app from what is loaded.
+
+    Args:
+        instances: types of the catalog; sources: bundled samples.
+        limits: those that hold; a command changes one of them.
+    """
+
+    models: tuple[str, ...] = ()
+    catalogs: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    themes: tuple[str, ...] = ()
+    scenarios: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    ranges: Ranges = field(default_factory=Ranges)
+    limits: Limits = NO_LIMITS
+
+
+Outcome = Action | str
+"""An action on the state, or an action of the app as Textual writes it ("view('stages')")."""
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command: its name, what it takes ("" for nothing), what it does.
+
+    Args:
+        act: from the typed argument to the outcome; raises BadInput for one without meaning.
+        values: arguments that can be offered.
+    """
+
+    name: str
+    takes: str
+    what: str
+    act: Callable[[str, Names], Outcome]
+    values: Callable[[Names], Sequence[str]] = lambda names: ()
+
+
+def _deadline(typed: str, names: Names) -> Action:
+    return SetDeadline(None if typed in OFF else engine.parse_seconds(typed))
+
+
+def _budget(typed: str, names: Names) -> Action:
+    return SetBudget(None if typed in OFF else engine.parse_usd(typed))
+
+
+def _size(typed: str, names: Names) -> Action:
+    return SetScale(names.ranges.parse_size(typed))
+
+
+def _nodes(typed: str, names: Names) -> Action:
+    """ "200" or "1:200": plans always begin at one node."""
+    low, colon, high = typed.rpartition(":")
+    if colon and low.strip() != "1":
+        raise engine.BadInput(f"{typed!r} does not begin at one node", remedy="type nodes 1:200")
+    return SetMaxNodes(parse_nodes(high))
+
+
+def _confidence(typed: str, names: Names) -> Action:
+    return SetConfidence(engine.parse_fraction(typed.replace(" ", "")))
+
+
+def _one_of(known: Callable[[Names], Sequence[str]], what: str, typed: str, names: Names) -> str:
+    if typed not in known(names):
+        raise engine.UnknownName(what, typed, known(names))
+    return typed
+
+
+def _model(typed: str, names: Names) -> Action:
+    return SetModel(_one_of(lambda n: n.models, "model", typed, names))
+
+
+def _category(typed: str, names: Names) -> Action:
+    if typed in OFF:
+        return SetCategory(None)
+    return SetCategory(_one_of(lambda n: n.categories, "kind of job", typed, names))
+
+
+def _ran_on(typed: str, names: Names) -> Action:
+    return SetRanOn(None if typed in OFF else typed)
+
+
+def _instances(typed: str, names: Names) -> Action:
+    globs = () if typed in OFF else typed.replace(",", " ").split()
+    return SetInstances(tuple(globs))
+
+
+def _limit(word: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: SetLimits(limit_words.changed(names.limits, word, typed))
+
+
+def _limits(typed: str, names: Names) -> Outcome:
+    return (
+        SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed)) if typed else "limits"
+    )
+
+
+def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
+    """What can be offered: types and globs are followed by "=" and a number."""
+    if word in ("own", "limit"):
+        return lambda names: [f"{name}=" for name in names.instances]
+    if word == "arch":
+        return lambda names: ("x86_64", "arm64", "off")
+    return lambda names: names.instances if word == "exclude" else ("off",)
+
+
+def _mix(typed: str, names: Names) -> Action:
+    if typed not in _TYPES:
+        raise engine.BadInput(
+            f"{typed!r} is not a number of types", remedy=f"type 1 to {MOST_TYPES}"
+        )
+    return SetMix(int(typed))
+
+
+def _spot(typed: str, names: Names) -> Outcome:
+    if not typed:
+        return "spot"
+    return SetSpot(_one_of(lambda n: _SWITCH, "state of spot prices", typed, names) == "on")
+
+
+def _training(typed: str, names: Names) -> Action:
+    if typed in OFF:
+        return SetTrainingBudget(None)
+    amount, unit = training_words.budget_of(typed)
+    return SetTrainingBudget(amount, unit)
+
+
+def _samples(typed: str, names: Names) -> Action:
+    return SetSamples(() if typed in OFF else training_words.fractions_of(typed, _SAMPLE_STEPS))
+
+
+def _plan(typed: str, names: Names) -> Action:
+    _one_of(lambda n: TRAINING_PLANS, "plan", typed, names)
+    return SetTrainingPlan(next(plan for plan in TRAINING_PLANS if plan == typed))
+
+
+def _view(typed: str, names: Names) -> Outcome:
+    found = [view for view in pages.NAMES if view.startswith(typed)]
+    if len(found) != 1:
+        raise engine.UnknownName("view", typed, pages.NAMES)
+    return f"view({found[0]!r})"
+
+
+def _chart(typed: str, names: Names) -> Outcome:
+    if typed.lower().endswith(_CHART_FILES):
+        return f"save_chart({typed!r})"
+    if typed not in _CHARTS:
+        raise engine.BadInput(
+            f"there is no chart {typed!r}", remedy="type time, cost, or a file .svg or .csv"
+        )
+    return ShowChart("cost" if typed == "cost" else "time")
+
+
+def _zoom(typed: str, names: Names) -> Outcome:
+    """ "4:32" nodes, "10m:1h" of time, "$1:$4" of cost; "in", "out", "all"."""
+    if typed in _ZOOMS:
+        return f"zoom_{typed}"
+    low, colon, high = (part.strip() for part in typed.partition(":"))
+    if not (low and colon and high):
+        raise engine.BadInput(
+            f"{typed!r} is no part of an axis", remedy="type 4:32, 10m:1h, $1:$4, in, out or all"
+        )
+    axis, ends = _ends(low, high)
+    if not 0 < ends[0] < ends[1]:
+        raise engine.BadInput(f"{typed!r} runs backwards", remedy="type the smaller one first")
+    return f"zoom_to({axis!r}, {ends[0]!r}, {ends[1]!r})"
+
+
+def _ends(low: str, high: str) -> tuple[str, tuple[float, float]]:
+    """Which axis two values are of, told by their units, and the values."""
+    if "$" in low + high or "usd" in f"{low}{high}".lower():
+        return "cost", (engine.parse_usd(low), engine.parse_usd(high))
+    if low.isdigit() and high.isdigit():
+        return "nodes", (float(low), float(high))
+    return "time", (engine.parse_seconds(low), engine.parse_seconds(high))
+
+
+def _axis(typed: str, names: Names) -> Outcome:
+    axis, _, kind = typed.partition(" ")
+    if axis not in ("x", "y") or kind.strip() not in ("", "log", "linear"):
+        raise engine.BadInput(
+            f"{typed!r} is no kind of axis", remedy="type x log, x linear, y log or y linear"
+        )
+    return f"scale({axis!r}, {kind.strip()!r})"
+
+
+def _at(typed: str, names: Names) -> Outcome:
+    return f"at({parse_nodes(typed)})"
+
+
+def _draw(typed: str, names: Names) -> Outcome:
+    if typed in OFF:
+        return "draw_types('')"
+    wanted = typed.replace(",", " ").split()
+    if names.instances:
+        for name in wanted:
+            _one_of(lambda n: n.instances, "instance type", name, names)
+    return f"draw_types({' '.join(wanted)!r})"
+
+
+def _theme(typed: str, names: Names) -> str:
+    return f"set_theme({_one_of(lambda n: n.themes, 'theme', typed, names)!r})"
+
+
+def _app(action: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: action
+
+
+def _named(action: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: f"{action}({typed!r})"
+
+
+_SWITCH, _CHARTS = ("on", "off"), ("time", "cost")
+_CHART_FILES, _ZOOMS = (".svg", ".csv"), ("in", "out", "all")
+_TYPES = tuple(str(number) for number in range(1, MOST_TYPES + 1))
+EXAMPLES = {
+    "deadline": "45m",
+    "budget": "$12.50",
+    "size": "3x",
+    "nodes": "1:200",
+    "own": "m5.xlarge=10",
+    "limit": "c5.*=20",
+    "max-vcpus": "512",
+    "max-spot": "50%",
+    "min-nodes": "3",
+    "exclude": "t3.* t2.*",
+    "mix": "2",
+    "training": "$5",
+    "samples": "1%:10%",
+    "zoom": "4:32",
+    "axis": "y linear",
+    "at": "12",
+    "draw": "c5.2xlarge",
+}
+_SAMPLE_STEPS = 10
+
+VERBS: tuple[Verb, ...] = (
+    Verb("deadline", "TIME|off", "finish within this time", _deadline),
+    Verb("budget", "USD|off", "pay at most this much", _budget),
+    Verb("size", "SIZE|Nx", "input of this size", _size),
+    Verb("nodes", "N", "at most this many nodes", _nodes),
+    Verb("confidence", "P", "meet the deadline this surely", _confidence),
+    Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
+    Verb("catalog", "NAME|FILE", "prices", lambda typed, _: SetCatalog(typed),
+         lambda names: names.catalogs),
+    Verb("instances", "GLOB,...|off", "candidate types", _instances,
+         lambda names: names.instances),
+    Verb("ran-on", "TYPE|off", "where the job was measured", _ran_on,
+         lambda names: names.instances),
+    Verb("category", "KIND|off", "kind of job", _category, lambda names: names.categories),
+    Verb("spot", "[on|off]", "spot or on-demand prices", _spot, lambda names: _SWITCH),
+    Verb("mix", "N", "types per cluster at most", _mix, lambda names: _TYPES),
+    *(
+        Verb(clause.word, f"{clause.takes}|off", clause.what, _limit(clause.word),
+             _limit_values(clause.word))
+        for clause in limit_words.CLAUSES
+    ),
+    Verb("limits", "[LIMIT,...|off]", "all limits in one line", _limits, lambda names: ("off",)),
+    Verb("training", "USD|TIME|off", "what training runs may cost in all", _training,
+         lambda names: ("off",)),
+    Verb("samples", "S1:S2|S,...|off", "sizes of training runs", _samples,
+         lambda names: ("off",)),
+    Verb("plan", "|".join(TRAINING_PLANS), "whose rule chooses the training runs", _plan,
+         lambda names: TRAINING_PLANS),
+    Verb("open", "SOURCE", "read this instead", lambda typed, _: OpenSources((typed,)),
+         lambda names: names.sources),
+    Verb("add", "SOURCE", "read this as well", lambda typed, _: OpenSources((typed,), add=True),
+         lambda names: names.sources),
+    Verb("view", "NAME", "look at another question", _view,
+         lambda names: pages.NAMES),
+    Verb("chart", "time|cost|FILE.svg|FILE.csv", "which chart is seen; FILE: save them", _chart,
+         lambda names: _CHARTS),
+    Verb("zoom", "LOW:HIGH|in|out|all", "look at a part of nodes, time or cost", _zoom,
+         lambda names: _ZOOMS),
+    Verb("axis", "x|y [log|linear]", "an axis linear or logarithmic", _axis,
+         lambda names: ("x log", "x linear", "y log", "y linear")),
+    Verb("at", "NODES", "what the charts say there", _at),
+    Verb("draw", "TYPE,...|off", "draw the curves of these types as well", _draw,
+         lambda names: names.instances),
+    Verb("save", "NAME|FILE", "keep every input as a scenario", _named("scenario_save")),
+    Verb("load", "NAME|FILE", "open a scenario", _named("scenario_load"),
+         lambda names: names.scenarios),
+    Verb("resume", "", "go on with the session that was left last", _app("resume")),
+    Verb("pin", "[NAME]", "keep this plan beside others in Compare", _named("pin")),
+    Verb("unpin", "[NAME|all]", "forget a pinned plan", _named("unpin"),
+         lambda names: (*names.pins, "all")),
+    Verb("undo", "", "take back the last change", _app("undo")),
+    Verb("redo", "", "do it again", _app("redo")),
+    Verb("export", "", "text to paste", _app("export")),
+    Verb("copy", "", "the answer in a sentence", _app("copy")),
+    Verb("theme", "NAME", "colours", _theme, lambda names: names.themes),
+    Verb("notices", "", "what was said in this session", _app("notices")),
+    Verb("help", "", "keys and words", _app("help")),
+    Verb("tour", "", "two minutes through the planner", _app("tour")),
+    Verb("quit", "", "leave", _app("quit")),
+)  # fmt: skip
