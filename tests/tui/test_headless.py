@@ -43,7 +43,7 @@ def test_predict_says_whether_a_deadline_is_met_and_how_surely(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     met = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 2h")
-    missed = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 30s")
+    missed = answer(capsys, f"predict {LOG} --executors 8 --executor-cores 2 --deadline 10s")
     assert met["deadline_met"] is True
     assert met["p_deadline"] > 0.99
     assert missed["deadline_met"] is False

@@ -64,19 +64,26 @@ def test_the_states_of_a_log_take_its_own_time(name: str) -> None:
     assert np.abs(fitted.bias).max() < 0.15
 
 
-@pytest.mark.parametrize(
-    ("small", "large"), [("word-count-small", "word-count-large"), ("sort-small", "sort-large"),
-                         ("sales-report-small", "sales-report-large")]
-)  # fmt: skip
-def test_a_larger_input_lies_within_the_interval(small: str, large: str) -> None:
-    fitted = engine.fit(log(small), model="boe")
-    run = log(large).runs[0]
-    found = fitted.predict(cluster=run.cluster, workload=engine.Workload(run.workload.input_bytes))
-    assert found.low is not None
-    assert found.high is not None
-    assert found.low <= run.seconds <= found.high
-    codes = {notice.code for notice in found.warnings}
-    assert {"single-run", "extrapolating-size", "rates-learnt"} <= codes
+TWINS = ("word-count", "sort", "sales-report", "pagerank", "movie-als")
+PAIRS = [("nightly-features-small", "nightly-features")]
+PAIRS += [(f"{name}-small", f"{name}-large") for name in TWINS]
+
+
+def test_other_inputs_lie_within_the_interval() -> None:
+    """One run about the other, both ways: 11 of 12 were inside the 90 % interval."""
+    inside = []
+    for small, large in PAIRS:
+        for source, target in ((small, large), (large, small)):
+            run = log(target).largest_run
+            assert run is not None
+            fitted = engine.fit(log(source), model="boe")
+            found = fitted.predict(cluster=run.cluster, workload=run.workload)
+            assert found.low is not None
+            assert found.high is not None
+            inside.append(found.low <= run.seconds <= found.high)
+            codes = {notice.code for notice in found.warnings}
+            assert {"single-run", "extrapolating-size", "rates-learnt"} <= codes
+    assert sum(inside) >= 10
 
 
 def test_several_logs_are_tried_on_each_other() -> None:

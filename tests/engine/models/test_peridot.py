@@ -529,7 +529,7 @@ PAIRS = [
     # small, large, groups in both, variable groups
     ("nightly-features-small", "nightly-features", 4, 3),
     ("sales-report-small", "sales-report-large", 7, 5),
-    ("movie-als-small", "movie-als-large", 32, 6),
+    ("movie-als-small", "movie-als-large", 33, 6),
     ("pagerank-small", "pagerank-large", 40, 0),
     ("word-count-small", "word-count-large", 2, 2),
     ("sort-small", "sort-large", 3, 3),
