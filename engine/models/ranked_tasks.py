@@ -72,4 +72,4 @@ class RankedTasks(Tasks):
 
     @cached_property
     def outlined(self) -> tuple[FloatArray, FloatArray]:
-        return outline(np.sort(self._ranked))
+        return outline(np.sort(self._ranked, kind="stable"))  # one at most out of place

@@ -156,8 +156,7 @@ class StageShape:
         """(n,) tasks and (n,) work of `scaled` on (n,) numbers of slots."""
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
         wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
-        partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
-        tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+        tasks, partitions, _ = whole_tasks(wanted)
         return tasks, total * self.stage.tasks / partitions
 
     @cached_property
@@ -269,7 +268,7 @@ class StageShape:
         if n <= PLACED_TASKS:
             work = self._work_by_rank(scaled, rotation)
             return RankedTasks(
-                self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds,
+                self._stretched(self._by_rank(n), work) + dispatch_seconds,
                 lambda: self._cold_by_rank(n, work, dispatch_seconds),
                 lambda: self._launched(n, rotation),
                 longest_first=longest_first,
@@ -289,9 +288,17 @@ class StageShape:
         """Times of warm and, where there are any, of first tasks in launch order."""
         n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
         order = self._launched(n, rotation)
-        warm = self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds
+        warm = self._stretched(self._by_rank(n), work) + dispatch_seconds
         cold = self._cold_by_rank(n, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
+
+    def _by_rank(self, n: int) -> FloatArray:
+        """(n,) times of warm tasks of the observed size in ascending order."""
+        return self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+
+    @cached_property
+    def _observed(self) -> FloatArray:
+        return drawn(self.warm, self.stage.tasks, self.mean_seconds)
 
     def _launched(self, n: int, rotation: float) -> IntArray:
         """(n,) ranks of the tasks in launch order."""
@@ -301,12 +308,20 @@ class StageShape:
         turn = round(rotation * n)
         return np.concatenate((order[n - turn :], order[: n - turn])) if turn else order
 
+    def last_launched(self, n: int, rotation: float) -> int:
+        """Rank of the task that is launched last."""
+        if rotation == LONGEST_FIRST:
+            return 0
+        before_last = (n - 1 - round(rotation * n)) % n
+        chance = np.random.default_rng(self.stage.stage_id).random(n)
+        return int(np.argpartition(chance, before_last)[before_last])
+
     def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
         """Relative work of each task, by rank; the last one launched may have part of it."""
         if scaled.last == 1.0:
             return scaled.work
         work = np.full(scaled.tasks, scaled.work)
-        work[self._launched(scaled.tasks, rotation)[-1]] *= scaled.last
+        work[self.last_launched(scaled.tasks, rotation)] *= scaled.last
         return work
 
     def _cold_by_rank(
@@ -335,6 +350,15 @@ class StageShape:
         ran = seconds - outside
         fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
+
+
+def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
+    share of a whole one that the last task holds."""
+    partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
+    tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+    last = partitions - tasks + 1.0
+    return tasks, partitions, np.where(last < 1.0 - WHOLE, last, 1.0)
 
 
 SMALLEST_STAGE = 1e-6

@@ -10,11 +10,12 @@ half.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.profile import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -45,6 +46,45 @@ class WarmUp:
         if waves <= last:
             return float(np.interp(math.log(waves), np.log(self.waves), self.means))
         return (last + (waves - last) * self.late) / waves
+
+
+@dataclass(frozen=True, eq=False)
+class WarmUps:
+    """The curves of s stages: (s, w) waves, (s, w) means and (s,) late rates, 1 throughout where
+    there is none. Shorter ones repeat their first point."""
+
+    waves: FloatArray
+    means: FloatArray
+    late: FloatArray
+
+    @classmethod
+    def of(cls, curves: Sequence[WarmUp | None]) -> WarmUps:
+        longest = max((len(curve.waves) for curve in curves if curve is not None), default=0) + 1
+        waves, means = np.ones((len(curves), longest)), np.ones((len(curves), longest))
+        late = np.ones(len(curves))
+        for row, curve in enumerate(curves):
+            if curve is not None:
+                missing = longest - len(curve.waves)
+                waves[row] = np.concatenate((np.full(missing, curve.waves[0]), curve.waves))
+                means[row] = np.concatenate((np.full(missing, curve.means[0]), curve.means))
+                late[row] = curve.late
+        return cls(waves, means, late)
+
+    def taken(self, rows: IntArray) -> WarmUps:
+        """Those of some stages."""
+        return WarmUps(self.waves[rows], self.means[rows], self.late[rows])
+
+    def mean(self, waves: FloatArray) -> FloatArray:
+        """(s,) `WarmUp.mean`."""
+        rows = np.arange(len(waves))
+        last, at = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
+        high = np.clip((self.waves < at[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
+        below, above = self.waves[rows, high - 1], self.waves[rows, high]
+        width = np.log(above / below)
+        part = np.log(np.clip(at, below, above) / below) / np.where(width > 0.0, width, 1.0)
+        first, second = self.means[rows, high - 1], self.means[rows, high]
+        inside = first + part * (second - first)
+        return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
 
 
 def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | None:
