@@ -21,7 +21,7 @@ from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
 from engine.models.stage_rows import StageTable
 from engine.models.stage_shapes import shapes_of
-from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, whole_tasks
+from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, turned, whole_tasks
 from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
@@ -309,10 +309,11 @@ class Replay:
         alike = Scaled(stage.tasks, 1.0)
         best, best_turn = math.inf, 0.0
         turns = TURNS if stage.tasks > len(lanes) else TURNS[:1]
+        tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
+        warm, cold, seen = tasks.seconds, tasks.cold_seconds, stage.first_wave_seconds
         for turn in turns:
-            tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=turn)
-            seen = stage.first_wave_seconds
-            ended = place_fast(tasks.on(seen.count if seen else 0), lanes, 0.0)[2]
+            met = Tasks(turned(warm, turn), None if cold is None else turned(cold, turn))
+            ended = place_fast(met.on(seen.count if seen else 0), lanes, 0.0)[2]
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
         missing = max(0.0, observed - best)

@@ -15,6 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.ranked_tasks import DeferredTasks
 from engine.models.task_times import (
     LARGEST_TASKS,
     LONGEST_FIRST,
@@ -27,7 +28,7 @@ from engine.models.task_times import (
     whole_tasks,
 )
 from engine.models.warm_up import WarmUps
-from engine.waves import BODY, EVERY_TASK, TAIL_STEPS, DeferredTasks, Tasks, probabilities
+from engine.waves import BODY, EVERY_TASK, TAIL_STEPS, Tasks, probabilities
 
 FEW_TASKS = 32
 """Stages of no more tasks than this are apart: thousands of them take no more room than they
@@ -97,6 +98,14 @@ class StageTable:
     shapes: tuple[StageShape, ...]
     dispatch_seconds: FloatArray
     rotation: FloatArray
+
+    @cached_property
+    def _turns(self) -> list[float]:
+        return list(map(float, self.rotation))
+
+    @cached_property
+    def _idle(self) -> list[float]:
+        return list(map(float, self.dispatch_seconds))
 
     @cached_property
     def mean_seconds(self) -> FloatArray:
@@ -180,8 +189,8 @@ class StageTable:
         """The tasks of one stage."""
         return self.shapes[place].tasks(
             scaled,
-            dispatch_seconds=float(self.dispatch_seconds[place]),
-            rotation=float(self.rotation[place]),
+            dispatch_seconds=self._idle[place],
+            rotation=self._turns[place],
         )
 
     def deferred(self, place: int, scaled: Scaled) -> Tasks:
@@ -192,7 +201,7 @@ class StageTable:
         return DeferredTasks(
             scaled.tasks,
             partial(self.drawn, place, scaled),
-            longest_first=bool(self.longest_first[place]),
+            longest_first=self._turns[place] == LONGEST_FIRST,
             cold_excess_seconds=excess,
         )
 
@@ -303,7 +312,7 @@ class StageTable:
         work = np.repeat(cuts.work[:, None], ranks, axis=1)
         for row in partial.tolist():
             place, n = int(places[row]), int(cuts.tasks[row])
-            rank = self.shapes[place].last_launched(n, float(self.rotation[place]))
+            rank = self.shapes[place].last_launched(n, self._turns[place])
             work[row, rank] *= cuts.last[row]
         return work
 

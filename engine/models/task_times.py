@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from engine.models.partitions import PartitionCount, Partitioning
 from engine.models.ranked_tasks import RankedTasks
 from engine.models.warm_up import WarmUp
 from engine.profile import StageRun
-from engine.waves import DrawnTasks, Tasks
+from engine.waves import EVERY_TASK, DrawnTasks, Tasks
 
 SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5
@@ -30,6 +30,9 @@ writers, connections and code that is not compiled yet, however much data it has
 LARGEST_TASKS = 2_000_000
 """No stage is given more tasks than this: Spark's own scheduler does not bear more."""
 
+
+KEPT_CHANCES = 1024
+"""Stages whose launch order is kept."""
 
 PLACED_TASKS = 4000
 """Tasks of larger stages are only drawn when they are placed one by one."""
@@ -313,7 +316,10 @@ class StageShape:
         if rotation == LONGEST_FIRST:
             return 0
         before_last = (n - 1 - round(rotation * n)) % n
-        chance = np.random.default_rng(self.stage.stage_id).random(n)
+        if n <= EVERY_TASK:
+            chance = _chances(self.stage.stage_id)[:n]
+        else:
+            chance = np.random.default_rng(self.stage.stage_id).random(n)
         return int(np.argpartition(chance, before_last)[before_last])
 
     def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
@@ -350,6 +356,21 @@ class StageShape:
         ran = seconds - outside
         fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
+
+
+def turned(values: FloatArray, rotation: float) -> FloatArray:
+    """(n,) what is in launch order for no rotation in that of another one."""
+    if rotation == LONGEST_FIRST:
+        return np.sort(values)[::-1]
+    return np.roll(values, round(rotation * len(values)))
+
+
+@lru_cache(maxsize=KEPT_CHANCES)
+def _chances(stage_id: int) -> FloatArray:
+    """Random numbers by which the first tasks of a stage are launched, always the same."""
+    found = np.random.default_rng(stage_id).random(EVERY_TASK)
+    found.flags.writeable = False
+    return found
 
 
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
