@@ -250,8 +250,12 @@ class StageShape:
 
     def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
-        input is cut in as many as the cluster has cores, or in two."""
+        input is cut in as many as the cluster has cores, or in two. Of a scan with two for each
+        core that is not what cut it: by files or by size there are so many, though it reads few of
+        their columns."""
         n = self.stage.tasks
+        if self._is_scan and n >= BY_SIZE * self.partitioning.cores(None):
+            return n * ratio
         read = self.stage.input_bytes
         if ratio <= 1.0 or read is None:
             return n * ratio
@@ -391,6 +395,10 @@ partitions and two shuffles merged alike make up to half as many more or fewer."
 
 ONE_EACH = 1.5
 """No more input partitions per core than this: they were cut for the cores, not by their size."""
+
+BY_SIZE = 2
+"""So many input partitions per core are never cut for the cores: files packed into one share for
+each core make fewer."""
 
 WHOLE = 1e-9
 """A last partition smaller than this is none."""

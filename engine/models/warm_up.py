@@ -87,7 +87,7 @@ class WarmUps:
         return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
 
 
-def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | None:
+def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None:
     """The curve of a stage that ran on so many slots; None where its order shows none.
 
     Tasks of one wave start together, so parts shorter than a wave say nothing of order. What
@@ -95,11 +95,11 @@ def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | 
     square exceeds its variance.
 
     Args:
-        again: whether a stage of the same code ran before.
+        before: how many stages of the same code ran before.
     """
     lanes = max(1, slots // stage.task_cpus)
     if len(stage.warm_up) != len(PARTS) - 1 or stage.tasks < 2 * lanes:
-        return _expected(stage, lanes, again=again)
+        return _expected(stage, lanes, before=before)
     counts = np.asarray(PARTS) * stage.tasks
     kept = counts >= lanes
     counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
@@ -114,13 +114,14 @@ def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | 
     return WarmUp(counts / lanes, falling, max(FASTEST_LATE, 2.0 - half))
 
 
-def _expected(stage: StageRun, lanes: int, *, again: bool) -> WarmUp | None:
+def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
     """The prior of a stage that does not show its order: too few tasks, one wave, an old log."""
     waves = max(1.0, stage.tasks / lanes)
     own = (stage.task_seconds.mean or 0.0) * waves
     if own <= 0.0:
         return None
-    excess = min(EXCESS_SHARE, (AGAIN_SECONDS if again else EXCESS_SECONDS) / own)
+    seconds = AGAIN_SECONDS / before if before else EXCESS_SECONDS
+    excess = min(EXCESS_SHARE, seconds / own)
     at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
     return WarmUp(at, (1.0 - excess) + excess * np.minimum(waves / at, MOST_COLD), 1.0 - excess)
 
@@ -130,9 +131,10 @@ AGAIN_SECONDS = 0.2
 EXCESS_SHARE = 0.8
 MOST_COLD = 2.5
 """Prior: what a slot loses to new code in each stage, as time, as the largest share of its time in
-the stage, and as the most by which that share grows when it has less to do. Stages of the bundled
-logs that show it lose about 0.5 to 4 s (by eye); chosen with them and benchmarks/logs.py in
-view."""
+the stage, and as the most by which that share grows when it has less to do. The second stage of the
+same code loses the second, the third half of that, and so on: what has run often is compiled.
+Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
+benchmarks/logs.py in view."""
 
 
 def _relative_spread(measure: Measure) -> float:
