@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stage_batch import FEWEST_STAGES, StageBatch
-from engine.models.stage_rows import Outlines, StageTable
+from engine.models.stage_outlines import groups, outlines
+from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled
 from engine.waves import ClosedForm, Tasks
 
@@ -54,14 +55,10 @@ class PreparedStages:
             return cls(tuple(scaled), tuple(drawn))
         tasks = [table.deferred(*one) for one in zip(places.tolist(), scaled, strict=True)]
         batches = []
-        for rows, members in table.groups(places, cuts):
+        for rows, members in groups(places, cuts):
             some = cuts.taken(rows)
-            outlines = table.outlines(members, some)
-            if outlines is None:
-                outlines = Outlines.of([tasks[row] for row in rows.tolist()])
-            batches.append(
-                StageBatch.of(table, members, some, outlines, growth=growth, slots=slots)
-            )
+            found = outlines(table, members, some)
+            batches.append(StageBatch.of(table, members, some, found, growth=growth, slots=slots))
         return cls(tuple(scaled), tuple(tasks), tuple(batches))
 
     def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:

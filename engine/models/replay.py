@@ -17,11 +17,12 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.application_graph import ApplicationGraph, graph_of
 from engine.models.kept_inputs import KeptInputs, kept
+from engine.models.launch_order import LONGEST_FIRST, turned
 from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
-from engine.models.stage_rows import StageTable
 from engine.models.stage_shapes import shapes_of
-from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape, turned, whole_tasks
+from engine.models.stage_table import StageTable
+from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule

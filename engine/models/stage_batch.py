@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stage_rows import Cuts, Outlines, StageTable
+from engine.models.stage_outlines import Outlines
+from engine.models.stage_table import Cuts, StageTable
 from engine.models.warm_up import WarmUps
 from engine.waves import EXPECTED_MAXIMUM, IN_STEP, ClosedForm
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import FloatArray
 from engine.models.drawn_times import drawn, drawn_outline
+from engine.models.launch_order import LONGEST_FIRST, last_launched, launched
 from engine.models.partitions import PartitionCount, Partitioning
 from engine.models.ranked_tasks import RankedTasks
 from engine.models.warm_up import WarmUp
 from engine.profile import StageRun
-from engine.waves import EVERY_TASK, DrawnTasks, Tasks
+from engine.waves import DrawnTasks, Tasks
 
 SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5
@@ -31,18 +32,11 @@ LARGEST_TASKS = 2_000_000
 """No stage is given more tasks than this: Spark's own scheduler does not bear more."""
 
 
-KEPT_CHANCES = 1024
-"""Stages whose launch order is kept."""
-
 PLACED_TASKS = 4000
 """Tasks of larger stages are only drawn when they are placed one by one."""
 
 LEAST_WARM = 0.2
 """A warm task is not taken to need less than this share of a first one."""
-
-LONGEST_FIRST = -1.0
-"""Launch order from the longest to the shortest task: where code is new to the executors, the
-first wave of a stage is the slow one."""
 
 
 class Growth(Enum):
@@ -277,7 +271,7 @@ class StageShape:
             return RankedTasks(
                 self._stretched(self._by_rank(n), work) + dispatch_seconds,
                 lambda: self._cold_by_rank(n, work, dispatch_seconds),
-                lambda: self._launched(n, rotation),
+                lambda: launched(self.stage.stage_id, n, rotation),
                 longest_first=longest_first,
             )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds)
@@ -294,7 +288,7 @@ class StageShape:
     ) -> tuple[FloatArray, FloatArray | None]:
         """Times of warm and, where there are any, of first tasks in launch order."""
         n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
-        order = self._launched(n, rotation)
+        order = launched(self.stage.stage_id, n, rotation)
         warm = self._stretched(self._by_rank(n), work) + dispatch_seconds
         cold = self._cold_by_rank(n, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
@@ -307,31 +301,12 @@ class StageShape:
     def _observed(self) -> FloatArray:
         return drawn(self.warm, self.stage.tasks, self.mean_seconds)
 
-    def _launched(self, n: int, rotation: float) -> IntArray:
-        """(n,) ranks of the tasks in launch order."""
-        if rotation == LONGEST_FIRST:
-            return np.arange(n)[::-1]
-        order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
-        turn = round(rotation * n)
-        return np.concatenate((order[n - turn :], order[: n - turn])) if turn else order
-
-    def last_launched(self, n: int, rotation: float) -> int:
-        """Rank of the task that is launched last."""
-        if rotation == LONGEST_FIRST:
-            return 0
-        before_last = (n - 1 - round(rotation * n)) % n
-        if n <= EVERY_TASK:
-            chance = _chances(self.stage.stage_id)[:n]
-        else:
-            chance = np.random.default_rng(self.stage.stage_id).random(n)
-        return int(np.argpartition(chance, before_last)[before_last])
-
     def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
         """Relative work of each task, by rank; the last one launched may have part of it."""
         if scaled.last == 1.0:
             return scaled.work
         work = np.full(scaled.tasks, scaled.work)
-        work[self.last_launched(scaled.tasks, rotation)] *= scaled.last
+        work[last_launched(self.stage.stage_id, scaled.tasks, rotation)] *= scaled.last
         return work
 
     def _cold_by_rank(
@@ -360,21 +335,6 @@ class StageShape:
         ran = seconds - outside
         fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
-
-
-def turned(values: FloatArray, rotation: float) -> FloatArray:
-    """(n,) what is in launch order for no rotation in that of another one."""
-    if rotation == LONGEST_FIRST:
-        return np.sort(values)[::-1]
-    return np.roll(values, round(rotation * len(values)))
-
-
-@lru_cache(maxsize=KEPT_CHANCES)
-def _chances(stage_id: int) -> FloatArray:
-    """Random numbers by which the first tasks of a stage are launched, always the same."""
-    found = np.random.default_rng(stage_id).random(EVERY_TASK)
-    found.flags.writeable = False
-    return found
 
 
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
