@@ -5,15 +5,21 @@
 First table: a made log of 100,000 tasks, its times on every number of slots from 1 to 50,000 (the
 curve that a grid of clusters gets), against replaying the same points task by task; and the share
 of those numbers of slots on which the curve is within 1 % of a replay.
-Second table: each log replayed on the cluster that it ran on. Third: each log predicted from every
-other log of the same application, at other slots or inputs.
+Second table: one what-if point of a made log of a million tasks, processor time in ms (median of
+`REPEATED`): a replay on new slots, of a new input, of the same input again on other slots; and
+`predict` with stages and warnings. Third table: the surface of 500 stages whose number of tasks
+all follow the slots, in ms of processor time.
+Fourth: each log replayed on the cluster that it ran on. Fifth: each log predicted from every other
+log of the same application, at other slots or inputs.
 """
 
 from __future__ import annotations
 
+import statistics
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,16 +34,18 @@ from engine.scheduling import makespan
 
 SAMPLES = Path(__file__).parents[1] / "sample_logs"
 TASKS = 100_000
+MILLION = 1_000_000
+REPEATED = 11
 MOST_SLOTS = 50_000
 CHECKED = 40
 
 
-def made_run(stages: int) -> Run:
-    """A chain of stages of lognormal tasks, TASKS in all, as a log on 64 slots would tell them."""
+def made_run(stages: int, tasks: int = TASKS) -> Run:
+    """A chain of stages of lognormal tasks, as a log on 64 slots would tell them."""
     random, slots, at = np.random.default_rng(1), 64, 0.0
     found = []
     for i in range(stages):
-        count = TASKS // stages
+        count = tasks // stages
         seconds = random.lognormal(0.0, 0.6, count)
         length = makespan(seconds, slots)
         points = np.quantile(seconds, np.linspace(0.0, 1.0, min(count, 201)))
@@ -80,6 +88,68 @@ def surface_row(name: str, run: Run) -> tuple[str, ...]:
         f"{100 * np.mean(off <= 0.01):.0f}",
         f"{100 * off.max():.1f}",
     )
+
+
+def what_if_row(stages: int) -> tuple[str, ...]:
+    """Each question asked once: what is kept from one does not help the next."""
+    run = made_run(stages, MILLION)
+    started = time.process_time()
+    replay = Replay.of(run)
+    fit = time.process_time() - started
+    fitted = engine.fit(Profile("made", (run,)))
+    questions: tuple[Callable[[int], object], ...] = (
+        lambda i: replay.replayed(100 + 37 * i),
+        lambda i: replay.replayed(640, ratio=1.3 + 0.1137 * i),
+        lambda i: replay.replayed(640 + i, ratio=1.3),
+        lambda i: fitted.predict(cluster=_of_executors(100 + 7 * i)),
+        lambda i: fitted.predict(
+            cluster=_of_executors(160), workload=Workload(1e12 * (1.3 + 0.1137 * i))
+        ),
+    )
+    return (str(stages), f"{1e3 * fit:.0f}", *(f"{_median_ms(asked):.1f}" for asked in questions))
+
+
+def _of_executors(executors: int) -> Cluster:
+    return Cluster.of_executors(executors=executors, executor_cores=4)
+
+
+def _median_ms(asked: Callable[[int], object]) -> float:
+    spent = []
+    for i in range(REPEATED):
+        started = time.process_time()
+        asked(i)
+        spent.append(1e3 * (time.process_time() - started))
+    return statistics.median(spent)
+
+
+def counting_row(name: str, run: Run) -> tuple[str, ...]:
+    """All numbers of slots up to 5,000, most of which cut the stages otherwise."""
+    slots = np.arange(1.0, 5001.0)
+    started = time.process_time()
+    times = ReplayTimes(Replay.of(run).fresh(), 1.3, None)
+    fitted = time.process_time()
+    times.at(slots, np.ones(len(slots)))
+    ended = time.process_time()
+    points = len(times._known)
+    return name, f"{1e3 * (fitted - started):.0f}", f"{1e3 * (ended - fitted):.0f}", str(points)
+
+
+def cut_for_slots(name: str, operations: tuple[str, ...]) -> Run:
+    """500 stages on 64 slots that Spark SQL cuts for the cores: scans, or merged shuffles."""
+    run = made_run(500, 500 * 64)
+    random = np.random.default_rng(7)
+    stages = []
+    for stage in run.stages:
+        size = 64 * 9.0 * 1024**2 * (1.0 + 4.0 * random.random())
+        data = Measure(64, size, (size / 64,) * 65)
+        read = {"input_bytes": data} if name == "scans" else {"input_bytes": None}
+        if name != "scans":
+            read["shuffle_read_bytes"] = data
+        stages.append(
+            replace(stage, operations=operations, sql_execution_id=stage.stage_id, **read)
+        )
+    config = {"spark.sql.shuffle.partitions": "2000", "spark.sql.adaptive.enabled": "true"}
+    return replace(run, stages=tuple(stages), config=config, spark_version="3.5.1")
 
 
 def own_rows(profiles: Sequence[Profile]) -> list[tuple[str, ...]]:
@@ -165,6 +235,12 @@ def main() -> None:
               "times faster than exact", "within 1 %", "worst %")  # fmt: skip
     shapes = (("4 large stages", 4), ("50 stages", 50), ("500 small stages", 500))
     print_table([header, *(surface_row(name, made_run(count)) for name, count in shapes)])
+    header = ("a million tasks: stages", "fit ms", "new slots", "new input", "known input",
+              "predict: new slots", "predict: new input")  # fmt: skip
+    print_table([header, *(what_if_row(count) for count in (4, 20, 200, 500))])
+    cuts = (("scans", ("Scan parquet",)), ("merged shuffles", ("AQEShuffleRead", "HashAggregate")))
+    header = ("500 stages cut for the slots", "fit ms", "surface ms", "points")
+    print_table([header, *(counting_row(name, cut_for_slots(name, ops)) for name, ops in cuts)])
     profiles = read_all(sys.argv[1:] or sorted(map(str, SAMPLES.glob("*.zstd"))))
     header = ("log on its own cluster", "slots", "tasks", "observed s", "replayed s", "off %")
     print_table([header, *own_rows(profiles)])

@@ -59,11 +59,13 @@ class Fit:
         left_out_seconds: (r,) each run's time as predicted without its configuration; NaN where
             too little was left to fit.
         seconds: (r,) the times that were fitted.
+        groups: (r,) configuration of each run.
     """
 
     coefficients: FloatArray
     left_out_seconds: FloatArray
     seconds: FloatArray
+    groups: IntArray
 
     @property
     def left_out_error(self) -> float:
@@ -74,7 +76,7 @@ class Fit:
     def spread(self) -> Spread:
         """The spread of log time that these left-out residuals speak for."""
         terms = int(np.count_nonzero(self.coefficients))
-        return spread_of(self.left_out_seconds, self.seconds, terms=terms)
+        return spread_of(self.left_out_seconds, self.seconds, terms=terms, groups=self.groups)
 
 
 def nnls(gram: FloatArray, moment: FloatArray, allowed: BoolArray | None = None) -> FloatArray:
@@ -203,7 +205,7 @@ def fit_candidates(
         left_out = np.full_like(left_out, np.nan)
     whole = nnls(gram, moment, candidates)
     return [
-        Fit(_polished(rows, target, coefficients), times, seconds)
+        Fit(_polished(rows, target, coefficients), times, seconds, fold_of)
         for coefficients, times in zip(whole, left_out, strict=True)
     ]
 
@@ -237,25 +239,33 @@ def chosen(fits: Sequence[Fit], candidates: BoolArray) -> int:
     return int(np.argmin(errors / (1.0 - PARSIMONY) ** changes))
 
 
-def spread_of(predicted: FloatArray, actual: FloatArray, *, terms: int) -> Spread:
+def spread_of(
+    predicted: FloatArray, actual: FloatArray, *, terms: int, groups: IntArray | None = None
+) -> Spread:
     """Scale and degrees of freedom of log time from times predicted without having seen the run.
 
     The scale is the root mean square of log(actual / predicted): left-out residuals already hold
     the error of the coefficients, so no further inflation is due. The degrees of freedom are the
     residuals less the terms in use, at least 2; Student's tails then make up for how little a
-    handful of residuals tells about their own scale.
+    handful of residuals tells about their own scale. Runs of one configuration count as one:
+    repeated, its residual says the same again.
 
     Args:
         predicted, actual: (r,) seconds; pairs with NaN are left aside.
         terms: coefficients that are not zero.
+        groups: (r,) configuration of each run; None: every run is its own.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         residuals = np.log(actual / predicted)
-    residuals = residuals[np.isfinite(residuals)]
-    if residuals.size < MINIMUM_RESIDUALS:
+    known = np.isfinite(residuals)
+    own = np.arange(len(residuals)) if groups is None else groups
+    _, group = np.unique(own[known], return_inverse=True)
+    count = int(group.max(initial=-1)) + 1
+    if count < MINIMUM_RESIDUALS:
         return UNKNOWN_SPREAD
-    scale = float(np.sqrt(np.mean(residuals**2)))
-    return Spread(max(scale, SMALLEST_SPREAD), float(max(2, residuals.size - terms)))
+    square = np.bincount(group, residuals[known] ** 2) / np.bincount(group)
+    scale = float(np.sqrt(square.mean()))
+    return Spread(max(scale, SMALLEST_SPREAD), float(max(2, count - terms)))
 
 
 def studentised(standard: FloatArray, *, dof: float) -> Spread:

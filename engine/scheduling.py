@@ -356,10 +356,11 @@ class _Scheduler:
         """Of a stage on the idle cluster; in closed form where what that gets wrong is nothing."""
         tasks, lanes = self.nodes[place].tasks, max(1, self.slots // self.nodes[place].cpus)
         assert tasks is not None
-        cold = self.cold_met[place] if tasks.cold_excess_seconds else 0
-        if not cold and len(tasks) <= lanes:
+        cold = self.cold_met[place]
+        excess = tasks.cold_excess_seconds * cold if cold else 0.0
+        if not excess and len(tasks) <= lanes:
             return tasks.longest
-        expected = tasks.expected_makespan(lanes) + tasks.cold_excess_seconds * cold / lanes
+        expected = tasks.expected_makespan(lanes) + excess / lanes
         off = min(1.0, tasks.longest / expected) * tasks.total if expected else 0.0
         if len(tasks) > LARGE_STAGE or (len(tasks) > SMALL_STAGE and off <= NEGLIGIBLE * self.work):
             return expected

@@ -246,7 +246,7 @@ class Tasks:
         Contention is a factor on the time of a typical task. A longer one outlives the others, and
         from then on has the cluster to itself. `known` is what was computed of them already.
         """
-        if contention == 1.0 and speed == 1.0:
+        if known is None and contention == speed == 1.0:
             return self
         return _Slowed(self, contention, typical_seconds, speed, known)
 

@@ -51,6 +51,8 @@ def quantiles_at(values: FloatArray, at: FloatArray) -> FloatArray:
     line there would make as many tasks nearly as long as the longest as nearly as short as the
     gap's start.
     """
+    if len(values) == 1:
+        return np.full(len(at), values[0])
     found = np.interp(at, _evenly(len(values)), values)
     last = 1.0 - 1.0 / (len(values) - 1)
     tail = at > last

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from engine.models.partitions import PartitionCount
-from engine.models.stage_batch import StageBatch
-from engine.models.task_times import Scaled
-from engine.waves import Tasks
+from engine.models.prepared_stages import PreparedStages
 
 KEPT_INPUTS = 16
 """Inputs of which something is kept: enough to step a slider back and forth."""
@@ -18,7 +16,6 @@ KEPT_INPUTS = 16
 Input = tuple[float, int | None]
 """Input relative to the log's, and number of shuffle partitions."""
 
-Stages = tuple[tuple[Scaled, Tasks], ...]
 Kept = TypeVar("Kept")
 
 
@@ -27,18 +24,14 @@ class KeptInputs:
     """By input.
 
     Args:
-        stages: their tasks on the run's own slots.
-        counts: partitions of those whose number depends on the cluster.
-        batches: all stages at once, in closed form.
+        stages: those on the run's own slots.
+        counts: their partitions.
         useful: slots beyond which none is ever busy.
-        asked_once: inputs that were asked about.
     """
 
-    stages: OrderedDict[Input, Stages] = field(default_factory=OrderedDict)
+    stages: OrderedDict[Input, PreparedStages] = field(default_factory=OrderedDict)
     counts: OrderedDict[Input, tuple[PartitionCount, ...]] = field(default_factory=OrderedDict)
-    batches: OrderedDict[Input, StageBatch] = field(default_factory=OrderedDict)
     useful: OrderedDict[Input, int] = field(default_factory=OrderedDict)
-    asked_once: set[Input] = field(default_factory=set)
 
 
 def kept(store: OrderedDict[Input, Kept], key: Input, make: Callable[[], Kept]) -> Kept:

@@ -1,4 +1,4 @@
-"""Tasks known by rank, put in launch order only for those who ask.
+"""Tasks known by rank, put in launch order only for those who ask; or not known at all until then.
 
 The closed form of a stage needs its times, not their order; a surface of clusters on which
 partitions follow the cores draws each stage again for every one of them.
@@ -72,4 +72,58 @@ class RankedTasks(Tasks):
 
     @cached_property
     def outlined(self) -> tuple[FloatArray, FloatArray]:
-        return outline(np.sort(self._ranked))
+        return outline(np.sort(self._ranked, kind="stable"))  # one at most out of place
+
+
+class DeferredTasks(Tasks):
+    """n tasks of which nothing but their number is known until somebody asks.
+
+    Args:
+        make: gives them.
+        cold_excess_seconds: where it is known before.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        make: Callable[[], Tasks],
+        *,
+        longest_first: bool,
+        cold_excess_seconds: float | None = None,
+    ) -> None:
+        self._number, self._make = number, make
+        self.longest_first = longest_first
+        self._capped = {}
+        if cold_excess_seconds is not None:
+            self.__dict__["cold_excess_seconds"] = cold_excess_seconds
+
+    def __len__(self) -> int:
+        return self._number
+
+    @cached_property
+    def _made(self) -> Tasks:
+        return self._make()
+
+    @property
+    def seconds(self) -> FloatArray:
+        return self._made.seconds
+
+    @property
+    def cold_seconds(self) -> FloatArray | None:
+        return self._made.cold_seconds
+
+    @cached_property
+    def cold_excess_seconds(self) -> float:
+        return self._made.cold_excess_seconds
+
+    @cached_property
+    def total(self) -> float:
+        return self._made.total
+
+    @cached_property
+    def longest(self) -> float:
+        return self._made.longest
+
+    @property
+    def outlined(self) -> tuple[FloatArray, FloatArray]:
+        return self._made.outlined

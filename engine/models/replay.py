@@ -14,12 +14,15 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.application_graph import ApplicationGraph, graph_of
-from engine.models.kept_inputs import KeptInputs, Stages, kept
-from engine.models.stage_batch import FEWEST_STAGES, StageBatch
+from engine.models.kept_inputs import KeptInputs, kept
+from engine.models.launch_order import LONGEST_FIRST, turned
+from engine.models.partitions import PartitionCount
+from engine.models.prepared_stages import PreparedStages
 from engine.models.stage_shapes import shapes_of
-from engine.models.task_times import LONGEST_FIRST, Scaled, StageShape
+from engine.models.stage_table import StageTable
+from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
@@ -132,11 +135,10 @@ class Replay:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling`).
         """
-        stages = self._tasks(ratio, shuffle_partitions, slots)
-        nodes, placed = self._nodes(ratio), []
         lasting = speed / (1.0 + self.waste)
-        known = self._in_closed_form(ratio, shuffle_partitions, slots, lasting)
-        for place, (scaled, tasks) in enumerate(stages):
+        prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
+        nodes, placed = self._nodes(ratio), []
+        for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (contention, closed) = self.shapes[place], known.get(place, (None, None))
             if contention is None:
                 contention = self.slowdown(shape, self.growth[place], scaled, slots)
@@ -150,7 +152,7 @@ class Replay:
             nodes[node] = _with_tasks(nodes[node], tasks)
             placed.append(tasks)
         found = schedule(nodes, slots, exact=exact)
-        return self._outcome(found, tuple(scaled.tasks for scaled, _ in stages), slots, placed)
+        return self._outcome(found, tuple(many.tasks for many in prepared.scaled), slots, placed)
 
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
@@ -203,60 +205,55 @@ class Replay:
         driver = found.seconds - _covered(start, end)
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
-    def _tasks(self, ratio: float, shuffle_partitions: int | None, slots: int) -> Stages:
-        """Each stage's tasks; those whose number the cluster decides are cut for so many slots."""
-        key = (ratio, shuffle_partitions)
+    def _on(
+        self, slots: int, ratio: float, shuffle_partitions: int | None, speed: FloatArray
+    ) -> tuple[PreparedStages, dict[int, tuple[float, ClosedForm]]]:
+        """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
+        place slowdown and closed form at (s,) speeds, where there are enough stages."""
+        stages = self._prepared(ratio, shuffle_partitions)
+        counts = self._counts(ratio, shuffle_partitions)
+        asked = () if slots == self.slots else self._counting_slots
+        others = {place: counts[place].at(slots) for place in asked}
+        others = {place: n for place, n in others.items() if n != counts[place].own}
+        if not others:
+            return stages, stages.closed_forms(slots, speed)
+        places = np.asarray(list(others))
+        changed = PreparedStages.of(
+            self._table,
+            ratio,
+            np.asarray(list(others.values())),
+            growth=self.growth,
+            slots=self.slots,
+            places=places,
+        )
+        known = stages.closed_forms(slots, speed, without=frozenset(others))
+        known = {place: form for place, form in known.items() if place not in others}
+        known.update(changed.closed_forms(slots, speed))
+        return stages.replaced(places.tolist(), changed), known
 
-        def drawn() -> Stages:
-            scaled = [shape.scaled(ratio, shuffle_partitions) for shape in self.shapes]
-            return tuple((many, self._drawn(place, many)) for place, many in enumerate(scaled))
+    @cached_property
+    def _table(self) -> StageTable:
+        return StageTable(self.shapes, self.dispatch_seconds, self.rotation)
 
-        stages = kept(self._kept.stages, key, drawn)
-        if slots == self.slots or not self._counting_slots:
-            return stages
-        counting = [self.shapes[place] for place in self._counting_slots]
-        counts = kept(
+    def _prepared(self, ratio: float, shuffle_partitions: int | None) -> PreparedStages:
+        """The stages on the run's own slots."""
+
+        def made() -> PreparedStages:
+            wanted = [count.own for count in self._counts(ratio, shuffle_partitions)]
+            return PreparedStages.of(
+                self._table, ratio, np.asarray(wanted), growth=self.growth, slots=self.slots
+            )
+
+        return kept(self._kept.stages, (ratio, shuffle_partitions), made)
+
+    def _counts(self, ratio: float, shuffle_partitions: int | None) -> tuple[PartitionCount, ...]:
+        """Their partitions."""
+        return kept(
             self._kept.counts,
-            key,
-            lambda: tuple(shape.partition_count(ratio, shuffle_partitions) for shape in counting),
-        )
-        found = list(stages)
-        for place, count in zip(self._counting_slots, counts, strict=True):
-            many = self.shapes[place].cut(ratio, count.at(slots))
-            if many != found[place][0]:
-                found[place] = many, self._drawn(place, many)
-        return tuple(found)
-
-    def _in_closed_form(
-        self, ratio: float, shuffle_partitions: int | None, slots: int, speed: FloatArray
-    ) -> dict[int, tuple[float, ClosedForm]]:
-        """Slowdown and closed form of the stages of a large log, those apart whose number of tasks
-        the cluster decides; from the second question about an input on."""
-        apart = () if slots == self.slots else self._counting_slots
-        if len(self.shapes) - len(apart) < FEWEST_STAGES:
-            return {}
-        key = (ratio, shuffle_partitions)
-        if key not in self._kept.asked_once:
-            self._kept.asked_once.add(key)
-            return {}
-        stages = self._tasks(ratio, shuffle_partitions, self.slots)
-        batch = kept(
-            self._kept.batches,
-            key,
-            lambda: StageBatch.of(self.shapes, stages, self.growth, self.slots),
-        )
-        slowdowns = batch.slowdowns(slots)
-        forms = batch.closed_forms(slots, slowdowns, speed)
-        found = dict(enumerate(zip(slowdowns.tolist(), forms, strict=True)))
-        for place in apart:
-            del found[place]
-        return found
-
-    def _drawn(self, place: int, scaled: Scaled) -> Tasks:
-        return self.shapes[place].tasks(
-            scaled,
-            dispatch_seconds=float(self.dispatch_seconds[place]),
-            rotation=float(self.rotation[place]),
+            (ratio, shuffle_partitions),
+            lambda: tuple(
+                shape.partition_count(ratio, shuffle_partitions) for shape in self.shapes
+            ),
         )
 
     @cached_property
@@ -270,13 +267,19 @@ class Replay:
         return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
 
     def _most_busy(self, ratio: float, shuffle_partitions: int | None) -> int:
-        busy: list[tuple[float, int]] = []
-        for shape in self.shapes:
-            wanted = shape.scaled(ratio, shuffle_partitions, MOST_SLOTS).tasks
-            wanted *= shape.stage.task_cpus
-            busy.append((shape.stage.submitted_seconds, wanted))
-            busy.append((shape.stage.completed_seconds, -wanted))
-        return max(1, int(np.cumsum([wanted for _, wanted in sorted(busy)]).max()))
+        wanted = [count.at(MOST_SLOTS) for count in self._counts(ratio, shuffle_partitions)]
+        tasks = whole_tasks(np.asarray(wanted))[0] * self._table.cpus
+        order, sign = self._comings
+        return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+
+    @cached_property
+    def _comings(self) -> tuple[IntArray, FloatArray]:
+        """(2 s,) order in time of the stages' submissions and (after them in number) ends, ends
+        first where both are at once; and 1 for those, -1 for these."""
+        moments = [stage.submitted_seconds for stage in self.run.stages]
+        moments += [stage.completed_seconds for stage in self.run.stages]
+        sign = np.repeat([1.0, -1.0], len(self.shapes))
+        return np.lexsort((sign, np.asarray(moments))), sign
 
     def _calibrated(self) -> Replay:
         """With what the stages that ran alone tell of launch order and time between tasks."""
@@ -307,10 +310,11 @@ class Replay:
         alike = Scaled(stage.tasks, 1.0)
         best, best_turn = math.inf, 0.0
         turns = TURNS if stage.tasks > len(lanes) else TURNS[:1]
+        tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
+        warm, cold, seen = tasks.seconds, tasks.cold_seconds, stage.first_wave_seconds
         for turn in turns:
-            tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=turn)
-            seen = stage.first_wave_seconds
-            ended = place_fast(tasks.on(seen.count if seen else 0), lanes, 0.0)[2]
+            met = Tasks(turned(warm, turn), None if cold is None else turned(cold, turn))
+            ended = place_fast(met.on(seen.count if seen else 0), lanes, 0.0)[2]
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
         missing = max(0.0, observed - best)

@@ -249,10 +249,14 @@ class ReplayModel(FittedModel):
         at = self._replay_at(batch, wanted) if len(batch) == 1 else None
         if at is not None:
             replay, found, slots = at
-            useful = self._useful_slots(replay, wanted, slots)
-            partitions = wanted.shuffle_partitions
             notices.append(
-                too_few_tasks(replay, found, slots=slots, useful=useful, partitions=partitions)
+                too_few_tasks(
+                    replay,
+                    found,
+                    slots=slots,
+                    useful=lambda most: self._useful_slots(replay, wanted, slots, most),
+                    partitions=wanted.shuffle_partitions,
+                )
             )
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
@@ -272,14 +276,17 @@ class ReplayModel(FittedModel):
         speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
         return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
 
-    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int) -> int:
-        """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection)."""
+    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> int:
+        """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or
+        `most` where one fewer than those have more."""
         times = self._replayed(replay, wanted)
 
         def seconds(m: int) -> float:
             return float(times.at(np.asarray([float(m)]), np.ones(1)).seconds[0])
 
         limit, low, high = seconds(slots) * HARDLY, 1, slots
+        if most > 1 and seconds(most - 1) > limit:
+            return most
         while high - low > max(1, high // 32):
             middle = round(math.sqrt(low * high))
             low, high = (low, middle) if seconds(middle) <= limit else (middle, high)

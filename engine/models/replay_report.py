@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -122,20 +123,32 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
 
 
 def too_few_tasks(
-    replay: Replay, found: Replayed, *, slots: int, useful: int, partitions: int | None
+    replay: Replay,
+    found: Replayed,
+    *,
+    slots: int,
+    useful: Callable[[int], int],
+    partitions: int | None,
 ) -> Notice | None:
-    """Whether slots idle for want of tasks; `useful` slots would take hardly longer."""
-    if useful > (1.0 - IDLE_SHARE) * slots:
-        return None
-    own = exclusive_seconds(found.start, found.end)
+    """Whether slots idle for want of tasks.
+
+    Args:
+        useful: the fewest slots that take hardly longer, or the given number where those would be
+            more.
+    """
     few = [p for p, tasks in enumerate(found.tasks) if tasks < slots]
     if not few:
+        return None
+    own = exclusive_seconds(found.start, found.end)
+    most = math.floor((1.0 - IDLE_SHARE) * slots)
+    enough = useful(most + 1)
+    if enough > most:
         return None
     worst = max(few, key=lambda place: own[place])
     stage = replay.shapes[worst].stage
     text = (
         f"stage {stage.stage_id} ({stage.name}) has {found.tasks[worst]} tasks for {slots} slots: "
-        f"beyond {useful} slots the time hardly falls"
+        f"beyond {enough} slots the time hardly falls"
     )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     more = (

@@ -6,15 +6,15 @@ over arrays: a log of hundreds of stages is asked for a hundred numbers of slots
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
-from engine.models.task_times import Scaled, StageShape
-from engine.models.warm_up import WarmUp
-from engine.waves import EXPECTED_MAXIMUM, IN_STEP, ClosedForm, Tasks
+from engine.forecast import FloatArray, IntArray
+from engine.models.stage_outlines import Outlines
+from engine.models.stage_table import Cuts, StageTable
+from engine.models.warm_up import WarmUps
+from engine.waves import EXPECTED_MAXIMUM, IN_STEP, ClosedForm
 
 FEWEST_STAGES = 12
 """Fewer are answered one by one as fast."""
@@ -25,6 +25,7 @@ class StageBatch:
     """What the closed form needs of s stages; each of (s,) unless said otherwise.
 
     Args:
+        places: where in the log they stand.
         count: tasks.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
@@ -36,9 +37,10 @@ class StageBatch:
         capped: (3, s) `Tasks.squares_up_to` of the typical time.
         longest_first: launch order.
         points, beyond: (s, p) `Residuals`.
-        waves, means, late: (s, w), (s, w), (s,) `WarmUp`.
+        warm_ups: how task times fall while code is new.
     """
 
+    places: IntArray
     count: FloatArray
     observed: FloatArray
     cpus: FloatArray
@@ -54,65 +56,64 @@ class StageBatch:
     longest_first: FloatArray
     points: FloatArray
     beyond: FloatArray
-    waves: FloatArray
-    means: FloatArray
-    late: FloatArray
+    warm_ups: WarmUps
 
     @classmethod
     def of(
         cls,
-        shapes: Sequence[StageShape],
-        stages: Sequence[tuple[Scaled, Tasks]],
+        table: StageTable,
+        places: IntArray,
+        cuts: Cuts,
+        outlines: Outlines,
+        *,
         growth: FloatArray,
         slots: int,
     ) -> StageBatch:
-        """The stages of a log that ran on so many slots, for one input."""
-        scaled, tasks = [many for many, _ in stages], [found for _, found in stages]
-        typical = [s.mean_seconds * many.work for s, many in zip(shapes, scaled, strict=True)]
-        capped = [t.squares_up_to(limit) for t, limit in zip(tasks, typical, strict=True)]
-        points, beyond = _padded_residuals(tasks)
-        waves, means, late = _padded_warm_ups([shape.warm_up for shape in shapes])
+        """Some stages of a log that ran on so many slots, for one input.
+
+        Args:
+            growth: (s,) of all stages of the log.
+        """
+        times, counts = outlines.ordered, outlines.counts
+        typical = table.mean_seconds[places] * cuts.work
+        capped = np.minimum(times, typical[:, None])
+        weighed, work = counts * capped, counts * times
+        outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
+        whole = np.where(outlined > 0.0, outlined, 1.0)
+        points, beyond = _residuals(times, counts, work, whole)
         return cls(
-            np.asarray([float(many.tasks) for many in scaled]),
-            np.asarray([float(min(slots, shape.stage.tasks)) for shape in shapes]),
-            np.asarray([float(shape.stage.task_cpus) for shape in shapes]),
-            np.asarray([many.work for many in scaled]),
-            np.asarray([many.partitions for many in scaled]),
-            np.asarray(growth, dtype=float),
-            np.asarray([shape.law.slots for shape in shapes]),
-            np.asarray(typical),
-            np.asarray([found.total for found in tasks]),
-            np.asarray([found.longest for found in tasks]),
-            np.asarray([found.mean_square * len(found) for found in tasks]),
-            np.asarray(capped).T,
-            np.asarray([found.longest_first for found in tasks]),
+            places,
+            cuts.tasks,
+            np.minimum(float(slots), table.observed[places]),
+            table.cpus[places],
+            cuts.work,
+            cuts.partitions,
+            np.asarray(growth[places], dtype=float),
+            table.law_slots[places],
+            typical,
+            outlines.total,
+            times[:, -1],
+            square * (outlines.total / whole),
+            np.asarray(
+                [
+                    weighed.sum(axis=1),
+                    *(np.einsum("ij,ij->i", weighed, by) for by in (times, capped)),
+                ]
+            ),
+            table.longest_first[places],
             points,
             beyond,
-            waves,
-            means,
-            late,
+            table.warm_ups.taken(places),
         )
 
     def slowdowns(self, slots: int) -> FloatArray:
         """(s,) `Replay.slowdown`."""
         doublings = np.log2(np.minimum(float(slots), self.count) / self.observed)
         own = np.maximum(1.0, self.partitions / np.maximum(1.0, slots // self.cpus)) * self.own
-        grown, warm = self.growth * doublings, np.log(self._warm(own))
+        grown, warm = self.growth * doublings, np.log(self.warm_ups.mean(own))
         larger = np.where(np.abs(grown) > np.abs(warm), grown, warm)
         both = np.where(grown * warm > 0.0, larger, grown + warm)
         return np.asarray(np.exp(both + self.law * doublings))
-
-    def _warm(self, own: FloatArray) -> FloatArray:
-        """(s,) `WarmUp.mean`."""
-        rows = np.arange(len(own))
-        last, at = self.waves[:, -1], np.maximum(own, self.waves[:, 0])
-        high = np.clip((self.waves < at[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
-        below, above = self.waves[rows, high - 1], self.waves[rows, high]
-        width = np.log(above / below)
-        part = np.log(np.clip(at, below, above) / below) / np.where(width > 0.0, width, 1.0)
-        first, second = self.means[rows, high - 1], self.means[rows, high]
-        inside = first + part * (second - first)
-        return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
 
     def closed_forms(
         self, slots: int, slowdowns: FloatArray, speed: FloatArray
@@ -154,30 +155,13 @@ class StageBatch:
         return np.where(place == 0, self.points[:, 0], found)
 
 
-def _padded_residuals(tasks: Sequence[Tasks]) -> tuple[FloatArray, FloatArray]:
-    """(s, p) points and shares beyond; after its last point a stage's residual falls to none at a
-    share of one."""
-    tables = [found.residuals for found in tasks]
-    longest = max(len(table.points) for table in tables) + 1
-    points, beyond = np.zeros((len(tables), longest)), np.ones((len(tables), longest))
-    for row, table in enumerate(tables):
-        points[row, : len(table.points)] = table.points
-        beyond[row, : len(table.beyond)] = table.beyond
-    return points, beyond
-
-
-def _padded_warm_ups(
-    curves: Sequence[WarmUp | None],
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(s, w) waves, (s, w) means and (s,) late rates; 1 throughout where there is no curve. Shorter
-    curves repeat their first point."""
-    longest = max((len(curve.waves) for curve in curves if curve is not None), default=0) + 1
-    waves, means = np.ones((len(curves), longest)), np.ones((len(curves), longest))
-    late = np.ones(len(curves))
-    for row, curve in enumerate(curves):
-        if curve is not None:
-            missing = longest - len(curve.waves)
-            waves[row] = np.concatenate((np.full(missing, curve.waves[0]), curve.waves))
-            means[row] = np.concatenate((np.full(missing, curve.means[0]), curve.means))
-            late[row] = curve.late
-    return waves, means, late
+def _residuals(
+    times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(s, p) points and shares beyond of `Residuals`; after its last point a stage's residual falls
+    to none at a share of one."""
+    end = np.zeros((len(times), 1))
+    points = np.concatenate((times[:, ::-1], end), axis=1)
+    share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)
+    beyond = (share - above * points[:, :-1]) / whole[:, None]
+    return points, np.concatenate((beyond, end + 1.0), axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
 
@@ -31,13 +32,13 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
     knows_input = bool(measured)
     rules = Partitioning.of(run, slots)
-    seen: set[Hashable] = set()
+    seen: Counter[Hashable] = Counter()
     shapes = []
     for stage in run.stages:
         code = code_of(stage)
-        shape = _shape(run, stage, measured, rules, knows_input=knows_input, again=code in seen)
+        shape = _shape(run, stage, measured, rules, knows_input=knows_input, before=seen[code])
         shapes.append(shape)
-        seen.add(code)
+        seen[code] += 1
     excess = _cold_excess(shapes)
     return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
 
@@ -69,7 +70,7 @@ def _shape(
     partitioning: Partitioning,
     *,
     knows_input: bool,
-    again: bool,
+    before: int,
 ) -> StageShape:
     warm, mean, cold = _warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
@@ -82,7 +83,7 @@ def _shape(
         overhead_seconds=overhead or 0.0,
         partitions=whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
         partitioning=partitioning,
-        warm_up=warm_up_of(stage, partitioning.slots, again=again),
+        warm_up=warm_up_of(stage, partitioning.slots, before=before),
     )
 
 

@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import FloatArray
 from engine.models.drawn_times import drawn, drawn_outline
+from engine.models.launch_order import LONGEST_FIRST, last_launched, launched
 from engine.models.partitions import PartitionCount, Partitioning
 from engine.models.ranked_tasks import RankedTasks
 from engine.models.warm_up import WarmUp
@@ -36,10 +37,6 @@ PLACED_TASKS = 4000
 
 LEAST_WARM = 0.2
 """A warm task is not taken to need less than this share of a first one."""
-
-LONGEST_FIRST = -1.0
-"""Launch order from the longest to the shortest task: where code is new to the executors, the
-first wave of a stage is the slow one."""
 
 
 class Growth(Enum):
@@ -156,8 +153,7 @@ class StageShape:
         """(n,) tasks and (n,) work of `scaled` on (n,) numbers of slots."""
         total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
         wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
-        partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
-        tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+        tasks, partitions, _ = whole_tasks(wanted)
         return tasks, total * self.stage.tasks / partitions
 
     @cached_property
@@ -248,8 +244,12 @@ class StageShape:
 
     def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
-        input is cut in as many as the cluster has cores, or in two."""
+        input is cut in as many as the cluster has cores, or in two. Of a scan with two for each
+        core that is not what cut it: by files or by size there are so many, though it reads few of
+        their columns."""
         n = self.stage.tasks
+        if self._is_scan and n >= BY_SIZE * self.partitioning.cores(None):
+            return n * ratio
         read = self.stage.input_bytes
         if ratio <= 1.0 or read is None:
             return n * ratio
@@ -269,9 +269,9 @@ class StageShape:
         if n <= PLACED_TASKS:
             work = self._work_by_rank(scaled, rotation)
             return RankedTasks(
-                self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds,
+                self._stretched(self._by_rank(n), work) + dispatch_seconds,
                 lambda: self._cold_by_rank(n, work, dispatch_seconds),
-                lambda: self._launched(n, rotation),
+                lambda: launched(self.stage.stage_id, n, rotation),
                 longest_first=longest_first,
             )
         points, counts = drawn_outline(self.warm, n, self.mean_seconds)
@@ -288,25 +288,25 @@ class StageShape:
     ) -> tuple[FloatArray, FloatArray | None]:
         """Times of warm and, where there are any, of first tasks in launch order."""
         n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
-        order = self._launched(n, rotation)
-        warm = self._stretched(drawn(self.warm, n, self.mean_seconds), work) + dispatch_seconds
+        order = launched(self.stage.stage_id, n, rotation)
+        warm = self._stretched(self._by_rank(n), work) + dispatch_seconds
         cold = self._cold_by_rank(n, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
 
-    def _launched(self, n: int, rotation: float) -> IntArray:
-        """(n,) ranks of the tasks in launch order."""
-        if rotation == LONGEST_FIRST:
-            return np.arange(n)[::-1]
-        order = np.argsort(np.random.default_rng(self.stage.stage_id).random(n))
-        turn = round(rotation * n)
-        return np.concatenate((order[n - turn :], order[: n - turn])) if turn else order
+    def _by_rank(self, n: int) -> FloatArray:
+        """(n,) times of warm tasks of the observed size in ascending order."""
+        return self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+
+    @cached_property
+    def _observed(self) -> FloatArray:
+        return drawn(self.warm, self.stage.tasks, self.mean_seconds)
 
     def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
         """Relative work of each task, by rank; the last one launched may have part of it."""
         if scaled.last == 1.0:
             return scaled.work
         work = np.full(scaled.tasks, scaled.work)
-        work[self._launched(scaled.tasks, rotation)[-1]] *= scaled.last
+        work[last_launched(self.stage.stage_id, scaled.tasks, rotation)] *= scaled.last
         return work
 
     def _cold_by_rank(
@@ -337,6 +337,15 @@ class StageShape:
         return np.asarray(fixed + (seconds - fixed) * work)
 
 
+def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
+    share of a whole one that the last task holds."""
+    partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
+    tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+    last = partitions - tasks + 1.0
+    return tasks, partitions, np.where(last < 1.0 - WHOLE, last, 1.0)
+
+
 SMALLEST_STAGE = 1e-6
 """A stage has no fewer partitions: part of one."""
 
@@ -346,6 +355,10 @@ partitions and two shuffles merged alike make up to half as many more or fewer."
 
 ONE_EACH = 1.5
 """No more input partitions per core than this: they were cut for the cores, not by their size."""
+
+BY_SIZE = 2
+"""So many input partitions per core are never cut for the cores: files packed into one share for
+each core make fewer."""
 
 WHOLE = 1e-9
 """A last partition smaller than this is none."""

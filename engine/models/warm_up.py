@@ -10,11 +10,12 @@ half.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.profile import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -47,7 +48,46 @@ class WarmUp:
         return (last + (waves - last) * self.late) / waves
 
 
-def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | None:
+@dataclass(frozen=True, eq=False)
+class WarmUps:
+    """The curves of s stages: (s, w) waves, (s, w) means and (s,) late rates, 1 throughout where
+    there is none. Shorter ones repeat their first point."""
+
+    waves: FloatArray
+    means: FloatArray
+    late: FloatArray
+
+    @classmethod
+    def of(cls, curves: Sequence[WarmUp | None]) -> WarmUps:
+        longest = max((len(curve.waves) for curve in curves if curve is not None), default=0) + 1
+        waves, means = np.ones((len(curves), longest)), np.ones((len(curves), longest))
+        late = np.ones(len(curves))
+        for row, curve in enumerate(curves):
+            if curve is not None:
+                missing = longest - len(curve.waves)
+                waves[row] = np.concatenate((np.full(missing, curve.waves[0]), curve.waves))
+                means[row] = np.concatenate((np.full(missing, curve.means[0]), curve.means))
+                late[row] = curve.late
+        return cls(waves, means, late)
+
+    def taken(self, rows: IntArray) -> WarmUps:
+        """Those of some stages."""
+        return WarmUps(self.waves[rows], self.means[rows], self.late[rows])
+
+    def mean(self, waves: FloatArray) -> FloatArray:
+        """(s,) `WarmUp.mean`."""
+        rows = np.arange(len(waves))
+        last, at = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
+        high = np.clip((self.waves < at[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
+        below, above = self.waves[rows, high - 1], self.waves[rows, high]
+        width = np.log(above / below)
+        part = np.log(np.clip(at, below, above) / below) / np.where(width > 0.0, width, 1.0)
+        first, second = self.means[rows, high - 1], self.means[rows, high]
+        inside = first + part * (second - first)
+        return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
+
+
+def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None:
     """The curve of a stage that ran on so many slots; None where its order shows none.
 
     Tasks of one wave start together, so parts shorter than a wave say nothing of order. What
@@ -55,11 +95,11 @@ def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | 
     square exceeds its variance.
 
     Args:
-        again: whether a stage of the same code ran before.
+        before: how many stages of the same code ran before.
     """
     lanes = max(1, slots // stage.task_cpus)
     if len(stage.warm_up) != len(PARTS) - 1 or stage.tasks < 2 * lanes:
-        return _expected(stage, lanes, again=again)
+        return _expected(stage, lanes, before=before)
     counts = np.asarray(PARTS) * stage.tasks
     kept = counts >= lanes
     counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
@@ -74,13 +114,14 @@ def warm_up_of(stage: StageRun, slots: int, *, again: bool = False) -> WarmUp | 
     return WarmUp(counts / lanes, falling, max(FASTEST_LATE, 2.0 - half))
 
 
-def _expected(stage: StageRun, lanes: int, *, again: bool) -> WarmUp | None:
+def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
     """The prior of a stage that does not show its order: too few tasks, one wave, an old log."""
     waves = max(1.0, stage.tasks / lanes)
     own = (stage.task_seconds.mean or 0.0) * waves
     if own <= 0.0:
         return None
-    excess = min(EXCESS_SHARE, (AGAIN_SECONDS if again else EXCESS_SECONDS) / own)
+    seconds = AGAIN_SECONDS / before if before else EXCESS_SECONDS
+    excess = min(EXCESS_SHARE, seconds / own)
     at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
     return WarmUp(at, (1.0 - excess) + excess * np.minimum(waves / at, MOST_COLD), 1.0 - excess)
 
@@ -90,9 +131,10 @@ AGAIN_SECONDS = 0.2
 EXCESS_SHARE = 0.8
 MOST_COLD = 2.5
 """Prior: what a slot loses to new code in each stage, as time, as the largest share of its time in
-the stage, and as the most by which that share grows when it has less to do. Stages of the bundled
-logs that show it lose about 0.5 to 4 s (by eye); chosen with them and benchmarks/logs.py in
-view."""
+the stage, and as the most by which that share grows when it has less to do. The second stage of the
+same code loses the second, the third half of that, and so on: what has run often is compiled.
+Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
+benchmarks/logs.py in view."""
 
 
 def _relative_spread(measure: Measure) -> float:

@@ -103,6 +103,14 @@ def test_repetitions_of_a_configuration_are_left_out_together() -> None:
     )
     single = fit_nonnegative(once, seconds, relative=True)
     assert twice.left_out_seconds == pytest.approx(np.tile(single.left_out_seconds, 2))
+    assert twice.spread.log_scale == pytest.approx(single.spread.log_scale)
+    assert twice.spread.dof == single.spread.dof
+
+
+def test_few_configurations_give_no_spread_however_often_they_ran() -> None:
+    actual = np.tile([100.0, 60.0, 40.0], 10)
+    groups = np.tile(np.arange(3), 10)
+    assert np.isnan(spread_of(actual * 1.1, actual, terms=1, groups=groups).log_scale)
 
 
 def test_a_single_configuration_has_nothing_to_leave_out() -> None:

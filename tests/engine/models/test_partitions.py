@@ -91,6 +91,14 @@ def test_a_small_input_is_cut_for_the_cores() -> None:
     assert scan.scaled(16.0, None, 2).tasks == 32
 
 
+@pytest.mark.parametrize(("tasks", "at_four_times"), [(4, 4), (6, 6), (7, 7), (8, 32), (24, 96)])
+def test_two_splits_for_each_core_are_not_cut_for_the_cores(tasks: int, at_four_times: int) -> None:
+    """A scan of one column reads little of each file: 1 MiB of each of 8 splits on 4 cores is no
+    small input. Packed for 4 cores there are at most 7."""
+    scan = shapes(plan(scan_tasks=tasks, scan_mib=float(tasks)))[0]
+    assert scan.scaled(4.0, None).tasks == at_four_times
+
+
 def test_many_splits_stay_as_they_are() -> None:
     scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]

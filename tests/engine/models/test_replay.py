@@ -343,8 +343,8 @@ def test_a_million_tasks_are_answered_without_drawing_them() -> None:
     """Waves and order statistics agree with every task placed; no task is drawn for them."""
     replay = without_growth(huge())
     fast = {slots: replay.replayed(slots, ratio=2.0).seconds for slots in (300, 5000, 40_000)}
-    for _, tasks in replay._tasks(2.0, None, 1000):
-        assert "_drawn" not in tasks.__dict__
+    for tasks in replay._prepared(2.0, None).tasks:
+        assert "_made" not in tasks.__dict__
         assert len(tasks) == 100_000
     for slots, seconds in fast.items():
         exact = replay.replayed(slots, ratio=2.0, exact=True).seconds

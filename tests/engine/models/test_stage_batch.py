@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
+from engine.models.launch_order import LONGEST_FIRST
 from engine.models.replay import Replay
-from engine.models.stage_batch import FEWEST_STAGES, StageBatch
-from engine.models.task_times import StageLaw
+from engine.models.task_times import PLACED_TASKS, StageLaw
 from engine.profile import Run
 
 SLOTS = 12
@@ -38,39 +38,116 @@ def many_stages(count: int = 40) -> Run:
     return observed(stages, jobs, slots=SLOTS)
 
 
+def of_every_kind(count: int = 40) -> Replay:
+    """Those stages with laws learnt from other logs, first tasks that take longer, idle time
+    between tasks and every launch order; some have one task, or tasks of one length."""
+    replay = Replay.of(many_stages(count))
+    shapes = []
+    for place, shape in enumerate(replay.shapes):
+        law = StageLaw(slots=0.05 * (-1) ** place, work=0.1 * (place % 5 - 2))
+        cold = shape.warm * 1.5 if place % 4 == 1 else shape.cold
+        warm = shape.warm[:1] if place % 11 == 3 else shape.warm
+        mean = float(warm.mean()) if len(warm) == 1 else shape.mean_seconds
+        mean *= 1.3 if place % 7 == 2 else 1.0
+        shapes.append(replace(shape, law=law, cold=cold, warm=warm, mean_seconds=mean))
+    places = np.arange(count)
+    rotation = np.where(places % 9 == 8, LONGEST_FIRST, places % 9 / 8.0)
+    changed = replace(
+        replay, shapes=tuple(shapes), dispatch_seconds=0.01 * (places % 3), rotation=rotation
+    )
+    return changed.fresh()
+
+
 @pytest.mark.parametrize("slots", [1, 5, SLOTS, 31, 300, 5000])
-@pytest.mark.parametrize("ratio", [0.5, 1.0, 3.7])
+@pytest.mark.parametrize("ratio", [0.02, 0.5, 1.0, 3.7, 9.31, 37.0, 433.3])
 def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None:
-    replay = Replay.of(many_stages())
-    shapes = [
-        replace(shape, law=StageLaw(slots=0.05 * (-1) ** place))
-        for place, shape in enumerate(replay.shapes)
-    ]
-    replay = replace(replay, shapes=tuple(shapes)).fresh()
-    stages = replay._tasks(ratio, None, SLOTS)
-    batch = StageBatch.of(replay.shapes, stages, replay.growth, SLOTS)
-    slowdowns, speed = batch.slowdowns(slots), np.linspace(0.6, 1.4, len(shapes))
-    forms = batch.closed_forms(slots, slowdowns, speed)
-    for place, (shape, (scaled, tasks)) in enumerate(zip(shapes, stages, strict=True)):
+    """Of outlines (37 times the input has more tasks than are drawn) as of every task drawn."""
+    replay, speed = of_every_kind(), np.linspace(0.6, 1.4, 40)
+    stages = replay._prepared(ratio, None)
+    forms = stages.closed_forms(slots, speed)
+    assert sorted(forms) == list(range(40))
+    for place, shape in enumerate(replay.shapes):
+        scaled, (contention, form) = shape.scaled(ratio, None), forms[place]
+        tasks = replay._table.drawn(place, scaled)
+        assert stages.scaled[place].tasks == scaled.tasks
+        assert stages.scaled[place].work == pytest.approx(scaled.work, rel=1e-12)
+        assert stages.scaled[place].last == pytest.approx(scaled.last, rel=1e-9)
         one = replay.slowdown(shape, replay.growth[place], scaled, slots)
-        assert slowdowns[place] == pytest.approx(one)
+        assert contention == pytest.approx(one, rel=1e-12)
         typical = shape.mean_seconds * scaled.work
         slow = tasks.slowed(contention=one, typical_seconds=typical, speed=float(speed[place]))
         lanes = max(1, slots // shape.stage.task_cpus)
-        form = forms[place]
         assert form.slots == lanes
-        assert (form.total, form.longest) == pytest.approx((slow.total, slow.longest))
+        exact = pytest.approx((slow.total, slow.longest), rel=1e-12)
+        assert (form.total, form.longest) == exact
         assert form.makespan == pytest.approx(slow.expected_makespan(lanes), rel=1e-6, abs=1e-9)
 
 
-def test_the_second_answer_is_the_first() -> None:
-    """The first question about an input is answered stage by stage, later ones at once."""
-    replay = Replay.of(many_stages())
-    assert len(replay.shapes) > FEWEST_STAGES
-    for slots in (3, 40, 700):
-        first = replay.fresh().replayed(slots, ratio=2.0).seconds
-        replay.replayed(slots, ratio=2.0)
-        assert replay.replayed(slots, ratio=2.0).seconds == pytest.approx(first, rel=1e-9)
+@pytest.mark.parametrize("ratio", [0.02, 0.5, 1.0, 3.7, 433.3])
+def test_nothing_is_drawn_before_it_is_placed_and_then_the_same(ratio: float) -> None:
+    """What is only asked for its number and closed form is not drawn; drawn, it is what a stage
+    by itself gives."""
+    replay = of_every_kind()
+    stages = replay._prepared(ratio, None)
+    for place, (scaled, tasks) in enumerate(zip(stages.scaled, stages.tasks, strict=True)):
+        assert "_made" not in tasks.__dict__
+        alone = replay._table.drawn(place, scaled)
+        assert len(tasks) == len(alone) == scaled.tasks
+        assert tasks.longest_first == alone.longest_first
+        assert tasks.cold_excess_seconds == pytest.approx(alone.cold_excess_seconds, abs=1e-12)
+        if scaled.tasks <= PLACED_TASKS:
+            assert tasks.seconds == pytest.approx(alone.seconds, rel=1e-12)
+
+
+@pytest.mark.parametrize("slots", [3, 40, 700])
+@pytest.mark.parametrize("ratio", [0.5, 2.0, 41.0])
+def test_all_at_once_is_one_by_one(
+    slots: int, ratio: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replay = of_every_kind()
+    at_once = replay.replayed(slots, ratio=ratio)
+    monkeypatch.setattr("engine.models.prepared_stages.FEWEST_STAGES", 1000)
+    alone = replay.fresh().replayed(slots, ratio=ratio)
+    assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
+    assert alone.end == pytest.approx(at_once.end, rel=1e-8)
+    assert alone.work == pytest.approx(at_once.work, rel=1e-10)
+
+
+def test_a_stage_of_one_task_grows_to_thousands() -> None:
+    """A single time is all quantiles at once."""
+    run = observed([Stage(np.asarray([3.0]), input_bytes=200 * 1024**2)], [Job((), 0.5)], slots=4)
+    found = Replay.of(run).replayed(64, ratio=6000.0)
+    assert found.tasks == (6000,)
+    assert found.seconds == pytest.approx(6000 * 3.0 / 64, rel=0.2)
+
+
+@pytest.mark.parametrize("slots", [2, 24, 96])
+def test_stages_that_the_cluster_cuts_are_answered_at_once(
+    slots: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scans that Spark cuts for the cores, as many as the cluster has."""
+    replay = Replay.of(scans())
+    assert len(replay._counting_slots) == 20
+    at_once = replay.replayed(slots, ratio=1.3)
+    monkeypatch.setattr("engine.models.prepared_stages.FEWEST_STAGES", 1000)
+    alone = replay.fresh().replayed(slots, ratio=1.3)
+    assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
+    assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)
+
+
+def scans(count: int = 20) -> Run:
+    """Stages that read small files, a split for every core."""
+    random = np.random.default_rng(7)
+    stages = [
+        Stage(
+            random.lognormal(0.0, 0.3, SLOTS),
+            (place - 1,) if place else (),
+            input_bytes=SLOTS * 9.0 * 1024**2,
+            more={"operations": ("Scan parquet",), "sql_execution_id": place},
+        )
+        for place in range(count)
+    ]
+    return observed(stages, [Job((), 0.5)], slots=SLOTS)
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

@@ -1,0 +1,115 @@
+"""Sums over the tasks of many stages without drawing them.
+
+Task times lie on straight lines between stored quantiles, and on an exponential tail in the last
+gap (`drawn_times`), at evenly spaced probabilities. Sums over such points are arithmetic series
+and, in the tail, a sum of logarithms: a ratio of Gamma functions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnSums:
+    """m stages of more tasks than quantiles, before their times are scaled to their mean.
+
+    Args:
+        values: (m, q) ascending quantiles; shorter rows repeat their last one.
+        points: (m,) how many there are of each, at least two.
+        tasks: (m,) how many times are drawn.
+        tail: (m,) whether the last gap is a tail.
+    """
+
+    values: FloatArray
+    points: FloatArray
+    tasks: FloatArray
+    tail: NDArray[np.bool_]
+    first: FloatArray
+    before: FloatArray
+
+    @classmethod
+    def of(
+        cls, values: FloatArray, points: IntArray, tasks: FloatArray, tail: NDArray[np.bool_]
+    ) -> DrawnSums:
+        """With the (m, q - 1) first task of each gap and the sum of those before it."""
+        gap, last = np.arange(values.shape[1] - 1), (points - 2)[:, None]
+        per_gap = tasks[:, None] / (points[:, None] - 1.0)
+        first = np.where(gap <= last, np.ceil(per_gap * gap - 0.5), np.inf)
+        begin, end = first[:, :-1], np.where(gap[1:] <= last, first[:, 1:], first[:, :-1])
+        begin, end = (np.where(gap[1:] <= last, at, 0.0) for at in (begin, end))
+        number = end - begin
+        along = (end**2 - begin**2) / 2.0 / per_gap - number * gap[:-1]
+        sums = number * values[:, :-2] + along * np.diff(values, axis=1)[:, :-1]
+        before = np.concatenate((np.zeros((len(values), 1)), np.cumsum(sums, axis=1)), axis=1)
+        return cls(values, points.astype(float), tasks, tail, first, before)
+
+    def at(self, rank: FloatArray) -> FloatArray:
+        """(m, p) times of some ranks (m, p)."""
+        middle = (rank + 0.5) / self.tasks[:, None]
+        where = middle * (self.points[:, None] - 1.0)
+        gap = np.clip(where.astype(np.int64), 0, self.points[:, None].astype(np.int64) - 2)
+        low, high = (np.take_along_axis(self.values, k, axis=1) for k in (gap, gap + 1))
+        tail = self.tail[:, None] & (gap == self.points[:, None] - 2.0)
+        part = where - gap
+        deep = -np.log((1.0 - middle) * (self.points[:, None] - 1.0)) / self._depth[:, None]
+        return np.asarray(low + (high - low) * np.where(tail, deep, part))
+
+    def below(self, limit: FloatArray) -> FloatArray:
+        """(m,) how many of the times but the longest are below a limit."""
+        number = (self.values < limit[:, None]).sum(axis=1)
+        gap = np.clip(number - 1, 0, self.points.astype(np.int64) - 2)
+        low, width = self._gap(gap)
+        part = np.divide(limit - low, width, out=np.zeros_like(limit), where=width > 0.0)
+        part = np.clip(part, 0.0, 1.0)
+        at = (gap + part) / (self.points - 1.0)
+        deep = 1.0 - np.exp(-part * self._depth) / (self.points - 1.0)
+        at = np.where(self._in_tail(gap), deep, at)
+        found = np.clip(np.ceil(at * self.tasks - 0.5), 0.0, self.tasks - 1.0)
+        return np.where(number == 0, 0.0, np.where(limit > self._longest, self.tasks - 1.0, found))
+
+    def sum_to(self, number: FloatArray) -> FloatArray:
+        """(m,) sum of so many of the shortest, all but the longest at most."""
+        gap = (self.first <= number[:, None]).sum(axis=1) - 1
+        rows = np.arange(len(gap))
+        low, width = self._gap(gap)
+        begin = self.first[rows, gap]
+        some = number - begin
+        per_gap = self.tasks / (self.points - 1.0)
+        along = (number**2 - begin**2) / 2.0 / per_gap - some * gap
+        in_tail = self._in_tail(gap)
+        if in_tail.any():
+            logs = some * np.log(per_gap) - _log_product(self.tasks, begin, number)
+            along = np.where(in_tail, logs / self._depth, along)
+        return np.asarray(self.before[rows, gap] + some * low + along * width)
+
+    def _gap(self, gap: IntArray) -> tuple[FloatArray, FloatArray]:
+        """(m,) lower end and width of a gap of each."""
+        rows = np.arange(len(gap))
+        low = self.values[rows, gap]
+        return low, self.values[rows, gap + 1] - low
+
+    def _in_tail(self, gap: IntArray) -> NDArray[np.bool_]:
+        return np.asarray(self.tail & (gap == self.points - 2))
+
+    @property
+    def _longest(self) -> FloatArray:
+        return np.asarray(self.values[:, -1])
+
+    @property
+    def _depth(self) -> FloatArray:
+        """(m,) depth of the longest in the tail: log of the last gap over half a task."""
+        return np.log(2.0 * self.tasks / (self.points - 1.0))
+
+
+def _log_product(tasks: FloatArray, begin: FloatArray, end: FloatArray) -> FloatArray:
+    """(m,) sum of log(n - i - 1/2) over the tasks i from `begin` to before `end`."""
+    gamma = math.lgamma
+    pairs = zip((tasks - begin + 0.5).tolist(), (tasks - end + 0.5).tolist(), strict=True)
+    return np.asarray([gamma(many) - gamma(few) if many > few else 0.0 for many, few in pairs])
