@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.boe_jobs import NodeRates
 from engine.models.boe_plan import Plan, Target, distinct_targets
 from engine.models.replay_report import exclusive_seconds
-from engine.models.workflow_course import Activity
+from engine.models.workflow_course import Activity, containers_on
 
 ALONE = 66
 """Up to so many distinct clusters are estimated one by one."""
@@ -52,20 +52,33 @@ _BLOCK = 4096
 def seconds_on(
     plan: Plan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
 ) -> FloatArray:
-    """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known."""
+    """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
+    container fits no node, or nothing says how long any task takes."""
     if len(batch) > LARGE:
         return _interpolated(plan, batch, scale, partitions)
     places, inverse = distinct_targets(batch)
     if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
         return _interpolated(plan, batch, scale, partitions)
+    activities = plan.activities(scale, partitions)
     targets = [plan.target(batch, place) for place in places]
     found = [
-        math.nan
-        if target is None
-        else plan.timeline(target, scale, partitions, record=False).seconds
+        plan.timeline(target, scale, partitions, record=False).seconds
+        if target is not None and fits(target, activities)
+        else math.nan
         for target in targets
     ]
-    return np.asarray(np.asarray(found)[inverse])
+    return _timed(np.asarray(found)[inverse])
+
+
+def fits(target: Target, activities: Sequence[Activity]) -> bool:
+    """Whether a container of every activity's tasks fits a node."""
+    machines = target.machines
+    return all(machines.most_containers(entry) >= 1.0 for entry in activities if entry.tasks)
+
+
+def _timed(seconds: FloatArray) -> FloatArray:
+    """Times, NaN for those that are none: tasks of which nothing is known take no time."""
+    return np.asarray(np.where(seconds > 0.0, seconds, math.nan))
 
 
 def _interpolated(
@@ -96,7 +109,8 @@ def _interpolated(
     for make in range(makes):
         alike = grid.part(which == make)
         curve = _Curve.of(plan, alike, scale, partitions, count)
-        logs[which == make] = np.log(curve.at(alike))
+        logs[which == make] = np.log(_timed(curve.at(alike)))
+    logs[~grid.fitting(plan.activities(scale, partitions))] = math.nan
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
@@ -112,6 +126,7 @@ class Grid:
     Args:
         slots, nodes: (n,) in all. cores: (n,) of all nodes. memory_gib: (n,) of containers.
         disk, network: (n,) bytes per second of one node, inf where unknown.
+        alike: (n,) 1 where a container must fit one of the nodes.
         speeds: (n, j) of a core, for each job.
     """
 
@@ -121,6 +136,7 @@ class Grid:
     memory_gib: FloatArray
     disk: FloatArray
     network: FloatArray
+    alike: FloatArray
     speeds: FloatArray
 
     @classmethod
@@ -143,14 +159,15 @@ class Grid:
                         first.memory_gib * many,
                         np.full(len(rows), first.rates.disk or math.inf),
                         np.full(len(rows), first.rates.network or math.inf),
+                        np.full(len(rows), float(first.alike)),
                     )
                 )
             )
             own = [part.speed_on(first).relative for part in plan.parts]
             speeds.append(np.tile(own, (len(rows), 1)))
         stacked = np.concatenate(columns, axis=1)
-        slots, nodes, cores, memory, disk, network = stacked
-        return cls(slots, nodes, cores, memory, disk, network, np.concatenate(speeds))
+        slots, nodes, cores, memory, disk, network, alike = stacked
+        return cls(slots, nodes, cores, memory, disk, network, alike, np.concatenate(speeds))
 
     @classmethod
     def of_targets(cls, plan: Plan, targets: Sequence[Target]) -> Grid:
@@ -158,13 +175,13 @@ class Grid:
         rows = [
             (
                 t.slots, t.nodes, t.nodes * t.cores, t.memory_gib,
-                t.rates.disk or math.inf, t.rates.network or math.inf,
+                t.rates.disk or math.inf, t.rates.network or math.inf, float(t.alike),
             )
             for t in targets
         ]  # fmt: skip
         speeds = [[part.speed_on(t).relative for part in plan.parts] for t in targets]
-        slots, nodes, cores, memory, disk, network = np.asarray(rows).T
-        return cls(slots, nodes, cores, memory, disk, network, np.asarray(speeds))
+        slots, nodes, cores, memory, disk, network, alike = np.asarray(rows).T
+        return cls(slots, nodes, cores, memory, disk, network, alike, np.asarray(speeds))
 
     def makes(self) -> tuple[int, IntArray]:
         """How many makes of machines there are, and (n,) of which one each cluster is: disk and
@@ -184,11 +201,27 @@ class Grid:
 
     def usable(self, activities: Sequence[Activity]) -> FloatArray:
         """(n,) slots that memory leaves, when every container is as large as the largest."""
-        largest = max((entry.memory_gib for entry in activities), default=0.0)
-        if largest <= 0.0:
+        largest = max(activities, key=lambda entry: entry.memory_gib)
+        if largest.memory_gib <= 0.0:
             return self.slots
-        held = np.where(np.isinf(self.memory_gib), np.inf, np.floor(self.memory_gib / largest))
+        whole = replace(largest, cores=1.0)
+        held = np.where(
+            self.alike > 0.0,
+            containers_on(whole, nodes=self.nodes, slots=self.slots, memory_gib=self.memory_gib),
+            np.floor(self.memory_gib / largest.memory_gib),
+        )
         return np.asarray(np.maximum(1.0, np.minimum(self.slots, held)))
+
+    def fitting(self, activities: Sequence[Activity]) -> NDArray[np.bool_]:
+        """(n,) whether a container of every activity's tasks fits a node."""
+        found = np.ones(len(self.slots), dtype=bool)
+        kinds = {(entry.cores, entry.memory_gib): entry for entry in activities if entry.tasks}
+        for entry in kinds.values():
+            held = containers_on(
+                entry, nodes=self.nodes, slots=self.slots, memory_gib=self.memory_gib
+            )
+            found &= (self.alike == 0.0) | (np.asarray(held) >= 1.0)
+        return found
 
     def middle(self, slots: float) -> Target:
         """Machines of the grid's median make, with so many slots in all."""
