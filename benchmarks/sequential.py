@@ -4,10 +4,11 @@
 
 Every workload of the run tables in DIR (same job, input and parameters, at least `LEAST`
 compositions of type and nodes) is searched with deadlines of 1.1, 1.5, 2 and 3 times its fastest.
-The first run is drawn at random (one per seed); each next one has the largest expected saving, per
-dollar that it costs or as it is. After 6, 10 and 15 runs a composition is chosen by the
-optimiser's rule, and compared with what the table says of it: deadline met %, cost relative to the
-cheapest composition that meets it (mean and median over those that met it).
+The first run is drawn at random (one per seed); the next two tell most of all compositions, each
+one after them has the largest expected saving, per dollar that it costs or as it is. After 6, 10
+and 15 runs a composition is chosen by the optimiser's rule, and compared with what the table says
+of it: deadline met %, cost relative to the cheapest composition that meets it (mean and median over
+those that met it).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from engine.belief import Belief, Points, believe
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run
-from engine.sequential import Decision, gains
+from engine.sequential import Decision, gains, is_opening, told
 from engine.sources import run_table
 
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)
@@ -68,7 +69,8 @@ def searched(
         if len(made) >= max(AFTER):
             return
         both = Belief(np.tile(belief.mean, 2), np.tile(belief.covariance, (2, 2)))
-        value = gains(decision, both, len(runs)).gain
+        n = len(runs)
+        value = told(both, n) if is_opening(profile) else gains(decision, both, n).gain
         if per_dollar:
             value = value / (usd_per_second * belief.seconds)
         value[made] = -1.0

@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.belief import RUN_NOISE, SMALLEST_SPREAD, Belief, Points, believe, p_within
+from engine.belief import (
+    RUN_NOISE,
+    RUNS_FOR_PROCESS,
+    SMALLEST_SPREAD,
+    Belief,
+    Points,
+    believe,
+    p_within,
+)
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Workload
@@ -18,7 +26,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.recommendation import Goal
-from engine.sequential import Decision, Gains, gains
+from engine.sequential import Decision, Gains, gains, is_opening, told
 from engine.surface import Surface
 from engine.training import share_of
 from engine.weighed import Weighed, weighed
@@ -65,12 +73,13 @@ class Advice:
     """What would be chosen now, and whether another run is worth making.
 
     Args:
-        next_runs: most saving per dollar first.
+        next_runs: most saving per dollar first (of the first runs: most told).
         changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why, or why not.
         weighed: compositions that were compared.
         by: what was weighed, in words.
         spot: whether at spot prices, with the interruptions that are expected.
+        opening: whether so little is known that the next runs are those that tell most.
     """
 
     instance: str | None
@@ -87,6 +96,7 @@ class Advice:
     weighed: int
     by: str
     spot: bool
+    opening: bool = False
 
 
 def advise(
@@ -104,7 +114,8 @@ def advise(
     budget_usd: float | None = None,
     billing: Billing | None = None,
 ) -> Advice:
-    """The next run for a decision, by its expected saving per dollar.
+    """The next run for a decision, by its expected saving per dollar; the first runs of a job that
+    has no log, by what they tell of all compositions per dollar.
 
     The decision is the one that the optimiser makes: least cost within the deadline and the budget,
     or with a budget alone least time. It is among whole clusters of one type, all on demand or all
@@ -145,15 +156,17 @@ def advise(
     decision = _decision(found, belief.part(slice(0, n)), goal)
     learnt = gains(decision, belief, n)
     best = decision.best(belief.part(slice(0, n)))
+    opening = is_opening(fitted.profile)
     runs = _next_runs(
         Trials(trials, np.asarray([place for place, _ in places]), [f for _, f in places]),
         learnt, belief, found, best=best, goal=goal, shown=shown,
+        worth=told(belief, n) if opening else learnt.gain,
     )  # fmt: skip
     mean, deviation = decision.held_up(belief.mean[:n], belief.deviation[:n])
     seconds = np.exp(mean)
     low, high = interval_of(mean[best], deviation[best], confidence)
     most_likely_change = float(learnt.changes.max())
-    stop, reason = _verdict(most_likely_change, runs)
+    stop, reason = (False, FIRST_RUNS) if opening else _verdict(most_likely_change, runs)
     return Advice(
         instance=_name(found.clusters[best]),
         nodes=int(found.clusters[best].nodes or 0),
@@ -171,8 +184,14 @@ def advise(
         weighed=n,
         by=decision.weighs,
         spot=found.billing.spot,
+        opening=opening,
     )
 
+
+FIRST_RUNS = (
+    f"fewer than {RUNS_FOR_PROCESS} run times: the first runs are those that tell most of all "
+    "compositions for their price"
+)
 
 CENT = 0.01
 """A run that costs less, such as one on nodes that are owned, counts as so much where savings are
@@ -210,12 +229,14 @@ def _next_runs(
     best: int,
     goal: Goal,
     shown: int,
+    worth: FloatArray,
 ) -> tuple[NextRun, ...]:
-    """The best run of each type, most saving per dollar first.
+    """The best run of each type, most worth per dollar first.
 
     Args:
         belief: over the n compositions, followed by the places of the runs.
         best: the composition that would be chosen now.
+        worth: (m,) what each run is worth: what it saves, or tells.
     """
     n = len(found.clusters)
     then = belief.part(slice(n, None))
@@ -223,7 +244,7 @@ def _next_runs(
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)
     runs = []
-    for at in _best_of_each_type(learnt.gain / np.maximum(paid, CENT), trials.points.types)[:shown]:
+    for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
         low, high = interval_of(mean[at], deviation[at], goal.confidence)
         after = math.hypot(_deviation_after(belief, best, [n + at]), found.spread[best])
         middle = belief.mean[best] + found.longer[best]

@@ -24,11 +24,10 @@ from engine.exports.base import Handover
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
 from engine.memory import usable_memory_gib
-from engine.mixed import with_mixes
 from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import select, settle
+from engine.optimiser import mixed, select, settle
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.statements import statement
@@ -113,11 +112,10 @@ class Plan:
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None
     ) -> PlanReport:
-        """A report with the best cluster of up to `most_types` types, where one is better than any
-        of one type; the curve is then that of the type with the most nodes. Up to seconds."""
-        found = with_mixes(
-            report.recommendation, self.surface, report.billing, most_types=most_types, today=today
-        )
+        """A report whose deciding points are evaluated exactly, with the best cluster of up to
+        `most_types` types where one is better than any of one type; the curve is then that of the
+        type with the most nodes. Up to seconds."""
+        found = mixed(self.surface, report.goal, report.billing, mix=most_types, today=today)
         return self._report(found, report.goal, report.billing)
 
     def _report(

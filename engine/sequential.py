@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.belief import (
     RUN_NOISE,
+    RUNS_FOR_PROCESS,
     SMALLEST_SPREAD,
     Belief,
     expected_seconds,
@@ -25,6 +26,7 @@ from engine.belief import (
 )
 from engine.design import IntArray
 from engine.forecast import FloatArray
+from engine.profile import Profile
 
 OUTCOMES = 41
 """Equally likely outcomes of a run that are played through."""
@@ -182,6 +184,26 @@ class Gains:
 
     gain: FloatArray
     changes: FloatArray
+
+
+def is_opening(profile: Profile) -> bool:
+    """Whether so few run times are known that the belief is hardly more than its prior, which the
+    next run is to test: fewer than `RUNS_FOR_PROCESS`, and no log."""
+    return len(profile.runs) < RUNS_FOR_PROCESS and not profile.has_stages
+
+
+def told(belief: Belief, n: int) -> FloatArray:
+    """(m,) what each possible run tells of all compositions: how much variance of log time it takes
+    from them together (A-optimality; under a normal law it is known before the run is made).
+
+    Args:
+        belief: as for `gains`.
+    """
+    own = np.diag(belief.covariance)[n:]
+    across = np.square(belief.covariance[:n, n:]).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        found = across / (own + RUN_NOISE**2)
+    return np.asarray(np.where(np.isfinite(found) & np.isfinite(belief.mean[n:]), found, 0.0))
 
 
 def gains(decision: Decision, belief: Belief, n: int) -> Gains:

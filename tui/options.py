@@ -33,8 +33,12 @@ class OneLineParser(argparse.ArgumentParser):
         raise engine.BadInput(message, where=self.prog, remedy=f"see {self.prog} --help")
 
 
+MOST_WHOLE = 1_000_000
+"""No number of nodes, executors, cores or partitions is larger."""
+
+
 def whole(minimum: int = 1) -> Callable[[str], int]:
-    """An argument type: a whole number of at least `minimum`."""
+    """An argument type: a whole number of at least `minimum` and at most `MOST_WHOLE`."""
 
     def parse(text: str) -> int:
         try:
@@ -43,6 +47,8 @@ def whole(minimum: int = 1) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < minimum:
             raise argparse.ArgumentTypeError(f"must be at least {minimum}, not {value}")
+        if value > MOST_WHOLE:
+            raise argparse.ArgumentTypeError(f"must be at most {MOST_WHOLE:,}, not {value}")
         return value
 
     return parse

@@ -80,12 +80,14 @@ class Planning:
         return app._settling is not None
 
     def _settle(self) -> None:
-        """Search the mixes once no other question follows."""
+        """Search the mixes, and settle what a workflow's grid only comes near to, once no other
+        question follows."""
         app = cast("PlannerApp", self)
         if app._settling is not None:
             app._settling.stop()
             app._settling = None
-        if app.state.mix > 1 or splits(app.state):
+        coarse = app.built is not None and app.built.workflow is not None
+        if app.state.mix > 1 or splits(app.state) or coarse:
             app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
 
     def _search_mixes(self) -> None:

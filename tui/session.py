@@ -202,10 +202,11 @@ class EngineSession:
         return self._answer(state, built, report)
 
     def mixed(self, state: PlanState, answer: Answer) -> Answer:
-        """Searches once for each goal: going over a list asks for nothing new."""
+        """Searches once for each goal: going over a list asks for nothing new. A workflow's answer
+        is settled as well: its grid is a few per cent off."""
         plan, report = answer.built.plan, answer.report
         key = (plan, report.goal, report.billing, state.mix)
-        if state.mix == 1 and not splits(state):
+        if state.mix == 1 and not splits(state) and answer.built.workflow is None:
             return answer
         found = self._mixed.get(key)
         if found is None:

@@ -32,6 +32,7 @@ class Target:
     Args:
         slots: tasks that run at once; cores is what computes at once on a node.
         memory_gib: what the containers of all nodes may hold; inf where that is not known.
+        alike: whether every node offers the same, so that a container must fit one of them.
     """
 
     slots: float
@@ -41,12 +42,13 @@ class Target:
     rates: NodeRates
     instance: InstanceType | None = None
     catalog: Catalog | None = None
+    alike: bool = False
 
     @property
     def machines(self) -> Machines:
         """As the estimate sees it."""
         rates = Rates(self.cores, self.rates.disk, self.rates.network)
-        return Machines(self.nodes, rates, Pool(self.slots, self.memory_gib))
+        return Machines(self.nodes, rates, Pool(self.slots, self.memory_gib), self.alike)
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +184,7 @@ class Plan:
             return None
         instance = batch.types[int(batch.type_index[place])]
         nodes = float(batch.nodes[place])
+        alike = (slots / nodes).is_integer()
         if math.isnan(nodes):
             nodes = slots / self.slots_per_node
         per_node = slots / nodes
@@ -196,6 +199,7 @@ class Plan:
             rates=self.rates_of(instance, per_node),
             instance=instance,
             catalog=batch.catalog,
+            alike=alike,
         )
 
 
@@ -230,6 +234,7 @@ def own_target(cluster: OwnNodes) -> Target:
         cores=cluster.cores,
         memory_gib=math.inf if memory is None else cluster.nodes * memory,
         rates=rates,
+        alike=True,
     )
 
 

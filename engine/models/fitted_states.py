@@ -189,6 +189,7 @@ class FittedStates(FittedModel):
             raise BadInput("how many tasks the cluster runs at once is not known")
         plan, target = best
         timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        _check_timed(timeline)
         prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
         return self._report(plan, timeline, prediction)
 
@@ -199,6 +200,7 @@ class FittedStates(FittedModel):
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
         timeline = plan.timeline(target, scale, workload.shuffle_partitions)
+        _check_timed(timeline)
         forecast = Forecast.of(np.asarray([timeline.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
@@ -216,6 +218,17 @@ class FittedStates(FittedModel):
         else:
             labels = [plan.parts[entry.job].job.name for entry in timeline.activities]
         return report_of(self.workflow, labels, plan, timeline, prediction)
+
+
+def _check_timed(timeline: Timeline) -> None:
+    """Refuses a course of no time: its tasks use nothing whose rate is known."""
+    if timeline.seconds <= 0.0:
+        raise BadInput(
+            "nothing says how long any task takes: the disk and network rates of the nodes are "
+            "not known",
+            remedy="give disk and network under cluster in the workflow file, or name a type of a "
+            "catalog that knows them",
+        )
 
 
 def nearness(distance: FloatArray) -> FloatArray:

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.drf import Claim, Scheduler
-from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe import Needs, TaskTime
 from engine.models.boe_sharing import shared_task_times
-from engine.models.workflow_course import Activity, Machines, Running, State, Timeline
+from engine.models.workflow_course import Activity, Machines, Running, State, Timeline, refuse
 
 
 def remaining_seconds(
@@ -60,8 +59,11 @@ def estimate_printed(
     """Algorithm 1 as printed: states end where stages start or end, and nowhere else.
 
     Raises:
-        BadInput: for a task that needs more than the whole cluster.
+        BadInput: for a task that needs more than a node, or the whole cluster, offers.
     """
+    for entry in activities:
+        if entry.tasks and machines.most_containers(entry) < 1.0:
+            refuse(entry, machines)
     needs = [Needs.of(entry.work, machines.rates) for entry in activities]
     start = np.full(len(activities), math.nan)
     end = np.full(len(activities), math.nan)
@@ -92,7 +94,7 @@ def estimate_printed(
         length = min([*left, arrival - now])
         if not math.isfinite(length):
             if order:
-                raise BadInput(f"no container of {activities[order[0]].name} fits the cluster")
+                refuse(activities[order[0]], machines)
             continue
         if length > 0.0:
             seen = tuple(
@@ -158,7 +160,12 @@ def _grant(
     claims = [
         Claim(
             activities[place].job,
-            math.ceil(live[place].pending - 1e-9) + live[place].parallelism,
+            int(
+                min(
+                    machines.most_containers(activities[place]),
+                    math.ceil(live[place].pending - 1e-9) + live[place].parallelism,
+                )
+            ),
             activities[place].cores,
             activities[place].memory_gib,
         )

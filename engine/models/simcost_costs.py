@@ -56,8 +56,8 @@ def job_seconds(*, overhead_seconds: Quantity, stage_seconds: FloatArray) -> Flo
 
 
 def waves(*, partitions: Quantity, vcores: Quantity) -> Quantity:
-    """4.2.2: ceil(P / V), the waves of tasks of a stage."""
-    return np.ceil(partitions / vcores - ROUNDING)
+    """4.2.2: ceil(P / V), the waves of tasks of a stage, at least 1."""
+    return np.maximum(np.ceil(partitions / vcores - ROUNDING), 1.0)
 
 
 def stage_seconds(

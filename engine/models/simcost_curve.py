@@ -18,9 +18,10 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
-from engine.models.base import Explanation, distinct
+from engine.models.base import AssuredMemory, Explanation, distinct
 from engine.models.curves import CurvesModel, FittedCurve, Question, validation_of
 from engine.models.machines import MachineRuns
+from engine.models.simcost_memory import assured_by_runs
 from engine.models.simcost_search import (
     Coefficients,
     fastest_vcores,
@@ -28,6 +29,7 @@ from engine.models.simcost_search import (
     most_throughput,
 )
 from engine.models.terms import Term, columns, parallel, per_machine, serial
+from engine.models.workloads import sharing_parameters
 from engine.profile import Notice, Profile
 
 TERMS = (
@@ -57,6 +59,13 @@ class SimcostCurves(CurvesModel):
                 law, data_bytes=asked.size
             )
         return replace(found, job_profile=figures)
+
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        """4.2.1 by elbows, which run times tell as well as logs do; None where no input was run
+        with three memory sizes."""
+        wanted = self.completed(workload)
+        runs = sharing_parameters(self.profile.runs, wanted.parameters)
+        return assured_by_runs(runs, input_bytes=wanted.input_bytes)
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         asked = self._asked(batch, workload)
@@ -148,7 +157,7 @@ _NO_RATES = Notice(
 
 _NO_STAGES = Notice(
     "no-stages",
-    "no run tells its stages: the time is a law of machines and size, without costs per stage, "
-    "sizes or memory",
+    "no run tells its stages: the time is a law of machines and size, without costs per stage or "
+    "sizes of data",
     "add an event log",
 )

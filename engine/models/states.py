@@ -21,7 +21,6 @@ from itertools import chain, repeat
 import numpy as np
 
 from engine.drf import Claim, Scheduler
-from engine.errors import BadInput
 from engine.models.boe import Needs, TaskTime
 from engine.models.boe_sharing import shared_task_times
 from engine.models.task_draw import (
@@ -33,7 +32,7 @@ from engine.models.task_draw import (
     task_factors,
     task_law,
 )
-from engine.models.workflow_course import Activity, Machines, Running, State, Timeline
+from engine.models.workflow_course import Activity, Machines, Running, State, Timeline, refuse
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""
@@ -59,7 +58,7 @@ def estimate(
             as there are tasks, where those are not too many (`EXACT_TASKS`).
 
     Raises:
-        BadInput: for a task that needs more than the whole cluster.
+        BadInput: for a task that needs more than a node, or the whole cluster, offers.
     """
     estimated = _Estimate(activities, machines, scheduler, skew=skew, record=record, tracks=tracks)
     return estimated.run()
@@ -151,6 +150,7 @@ class _Estimate:
         self.activities, self.machines, self.scheduler = tuple(activities), machines, scheduler
         self.skew, self.record, self.tracks = skew, record, tracks
         self.capacity = machines.capacity
+        self.most = [machines.most_containers(entry) for entry in activities]
         self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
         self.laws = [
             task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
@@ -178,6 +178,9 @@ class _Estimate:
         self.known: dict[tuple[tuple[int, int], ...], list[TaskTime]] = {}
 
     def run(self) -> Timeline:
+        for entry, most in zip(self.activities, self.most, strict=True):
+            if entry.tasks and most < 1.0:
+                refuse(entry, self.machines)
         changed = self._activate()
         while self.live or self.coming:
             if changed:
@@ -226,15 +229,15 @@ class _Estimate:
                 self.start[place] = self.now
                 self._finish(place)
                 continue
-            self.live[place] = self._live(entry, self.laws[place])
+            self.live[place] = self._live(entry, self.laws[place], self.most[place])
             changed = True
         return changed
 
-    def _live(self, entry: Activity, law: TaskLaw) -> _Live:
+    def _live(self, entry: Activity, law: TaskLaw, most: float) -> _Live:
         """A stage about to start: its tasks alike, or spread by the normal law."""
         mean, spread = law if self.skew else ALIKE
         claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
-        lanes = max(1, self.machines.pool.room(claim))
+        lanes = max(1, int(min(most, self.machines.pool.room(claim))))
         if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
             return _Live(entry.tasks, entry.tasks, repeat(mean))
         if entry.tasks <= EXACT_TASKS and self.tracks is None:
@@ -255,7 +258,7 @@ class _Estimate:
         busy = [place for place in order if self.live[place].running]
         self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
         if not busy and self.live:
-            self._refuse(self.activities[order[0]])
+            refuse(self.activities[order[0]], self.machines)
         key = tuple((place, self.live[place].running) for place in busy)
         if key and key not in self.known:
             self.known[key] = shared_task_times(
@@ -268,7 +271,8 @@ class _Estimate:
 
     def _claim(self, place: int, live: _Live) -> Claim:
         entry = self.activities[place]
-        return Claim(entry.job, live.pending + live.running, entry.cores, entry.memory_gib)
+        wanted = int(min(self.most[place], live.pending + live.running))
+        return Claim(entry.job, wanted, entry.cores, entry.memory_gib)
 
     def _start(self, order: Sequence[int], claims: Sequence[Claim], granted: Sequence[int]) -> None:
         """Starts tasks up to what was granted, as far as containers are free: a job that holds
@@ -288,14 +292,6 @@ class _Estimate:
             live.start(more)
             cores += more * claim.cores
             memory += more * claim.memory_gib
-
-    def _refuse(self, entry: Activity) -> None:
-        pool = self.machines.pool
-        raise BadInput(
-            f"a task of {entry.name} needs {entry.cores:g} cores and {entry.memory_gib:.3g} GiB, "
-            f"the whole cluster offers {pool.cores:g} and {pool.memory_gib:.3g}",
-            remedy="use more or larger nodes",
-        )
 
     def _seen(self, place: int) -> Running:
         live = self.live[place]

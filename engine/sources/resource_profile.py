@@ -12,6 +12,7 @@ from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Section, read_yaml
 from engine.models.simcost_rates import revised
 from engine.profile import Profile, ResourceProfile
+from engine.sources.workflow_values import LEAST_RATE, MOST_RATE
 from engine.units import parse_bytes
 
 RATE = "_bytes_per_second"
@@ -81,4 +82,6 @@ def _rate(text: str) -> float:
             raise wrong from None
     if not 0.0 < rate < math.inf:
         raise wrong
+    if not LEAST_RATE <= rate <= MOST_RATE:
+        raise ValueError(f"must lie between 1 B/s and 1 PB/s, not {text!r}")
     return rate

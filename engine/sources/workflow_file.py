@@ -21,8 +21,19 @@ from engine.profile import Profile
 from engine.sources.merge import together
 from engine.sources.reader import Reader
 from engine.sources.samples import sample_files, sample_named
-from engine.sources.workflow_values import instance_type, positive, rate, share, tasks, whole
-from engine.units import parse_bytes, parse_memory_gib, parse_seconds, parse_times
+from engine.sources.workflow_values import (
+    MOST_TIMES,
+    core_count,
+    input_times,
+    instance_type,
+    node_count,
+    rate,
+    share,
+    task_bytes,
+    task_duration,
+    tasks,
+)
+from engine.units import parse_bytes, parse_memory_gib
 from engine.yaml_values import Located, Schema, load
 
 FORMAT = "sparkplan-workflow/1"
@@ -216,9 +227,9 @@ def _cluster(located: Located) -> OwnNodes | None:
         return None
     entry = _Reader(located, "cluster")
     return OwnNodes(
-        nodes=entry.need("nodes", whole),
-        cores=entry.need("cores", positive),
-        slots=entry.get("slots", whole),
+        nodes=entry.need("nodes", node_count),
+        cores=entry.need("cores", core_count),
+        slots=entry.get("slots", node_count),
         memory_gib=entry.get("memory", parse_memory_gib),
         disk_bytes_per_second=entry.get("disk", rate),
         network_bytes_per_second=entry.get("network", rate),
@@ -276,7 +287,8 @@ def _evidence(
     cache: dict[tuple[object, ...], Profile],
 ) -> Profile:
     """What the sources of a job hold; sources that several jobs name are read once."""
-    named = tuple(_beside(source, folder) for source in sources)
+    place = entry.where("source" if "source" in entry.value else "sources")
+    named = tuple(_beside(source, folder, place) for source in sources)
     key = (named, ran_on)
     if key not in cache:
         reader = Reader(ran_on=ran_on)
@@ -285,16 +297,18 @@ def _evidence(
         except BadInput as error:
             raise BadInput(
                 f"{error.where}: {error.what}" if error.where else error.what,
-                where=entry.where("source" if "source" in entry.value else "sources"),
+                where=place,
                 remedy=error.remedy,
             ) from None
     return cache[key]
 
 
-def _beside(source: str, folder: Path | None) -> str:
+def _beside(source: str, folder: Path | None, where: str) -> str:
     """A path relative to the file, where there is such a file; else what it says."""
     if source == "-":
-        raise BadInput("a job cannot be read from standard input", remedy="give a file")
+        raise BadInput(
+            "a job cannot be read from standard input", where=where, remedy="give a file"
+        )
     if folder is not None:
         try:
             if (folder / source).exists():
@@ -308,8 +322,8 @@ def _workload(entry: _Reader, profile: Profile) -> Workload | None:
     text = entry.text("input_size")
     if text is None:
         return None
-    times = entry.get("input_size", lambda value: parse_times(value) or 0.0)
-    if times:
+    times = entry.get("input_size", input_times)
+    if times is not None:
         return profile.workload_at(times)
     reference = profile.reference_workload
     if reference.input_bytes is None:
@@ -319,6 +333,12 @@ def _workload(entry: _Reader, profile: Profile) -> Workload | None:
             remedy="give a factor such as 2x (times the largest run)",
         )
     size = entry.need("input_size", parse_bytes)
+    if size > MOST_TIMES * reference.input_bytes:
+        raise BadInput(
+            f"input_size: {text!r} is more than {MOST_TIMES:,.0f} times the largest run",
+            where=entry.where("input_size"),
+            remedy="check the unit",
+        )
     return Workload(size, reference.iterations, reference.parameters)
 
 
@@ -345,7 +365,7 @@ def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, .
                 tasks=entry.need("tasks", tasks),
                 work=_work(entry),
                 after=after,
-                cores=entry.get("task_cores", positive) or 1.0,
+                cores=entry.get("task_cores", core_count) or 1.0,
                 memory_gib=entry.get("task_memory", parse_memory_gib) or memory_gib,
                 spread=entry.get("spread", share) or 0.0,
                 output_spread=entry.get("output_spread", share) or 0.0,
@@ -357,13 +377,13 @@ def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, .
 def _work(entry: _Reader) -> TaskWork:
     steps = tuple(
         Step(
-            step.get("cpu", parse_seconds) or 0.0,
-            step.get("disk", parse_bytes) or 0.0,
-            step.get("network", parse_bytes) or 0.0,
+            step.get("cpu", task_duration) or 0.0,
+            step.get("disk", task_bytes) or 0.0,
+            step.get("network", task_bytes) or 0.0,
         )
         for step in entry.listed("steps")
     )
-    work = TaskWork(entry.get("load", parse_seconds) or 0.0, steps)
+    work = TaskWork(entry.get("load", task_duration) or 0.0, steps)
     if work.load_seconds <= 0.0 and not any(sum(step) > 0.0 for step in steps):
         raise BadInput(
             "the tasks of this stage do nothing",

@@ -8,11 +8,20 @@ import re
 from engine.catalog import InstanceType
 from engine.catalog_file import load_catalog
 from engine.errors import BadInput
-from engine.units import parse_bytes
+from engine.units import parse_bytes, parse_seconds, parse_times
 
 DEFAULT_CATALOG = "aws"
 MOST_TASKS = 10_000_000
 """A stage with more tasks is a slip: no scheduler bears them."""
+
+MOST_NODES = 1_000_000
+LEAST_SECONDS, MOST_SECONDS = 1e-6, 365.25 * 86400.0
+MOST_BYTES = 1e15
+LEAST_RATE, MOST_RATE = 1.0, 1e15
+"""Of one task, and bytes per second of one node; what lies beyond is a slip of the unit."""
+
+MOST_TIMES = 1e6
+"""Times the largest run beyond which nothing is known of a job."""
 
 _GBPS = re.compile(r"^([\d.]+)\s*([kmg]?)(?:bps|bit/s)$", re.IGNORECASE)
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -41,6 +50,46 @@ def whole(text: str) -> int:
     if value != int(value):
         raise BadInput(f"must be a whole number, not {text!r}")
     return int(value)
+
+
+def node_count(text: str) -> int:
+    """A number of nodes, cores or containers."""
+    value = whole(text)
+    if value > MOST_NODES:
+        raise BadInput(f"must be at most {MOST_NODES:,}, not {text!r}")
+    return value
+
+
+def core_count(text: str) -> float:
+    """Cores that compute at once on a node, or that a task takes."""
+    value = positive(text)
+    if value > MOST_NODES:
+        raise BadInput(f"must be at most {MOST_NODES:,}, not {text!r}")
+    return value
+
+
+def task_duration(text: str) -> float:
+    """Seconds of one task."""
+    value = parse_seconds(text)
+    if not LEAST_SECONDS <= value <= MOST_SECONDS:
+        raise BadInput(f"a task takes between a microsecond and a year, not {text!r}")
+    return value
+
+
+def task_bytes(text: str) -> float:
+    """Bytes that one task moves."""
+    value = parse_bytes(text)
+    if value > MOST_BYTES:
+        raise BadInput(f"a task moves at most 1 PB, not {text!r}")
+    return value
+
+
+def input_times(text: str) -> float | None:
+    """The factor in "3x"; None where the text is a size."""
+    value = parse_times(text)
+    if value is not None and value > MOST_TIMES:
+        raise BadInput(f"{text!r} is more than {MOST_TIMES:,.0f} times the largest run")
+    return value
 
 
 def tasks(text: str) -> int:
@@ -81,4 +130,6 @@ def rate(text: str) -> float:
         value = parse_bytes(text.strip().removesuffix("/s"))
     if value <= 0.0:
         raise BadInput(f"a rate must be more than zero, not {text!r}")
+    if not LEAST_RATE <= value <= MOST_RATE:
+        raise BadInput(f"a rate lies between 1 B/s and 1 PB/s, not {text!r}")
     return value

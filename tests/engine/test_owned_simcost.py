@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.models.base import AssuredMemory
 from engine.models.simcost_costs import resource_time
+from engine.models.simcost_memory import CACHE_FRACTION, GRID, SAFE_GIB
 from engine.optimiser import Recommendation, recommend_owned
 
 
@@ -181,3 +183,27 @@ def test_real_logs_end_in_number_and_size_of_executors() -> None:
     assert best.layout.executor_memory_gib is not None
     given = best.layout.executor_memory_gib * best.executors
     assert assured.total_gib <= given < assured.total_gib + best.executors
+
+
+def test_run_times_alone_tell_the_memory_of_table_5(tmp_path: Path) -> None:
+    """Kmeans' samples with five memory sizes each, whose resource time bends at 0.6, 1.2 and 1.8 GB
+    of cache: 36 GB for the whole input, without a log."""
+    rows = ["nodes,input_size,seconds,executors,executor_cores,executor_memory_gib"]
+    for probability, best in ((1 / 30, 0.6), (1 / 15, 1.2), (1 / 10, 1.8)):
+        for multiple in GRID:
+            cache = best * multiple
+            slower = 200.0 * max(0.0, 1.0 - cache / best)
+            heap = cache / CACHE_FRACTION + SAFE_GIB
+            rows.append(f"1,{11.2 * probability:.6f}GB,{60.0 + slower},1,5,{heap:.9f}")
+    rows.append("3,11.2GB,106,3,10,12")
+    table = tmp_path / "samples.csv"
+    table.write_text("\n".join(rows) + "\n")
+    fitted = engine.fit(engine.read(table), model="simcost")
+    found = recommend_owned(fitted, executor_cores=10, max_executors=15)
+    assert found.recommended is not None
+    layout = found.recommended.layout
+    assert layout is not None
+    assert found.recommended.executors is not None
+    assert found.recommended.executors * layout.executor_memory_gib == pytest.approx(36.0, abs=0.5)
+    (said,) = [notice for notice in found.warnings if notice.code == "assured-memory"]
+    assert "elbows of resource time over memory at 3 input sizes" in said.text

@@ -18,7 +18,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import Limits
 from engine.profile import Profile, Run
-from engine.sequential import Decision, gains
+from engine.sequential import Decision, gains, is_opening, told
 from engine.surface import Surface
 
 
@@ -348,3 +348,28 @@ def test_owned_nodes_cost_the_decision_nothing() -> None:
     assert advice.instance == "m5.2xlarge"
     assert advice.nodes <= 2
     assert advice.usd < 0.05
+
+
+def test_what_is_told_is_the_variance_that_a_run_takes_away() -> None:
+    belief = belief_after([0])
+    n = len(PLACES)
+    found = told(doubled(belief), n)
+    for place in (0, 5, 17, 35):
+        column = belief.covariance[:, place]
+        after = belief.covariance - np.outer(column, column) / (column[place] + RUN_NOISE**2)
+        left = float(np.trace(belief.covariance) - np.trace(after))
+        assert found[place] == pytest.approx(left, rel=1e-9)
+
+
+def test_the_first_runs_go_where_nothing_is_known_and_are_not_the_last() -> None:
+    """After one run on 32 nodes the next is one on far fewer, of which a confident prior says that
+    they are too slow; three runs, or a log, are past that."""
+    most = int(np.argmax([place.nodes or 0 for place in PLACES]))
+    one = profile_of([most])
+    assert is_opening(one)
+    assert not is_opening(profile_of([most, 0, 5]))
+    advice = advise(fit(one), catalog=None, nodes=(4, 8, 16, 32), deadline_seconds=1e6)
+    assert not advice.stop
+    assert "first runs" in advice.reason
+    assert PLACES[most].nodes == 32
+    assert advice.next_runs[0].nodes <= 8

@@ -318,7 +318,7 @@ def test_clusters_one_owns_are_named_by_their_executors(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     out, _ = run(capsys, f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2")
-    assert out.startswith("1 executor ")
+    assert out.startswith("1 executor of 2 cores")
     assert "2 executors " in out
 
 

@@ -114,6 +114,8 @@ MISTAKES = {
     "nightly-pipeline": "the file describes no cluster; add --nodes N --instance TYPE",
     "nightly-pipeline --instance m5.xlarge": "how many nodes is not said; add --nodes N",
     f"nightly-pipeline {ON} --scheduler fairest": "unknown scheduler 'fairest'",
+    f"nightly-pipeline {ON} --input-size 0x": "--input-size: a factor must be more than zero",
+    "nightly-pipeline --nodes 99999999999999 --instance m5.xlarge": "must be at most 1,000,000",
     f"nightly-pipeline {ON} --input-size 3GB": "'3GB' is not a factor; write it like 2x",
     f"nightly-pipelin {ON}": "did you mean nightly-pipeline?",
     "recommend nightly-pipeline": "no goal is given; add --deadline D, --budget B, or both",
@@ -143,4 +145,46 @@ def test_a_task_that_fits_no_node_is_refused(
         FIG_1.replace("\x1b[31m ", "").replace("tasks: 2,", "tasks: 2, task_memory: 900GB,")
     )
     _, err = run(capsys, f"workflow {path} {ON}", status=2)
-    assert "a task of map needs 1 cores and 900 GiB" in err
+    assert "a task of map needs 900 GiB, a node offers 8 cores and 23.1 GiB" in err
+
+
+CONTAINERS = """format: sparkplan-workflow/1
+jobs:
+- name: large
+  task_memory: 40GB
+  stages: [{tasks: 400, steps: [{cpu: 20s}]}]
+"""
+
+
+def test_types_whose_nodes_hold_no_container_are_not_recommended(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """m5.4xlarge offers 56 GiB to containers, r5.4xlarge 120: one and three of 40 on each node."""
+    path = tmp_path / "w.yaml"
+    path.write_text(CONTAINERS)
+    types = "m5.large,m5.xlarge,m5.2xlarge,m5.4xlarge,r5.4xlarge"
+    many = ",".join([types, "c5.*"])
+    for asked in (types, many):
+        line = f"workflow recommend {path} --deadline 40m --max-nodes 20 --instances '{asked}'"
+        found = answer(capsys, line)
+        rejected = {entry["instance"]: entry["reason"] for entry in found["rejected"]}
+        for small in ("m5.large", "m5.xlarge", "m5.2xlarge"):
+            assert rejected[small] == "the model has no prediction for it"
+        chosen = [found["recommended"], *found["alternatives"]]
+        assert {next(iter(entry["composition"])) for entry in chosen} <= {
+            "m5.4xlarge", "r5.4xlarge", "c5.9xlarge", "c5.12xlarge", "c5.18xlarge", "c5.24xlarge",
+            "c5.metal",
+        }  # fmt: skip
+    count = 7
+    shown = answer(capsys, f"workflow {path} --nodes {count} --instance m5.4xlarge")
+    assert {s["running"][0]["parallelism"] for s in shown["states"]} <= {count, 400 % count}
+
+
+def test_tasks_of_which_nothing_is_known_are_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(FIG_1.replace("\x1b[31m ", "").replace("{cpu: 20s}", "{disk: 1GB}"))
+    _, err = run(capsys, f"workflow {path}", status=2)
+    assert "nothing says how long any task takes" in err
+    assert "give disk and network under cluster in the workflow file" in err

@@ -77,6 +77,27 @@ async def test_a_workflow_opens_on_its_view_and_names_its_jobs(planner, workflow
         assert "[1 Curves]" in text_of(app)
 
 
+@pytest.mark.parametrize("mix", [1, 2])
+async def test_the_answer_is_settled_and_that_of_the_view(planner, workflow, mix):
+    """Of one type or a mix: what is recommended takes as long as its states, not as a grid says."""
+    app = opened(planner, workflow, mix=mix)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        built, found = app.built, app.answer.report.recommendation.recommended
+        asked = engine.recommend(
+            built.plan.fitted,
+            catalog=built.catalog,
+            deadline_seconds=600.0,
+            mix=mix,
+            instances=["*"],
+        )
+        assert found.composition == asked.recommended.composition
+        assert found.seconds == pytest.approx(asked.recommended.seconds)
+        if len(found.composition) == 1:
+            course = app._session.course(app.state, app.answer)
+            assert course.seconds == pytest.approx(found.seconds)
+
+
 async def test_a_log_shows_its_jobs_on_key_6(planner):
     app = planner(WorkflowSession(), sources=("sort-small",))
     async with app.run_test(size=(120, 40)) as pilot:

@@ -260,16 +260,16 @@ def composition(choice: engine.Choice) -> str:
     """What is rented, or of a cluster one owns: how many executors."""
     if choice.composition or choice.executors is None:
         return text.rented(choice)
-    said = f"{choice.executors} executor{'' if choice.executors == 1 else 's'}"
-    return said + size(choice.layout) if choice.resource_time is not None else said
+    return text.counted(choice.executors, "executor") + size(choice.layout)
 
 
 def size(layout: engine.Layout | None) -> str:
-    """The size of an executor: " of 10 cores and 12 GiB"."""
-    if layout is None or layout.executor_memory_gib is None:
+    """The size of an executor: " of 10 cores and 12 GiB"; of its memory only what is known."""
+    if layout is None:
         return ""
-    cores = layout.executor_cores
-    return f" of {cores} core{'' if cores == 1 else 's'} and {layout.executor_memory_gib:g} GiB"
+    memory = layout.executor_memory_gib
+    said = f" of {text.counted(layout.executor_cores, 'core')}"
+    return said if memory is None else f"{said} and {memory:g} GiB"
 
 
 def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:

@@ -136,7 +136,7 @@ def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine
     """The whole workflow with a multiple of its input; None as it is."""
     if args.input_size is None:
         return None
-    times = engine.parse_times(args.input_size)
+    times = engine.parse_times(args.input_size, where="--input-size")
     if times is None:
         raise engine.BadInput(
             f"{args.input_size!r} is not a factor",

@@ -52,6 +52,7 @@ TRAINING_COLUMNS = (
 )
 
 NEXT_TITLE = "Next run, most saving per dollar first"
+FIRST_TITLE = "First runs, most told of all clusters per dollar first"
 
 WAITING = "working out what to run ..."
 
@@ -107,7 +108,7 @@ def show(panels: Panels, answer: Answer) -> None:
     refill(panels, NEXT, next_rows(advice), (found.no_advice if found else "") or WAITING)
     refill(panels, TRAINING, training_rows(found), (found.no_plan if found else "") or WAITING)
     late = f" {panels.glyphs.ellipsis}" if waiting and found else ""
-    panels.entitle(NEXT, f"{NEXT_TITLE}{late}")
+    panels.entitle(NEXT, f"{FIRST_TITLE if advice and advice.opening else NEXT_TITLE}{late}")
     panels.entitle(TRAINING, f"{title(found)}{late}")
     runs = looked_at(panels, found)
     lines = about_runs(runs, found, layout_of(answer, runs)) if found else []

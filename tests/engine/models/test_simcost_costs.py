@@ -109,3 +109,8 @@ def test_tasks_share_their_node() -> None:
         partitions=np.asarray([64.0, 8.0, 1.0]), vcores=16.0, vcores_per_node=8.0
     )
     assert found.tolist() == [8.0, 4.0, 1.0]
+
+
+def test_a_stage_takes_a_wave_on_however_many_vcores() -> None:
+    found = costs.waves(partitions=4, vcores=np.asarray([1e12, 4.0, 3.0]))
+    assert np.asarray(found).tolist() == [1.0, 1.0, 2.0]

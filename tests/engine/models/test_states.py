@@ -318,6 +318,27 @@ def test_a_task_larger_than_the_cluster_is_refused() -> None:
             run([maps(0, 1, 9.0)], machines, drf)
 
 
+def test_a_container_stands_whole_on_one_node() -> None:
+    """Three nodes of 8 GiB hold one container of 5 GiB each, though 24 GiB would hold four."""
+    rates, pool = Rates(4.0), Pool(12.0, 24.0)
+    for run in (estimate, estimate_printed):
+        divided = run([maps(0, 12, 5.0)], Machines(3.0, rates, pool), drf)
+        whole = run([maps(0, 12, 5.0)], Machines(3.0, rates, pool, alike=True), drf)
+        assert divided.seconds == pytest.approx(30.0)
+        assert whole.seconds == pytest.approx(40.0)
+        assert {state.running[0].parallelism for state in whole.states} == {3}
+
+
+def test_a_container_larger_than_a_node_is_refused() -> None:
+    machines = Machines(3.0, Rates(4.0), Pool(12.0, 24.0), alike=True)
+    wide = Activity(0, "wide", 1, TaskWork(10.0), cores=5.0)
+    for run in (estimate, estimate_printed):
+        with pytest.raises(BadInput, match="needs 9 GiB, a node offers 4 cores and 8 GiB"):
+            run([maps(0, 1, 9.0)], machines, drf)
+        with pytest.raises(BadInput, match="of wide needs 5 cores, a node offers 4 cores"):
+            run([wide], machines, drf)
+
+
 def test_a_workflow_of_moments_takes_their_delays() -> None:
     stages = [
         Activity(0, "", 0, TaskWork(), (), 2.0),

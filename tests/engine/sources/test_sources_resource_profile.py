@@ -49,6 +49,12 @@ def test_a_rate_must_be_above_zero(value: str, tmp_path: Path) -> None:
     assert "resources.yaml:3: network_bytes_per_second must be bytes per second above zero" in said
 
 
+@pytest.mark.parametrize("value", ["1e-300", "1e300", "0.5"])
+def test_a_rate_that_no_node_has_is_refused(value: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r":3: network_.* must lie between 1 B/s and 1 PB/s"):
+        read_resources(written(tmp_path, WHOLE.replace("125MB", value)))
+
+
 @pytest.mark.parametrize("key", ["network", "local_read", "local_write"])
 def test_a_needed_rate_is_missing(key: str, tmp_path: Path) -> None:
     text = "\n".join(line for line in WHOLE.splitlines() if not line.startswith(key))

@@ -117,7 +117,7 @@ BAD = {
         r"w.yaml:5: unknown file or sample 'word-count-smal'; did you mean word-count-small",
     ),
     "no such file": ("jobs: [{name: a, source: x/y.zstd}]\n", "x/y.zstd: no such file"),
-    "standard input": ("jobs: [{name: a, source: '-'}]\n", "standard input"),
+    "standard input": ("jobs: [{name: a, source: '-'}]\n", "w.yaml:3: a job .*standard input"),
     "nothing to do": (
         "jobs: [{name: a, stages: [{tasks: 1}]}]\n",
         "do nothing; give load, or steps",
@@ -145,6 +145,34 @@ BAD = {
     ),
     "not a list": ("jobs: {a: 1}\n", "jobs must be a list"),
     "not a mapping": ("jobs: [a]\n", "must be a mapping"),
+    "a year's task": (
+        "jobs:\n- name: a\n  stages:\n  - {tasks: 1, steps: [{cpu: 1e300}]}\n",
+        r"w.yaml:6: cpu: a task takes between a microsecond and a year, not '1e300'",
+    ),
+    "no time at all": (
+        "jobs: [{name: a, stages: [{tasks: 1, load: 1e-300}]}]\n",
+        "load: a task takes between a microsecond and a year",
+    ),
+    "too many bytes": (
+        "jobs: [{name: a, stages: [{tasks: 1, steps: [{disk: 1e300}]}]}]\n",
+        "disk: a task moves at most 1 PB",
+    ),
+    "too many nodes": (
+        "cluster: {nodes: 1e12, cores: 2}\njobs: []\n",
+        r"w.yaml:3: nodes: must be at most 1,000,000",
+    ),
+    "too slow": (
+        "cluster: {nodes: 1, cores: 2, network: 1e-300}\njobs: []\n",
+        r"w.yaml:3: network: a rate lies between 1 B/s and 1 PB/s",
+    ),
+    "a factor out of reach": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: 1e30x}\n",
+        r"w.yaml:4: input_size: '1e30x' is more than 1,000,000 times the largest run",
+    ),
+    "a size out of reach": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: 9e20}\n",
+        r"w.yaml:4: input_size: '9e20' is more than 1,000,000 times .*; check the unit",
+    ),
     "bad type": ("jobs: [{name: a, ran_on: m5.xlrge, source: word-count-small}]\n", "m5.xlrge"),
 }
 
