@@ -65,7 +65,11 @@ def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
 FLEET = {
     "target_on_demand_capacity": int,
     "target_spot_capacity": int,
-    "instance_type_configs!": {"instance_type!": str, "weighted_capacity": int},
+    "instance_type_configs!": {
+        "instance_type!": str,
+        "weighted_capacity": int,
+        "configurations": {"classification": str, "properties": dict},
+    },
     "launch_specifications": {
         "spot_specification": {
             "allocation_strategy!": str,

@@ -18,7 +18,7 @@ from tui.widgets.table import Table
 
 LINE = (
     "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, "
-    "max-spot 50%, arch arm64"
+    "max-spot 50%, dynamic-allocation 2:40, arch arm64"
 )
 LIMITS = Limits(
     owned=(("m5.xlarge", 10),),
@@ -28,6 +28,7 @@ LIMITS = Limits(
     arch="arm64",
     exclude=("t3.*", "t2.*"),
     max_spot=0.5,
+    executors=(2, 40),
 )
 
 names = st.text("abcdm5.*-", min_size=1, max_size=8)
@@ -50,6 +51,8 @@ def test_a_line_and_the_limits_that_it_states():
         min_nodes=st.integers(1, 50),
         max_spot=st.none() | st.integers(0, 1000).map(lambda n: n / 1000),
         arch=st.sampled_from([None, "arm64", "x86_64"]),
+        executors=st.none()
+        | st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda ends: ends[0] <= ends[1]),
         exclude=st.lists(names.filter(lambda n: n != "-"), unique=True, max_size=3).map(tuple),
     )
 )
