@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from heapq import heapify, heappop, heappush
+from itertools import combinations, count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +26,8 @@ from engine.forecast import FloatArray
 from engine.market import Found, Market, values_of
 from engine.mix_bounds import Windows
 from engine.mix_branches import Branches, OutOfTime
-from engine.mix_nodes import Node, Start, starts
+from engine.mix_charges import IN_VAIN, NO_CHARGES, Charges, Limited, limit_charges, spot_charges
+from engine.mix_nodes import NOTHING_OWNED, Node, Start, starts
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
@@ -40,8 +43,8 @@ LEAST_TARGET = 1e-6
 
 _ZOOMS = 8
 
-DUALS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles of what a spot node saves that are tried as the charge for one too many."""
+_GAINED = 1e-4
+"""Charges are taken up if they raise the least bound by that share."""
 
 _FILTERED = 3
 """Rounds of splitting windows after which types without promise are left out."""
@@ -90,25 +93,50 @@ class Search:
         if market.owned is not None:
             free = np.minimum(np.minimum(market.owned, market.most), self.goal.max_nodes)
         paid = replace(market, owned=None, most=market.most - free)
-        groups = [_Group(self, types, paid, node, start) for start in starts(free, self.most_types)]
+        group = _Group(self, types, paid, node, NOTHING_OWNED)
+        bound = math.inf
         try:
-            pools = [group.first() for group in groups]
+            for start, pool in self._started(group, starts(free, self.most_types)):
+                bound = min(bound, replace(group, start=start).search(pool))
         except OutOfTime:
             return 0.0
-        bound = math.inf
-        for place in sorted(range(len(groups)), key=lambda place: pools[place].least):
-            if pools[place].least < self.worth:
-                bound = min(bound, groups[place].search(pools[place]))
         return bound
+
+    def _started(self, group: _Group, every: Sequence[Start]) -> Iterator[tuple[Start, Pool]]:
+        """Exact starts with windows over all capacities that may hold something better, the most
+        promising first. Ranges of counts are cut in halves as long as they may."""
+        low, high = group.edges()
+        windows = group.windows(low, high)
+
+        def bounded(start: Start) -> tuple[float, int, Start, Pool]:
+            held = windows.starting(start)
+            pool = Pool(low, high, held.floor(held.root, self.worth))
+            return pool.least, next(order), start, pool
+
+        order = count()
+        queue = [bounded(start) for start in every]
+        heapify(queue)
+        while queue and queue[0][0] < self.worth:
+            _, _, start, pool = heappop(queue)
+            halves = None if self.out_of_time else start.halves()
+            if halves is None:
+                yield start, pool
+            for half in halves or ():
+                heappush(queue, bounded(half))
 
     @property
     def worth(self) -> float:
         """A bound must be below this to be worth a look."""
         return self.value * (1.0 - TIE)
 
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.started + self.limit_seconds
+
     def check_time(self) -> None:
         """Raises OutOfTime when the time is over."""
-        if time.monotonic() > self.started + self.limit_seconds:
+        if self.out_of_time:
             raise OutOfTime
 
     def offer(self, types: IntArray, rows: IntArray, counts: IntArray) -> None:
@@ -171,24 +199,24 @@ class _Group:
     market: Market
     node: Node
     start: Start
+    charges: Charges = NO_CHARGES
 
-    def first(self) -> Pool:
-        """Windows over all capacities."""
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of windows that cover all capacities."""
         capacity, limits = self.node.capacity, self.market.constraints
         most = capacity.max() * self.owner.goal.max_nodes
         if limits is not None:  # such as a quota of vCPUs
             most = min(most, limits.most_of(capacity))
         least = capacity.min() * 0.999
         edges = np.geomspace(least, max(most * 1.001, capacity.min()), WINDOWS + 1)
-        return self._pool(edges[:-1], edges[1:])
+        return edges[:-1], edges[1:]
 
     def search(self, pool: Pool) -> float:
         """Looks for the best; returns a bound of what was not looked at."""
         group, low, high = self, pool.low, pool.high
         try:
-            for _ in range(_FILTERED):
-                group = group._priced(low, high)
-                windows = group._windows(low, high)
+            for done in range(_FILTERED):
+                group, windows = group._priced(low, high, limits=done == _FILTERED - 1)
                 pool = Pool(low, high, windows.floor(windows.root, self.owner.worth))
                 hot = pool.floor < self.owner.worth
                 if not hot.any():
@@ -200,7 +228,7 @@ class _Group:
                 low, high = pool.split(hot, max(2, WINDOWS // int(hot.sum())))
             return group._search(group._pool(low, high))
         except OutOfTime:
-            return 0.0
+            return pool.least
 
     def _search(self, pool: Pool) -> float:
         """Raises the target until something is found below it, or it is what is known already."""
@@ -218,23 +246,44 @@ class _Group:
         except OutOfTime:
             return max(proven, pool.least)
 
-    def _priced(self, low: FloatArray, high: FloatArray) -> _Group:
-        """The group with the charge for spot nodes that bounds best (see `Node.of`)."""
-        share, owner = self.market.share, self.owner
-        if share is None or not share.spot.any() or share.spot.all():
-            return self
-        ordinary = dict(zip(share.types[~share.spot], self.market.rates[~share.spot], strict=True))
-        spot = zip(share.types[share.spot], self.market.rates[share.spot], strict=True)
-        saved = np.asarray([ordinary[name] - rate for name, rate in spot if name in ordinary])
-        duals = [0.0, *np.quantile(saved, DUALS).tolist()] if len(saved) else [0.0]
-        best, least = self, -math.inf
-        for dual in duals:
-            group = replace(self, node=self.node.charged(self.market, dual))
-            windows = group._windows(low, high)
-            floor = float(windows.floor(windows.root, owner.worth).min())
-            if floor > least:
-                best, least = group, floor
+    def _priced(self, low: FloatArray, high: FloatArray, *, limits: bool) -> tuple[_Group, Windows]:
+        """The group with the charges that bound best: for spot nodes, and for limits as well."""
+        windows, market, goal = self.windows(low, high), self.market, self.owner.goal
+        best, least = (self, windows), self._least(windows)
+        for charges in spot_charges(self.charges, market):
+            best, least = self._better(best, least, charges)
+        rows = len(Limited.of(market, goal).caps) if limits and self._by_price else 0
+        for row in range(rows):
+            failed, found = 0, False
+            for charges in limit_charges(best[0].charges, market, goal, row):
+                before = least
+                best, least = self._better(best, least, charges)
+                failed = 0 if least > before else failed + 1
+                found |= least > before
+                if failed >= (1 if found else IN_VAIN):
+                    break
         return best
+
+    def _better(
+        self, best: tuple[_Group, Windows], least: float, charges: Charges
+    ) -> tuple[tuple[_Group, Windows], float]:
+        """The better of what is known and other charges."""
+        self.owner.check_time()
+        node = self.node.charged(self.market, *charges.of(self.market, self.owner.goal))
+        windows = best[1].charged(node)
+        floor = self._least(windows)
+        if floor <= least * (1.0 + _GAINED):
+            return best, least
+        return (replace(self, node=node, charges=charges), windows), floor
+
+    def _least(self, windows: Windows) -> float:
+        return float(windows.floor(windows.root, self.owner.worth).min())
+
+    @property
+    def _by_price(self) -> bool:
+        """Whether prices bound anything: the fastest at any price is not."""
+        goal = self.owner.goal
+        return not goal.by_time or goal.budget_usd is not None
 
     def _promising(self, windows: Windows, hot: NDArray[np.bool_]) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""
@@ -253,6 +302,7 @@ class _Group:
             self.market.taken(rows),
             self.node.taken(rows),
             self.start.moved(rows),
+            self.charges,
         )
 
     def _target(self, proven: float, step: float) -> float:
@@ -260,12 +310,12 @@ class _Group:
         scale = worth if math.isfinite(worth) else 1.0
         return min(worth, max(proven, LEAST_TARGET * scale) * (1.0 + step))
 
-    def _windows(self, low: FloatArray, high: FloatArray) -> Windows:
+    def windows(self, low: FloatArray, high: FloatArray) -> Windows:
         self.owner.check_time()
         return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
     def _pool(self, low: FloatArray, high: FloatArray) -> Pool:
-        windows = self._windows(low, high)
+        windows = self.windows(low, high)
         return Pool(low, high, windows.floor(windows.root, self.owner.worth))
 
     def _zoomed(self, pool: Pool, proven: float, step: float) -> Pool:
@@ -292,7 +342,7 @@ class _Group:
         hot = pool.floor < target
         if not hot.any():
             return False
-        windows = self._windows(pool.low[hot], pool.high[hot])
+        windows = self.windows(pool.low[hot], pool.high[hot])
         branches = Branches(
             self.market, self.owner.goal, windows, self.node, target,
             self.owner.started + self.owner.limit_seconds, self.owner.most_types,
