@@ -93,6 +93,12 @@ class Limits:
                     f"{name} is owned and excluded by {excluded[0]!r}",
                     remedy="leave out one of the two",
                 )
+            arch = catalog.offers[name].instance.arch
+            if self.arch is not None and arch not in (None, self.arch):
+                raise BadInput(
+                    f"{name} is owned and {arch}, not {self.arch}",
+                    remedy="leave out one of the two",
+                )
         for glob in (*(glob for glob, _ in self.most), *self.exclude):
             if not any(fnmatchcase(name, glob) for name in catalog.offers):
                 raise UnknownName("instance type", glob, catalog.offers, where=where)

@@ -85,6 +85,11 @@ def spot_charges(charges: Charges, market: Market) -> Iterator[Charges]:
         yield replace(charges, spot=dual)
 
 
+def limits_in_reach(market: Market, goal: Goal, nodes: float) -> range:
+    """Which limits may bind clusters of so many nodes at most: the most nodes come first."""
+    return range(0 if nodes > goal.max_nodes else 1, len(Limited.of(market, goal).caps))
+
+
 def limit_charges(charges: Charges, market: Market, goal: Goal, row: int) -> Iterator[Charges]:
     """Other charges for one limit."""
     limited = Limited.of(market, goal)

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations, count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,14 @@ from engine.forecast import FloatArray
 from engine.market import Found, Market, values_of
 from engine.mix_bounds import Windows
 from engine.mix_branches import Branches, OutOfTime
-from engine.mix_charges import IN_VAIN, NO_CHARGES, Charges, Limited, limit_charges, spot_charges
+from engine.mix_charges import (
+    IN_VAIN,
+    NO_CHARGES,
+    Charges,
+    limit_charges,
+    limits_in_reach,
+    spot_charges,
+)
 from engine.mix_nodes import NOTHING_OWNED, Node, Start, starts
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
@@ -37,6 +45,9 @@ WINDOWS = 24
 
 FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
 """How far the first target lies above the least bound, and how that grows."""
+
+CLOSE = 0.1
+"""A least bound that is so near to what is known is a target in itself: little lies between."""
 
 LEAST_TARGET = 1e-6
 """Share of the best known value that the first target is at least: bounds may be zero."""
@@ -76,53 +87,29 @@ class Search:
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
-        node = Node.of(self.law, self.market, self.most_types)
+        node, shapes = Node.of(self.law, self.market, self.most_types), []
         for cores in np.unique(self.law.executor_cores):
             usable = useful & (self.law.executor_cores == cores)
             if usable.sum() > (1 if self.market.share is None else 0):
-                bound = min(bound, self._among(node, np.flatnonzero(usable)))
+                shapes.append(self._started(node, np.flatnonzero(usable)))
+        # The most promising shape of executors goes first: what it finds spares most of the others.
+        for queue in sorted(shapes, key=lambda queue: queue.least):
+            for group, windows, floor in queue:
+                bound = min(bound, group.search(windows, floor))
         optimal = bound >= self.worth
         return Found(
             self.rows, self.counts, self.value, min(bound, self.value), optimal, self.evaluated
         )
 
-    def _among(self, node: Node, types: IntArray) -> float:
-        """Looks for the best of some types; returns a bound of what was not looked at."""
+    def _started(self, node: Node, types: IntArray) -> _Starts:
+        """What a search among some types begins with."""
         market, node = self.market.taken(types), node.taken(types)
         free = np.zeros(len(types), dtype=np.int64)
         if market.owned is not None:
             free = np.minimum(np.minimum(market.owned, market.most), self.goal.max_nodes)
         paid = replace(market, owned=None, most=market.most - free)
         group = _Group(self, types, paid, node, NOTHING_OWNED)
-        bound = math.inf
-        try:
-            for start, pool in self._started(group, starts(free, self.most_types)):
-                bound = min(bound, replace(group, start=start).search(pool))
-        except OutOfTime:
-            return 0.0
-        return bound
-
-    def _started(self, group: _Group, every: Sequence[Start]) -> Iterator[tuple[Start, Pool]]:
-        """Exact starts with windows over all capacities that may hold something better, the most
-        promising first. Ranges of counts are cut in halves as long as they may."""
-        low, high = group.edges()
-        windows = group.windows(low, high)
-
-        def bounded(start: Start) -> tuple[float, int, Start, Pool]:
-            held = windows.starting(start)
-            pool = Pool(low, high, held.floor(held.root, self.worth))
-            return pool.least, next(order), start, pool
-
-        order = count()
-        queue = [bounded(start) for start in every]
-        heapify(queue)
-        while queue and queue[0][0] < self.worth:
-            _, _, start, pool = heappop(queue)
-            halves = None if self.out_of_time else start.halves()
-            if halves is None:
-                yield start, pool
-            for half in halves or ():
-                heappush(queue, bounded(half))
+        return _Starts(group, starts(free, self.most_types))
 
     @property
     def worth(self) -> float:
@@ -211,22 +198,25 @@ class _Group:
         edges = np.geomspace(least, max(most * 1.001, capacity.min()), WINDOWS + 1)
         return edges[:-1], edges[1:]
 
-    def search(self, pool: Pool) -> float:
-        """Looks for the best; returns a bound of what was not looked at."""
-        group, low, high = self, pool.low, pool.high
+    def search(self, windows: Windows, floor: FloatArray) -> float:
+        """Looks for the best in windows over all capacities with these bounds; returns a bound of
+        what was not looked at."""
+        group, pool = self, Pool(windows.low, windows.high, floor)
         try:
-            for done in range(_FILTERED):
-                group, windows = group._priced(low, high, limits=done == _FILTERED - 1)
-                pool = Pool(low, high, windows.floor(windows.root, self.owner.worth))
-                hot = pool.floor < self.owner.worth
+            for left in reversed(range(_FILTERED)):
+                group, windows, floor = group._priced(windows, floor, limits=not left)
+                pool = Pool(windows.low, windows.high, floor)
+                hot = floor < self.owner.worth
                 if not hot.any():
                     return math.inf
                 kept = group._promising(windows, hot)
                 if not len(kept):
                     return math.inf
                 group = group._of(kept)
-                low, high = pool.split(hot, max(2, WINDOWS // int(hot.sum())))
-            return group._search(group._pool(low, high))
+                self.owner.check_time()
+                windows = group.windows(*pool.split(hot, max(2, WINDOWS // int(hot.sum()))))
+                floor = windows.floor(windows.root, self.owner.worth)
+            return group._search(Pool(windows.low, windows.high, floor))
         except OutOfTime:
             return pool.least
 
@@ -246,38 +236,37 @@ class _Group:
         except OutOfTime:
             return max(proven, pool.least)
 
-    def _priced(self, low: FloatArray, high: FloatArray, *, limits: bool) -> tuple[_Group, Windows]:
-        """The group with the charges that bound best: for spot nodes, and for limits as well."""
-        windows, market, goal = self.windows(low, high), self.market, self.owner.goal
-        best, least = (self, windows), self._least(windows)
+    def _priced(self, windows: Windows, floor: FloatArray, *, limits: bool) -> _Priced:
+        """With the charges that bound best: for spot nodes, and for limits as well."""
+        market, goal = self.market, self.owner.goal
+        best = _Priced(self, windows, floor)
         for charges in spot_charges(self.charges, market):
-            best, least = self._better(best, least, charges)
-        rows = len(Limited.of(market, goal).caps) if limits and self._by_price else 0
-        for row in range(rows):
+            best = self._better(best, charges)
+        rows = limits_in_reach(market, goal, self._most_nodes(windows, floor)) if limits else ()
+        for row in rows if self._by_price else ():
             failed, found = 0, False
-            for charges in limit_charges(best[0].charges, market, goal, row):
-                before = least
-                best, least = self._better(best, least, charges)
-                failed = 0 if least > before else failed + 1
-                found |= least > before
+            for charges in limit_charges(best.group.charges, market, goal, row):
+                before, best = best, self._better(best, charges)
+                found |= best is not before
+                failed += best is before
                 if failed >= (1 if found else IN_VAIN):
                     break
         return best
 
-    def _better(
-        self, best: tuple[_Group, Windows], least: float, charges: Charges
-    ) -> tuple[tuple[_Group, Windows], float]:
+    def _most_nodes(self, windows: Windows, floor: FloatArray) -> float:
+        """The most nodes of one type that windows hold which may hold something better."""
+        hot = floor < self.owner.worth
+        return float(windows.high[hot].max(initial=0.0) / self.node.capacity.min())
+
+    def _better(self, best: _Priced, charges: Charges) -> _Priced:
         """The better of what is known and other charges."""
         self.owner.check_time()
         node = self.node.charged(self.market, *charges.of(self.market, self.owner.goal))
-        windows = best[1].charged(node)
-        floor = self._least(windows)
-        if floor <= least * (1.0 + _GAINED):
-            return best, least
-        return (replace(self, node=node, charges=charges), windows), floor
-
-    def _least(self, windows: Windows) -> float:
-        return float(windows.floor(windows.root, self.owner.worth).min())
+        windows = best.windows.charged(node)
+        floor = windows.floor(windows.root, self.owner.worth)
+        if floor.min() <= best.floor.min() * (1.0 + _GAINED):
+            return best
+        return _Priced(replace(self, node=node, charges=charges), windows, floor)
 
     @property
     def _by_price(self) -> bool:
@@ -307,14 +296,17 @@ class _Group:
 
     def _target(self, proven: float, step: float) -> float:
         worth = self.owner.worth
+        if worth <= proven * (1.0 + CLOSE):
+            return worth
         scale = worth if math.isfinite(worth) else 1.0
         return min(worth, max(proven, LEAST_TARGET * scale) * (1.0 + step))
 
     def windows(self, low: FloatArray, high: FloatArray) -> Windows:
-        self.owner.check_time()
+        """Windows with these ends."""
         return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
     def _pool(self, low: FloatArray, high: FloatArray) -> Pool:
+        self.owner.check_time()
         windows = self.windows(low, high)
         return Pool(low, high, windows.floor(windows.root, self.owner.worth))
 
@@ -351,3 +343,42 @@ class _Group:
             self.owner.offer(self.types, rows, counts)
             branches.target = min(target, self.owner.worth)
         return self.owner.value < target
+
+
+class _Priced(NamedTuple):
+    """A group with its charges, its windows, and their bounds."""
+
+    group: _Group
+    windows: Windows
+    floor: FloatArray
+
+
+class _Starts:
+    """Exact starts that may hold something better, the most promising first, each with windows over
+    all capacities and their bounds. Ranges of counts are cut in halves while there is time."""
+
+    def __init__(self, group: _Group, every: Sequence[Start]) -> None:
+        self.group, self.order = group, count()
+        self.windows = group.windows(*group.edges())
+        self.queue = [self._bounded(start) for start in every]
+        heapify(self.queue)
+
+    @property
+    def least(self) -> float:
+        """No composition is better."""
+        return self.queue[0][0] if self.queue else math.inf
+
+    def __iter__(self) -> Iterator[tuple[_Group, Windows, FloatArray]]:
+        owner = self.group.owner
+        while self.least < owner.worth:
+            _, _, windows, floor = heappop(self.queue)
+            halves = None if owner.out_of_time else windows.start.halves()
+            if halves is None:
+                yield replace(self.group, start=windows.start), windows, floor
+            for half in halves or ():
+                heappush(self.queue, self._bounded(half))
+
+    def _bounded(self, start: Start) -> tuple[float, int, Windows, FloatArray]:
+        windows = self.windows.starting(start)
+        floor = windows.floor(windows.root, self.group.owner.worth)
+        return float(floor.min()), next(self.order), windows, floor

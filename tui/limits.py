@@ -61,14 +61,13 @@ def share(text: str) -> float:
 def executors(text: str) -> tuple[int, int]:
     """ "2:40" as the bounds of dynamic allocation."""
     ends = [part.strip() for part in text.split(":")]
-    if len(ends) != 2 or not all(end.isascii() and end.isdigit() for end in ends):
+    whole = len(ends) == 2 and all(end.isascii() and end.isdigit() for end in ends)
+    fewest, most = map(int, ends) if whole else (0, 0)
+    if not fewest <= most >= 1:
         raise engine.BadInput(
             f"{text!r} is no range of executors",
-            where="dynamic-allocation",
-            remedy="write it like 2:40",
+            remedy="write MIN:MAX, like 2:40, with at least one executor at most",
         )
-    fewest, most = (int(end) for end in ends)
-    engine.Limits(executors=(fewest, most))
     return fewest, most
 
 

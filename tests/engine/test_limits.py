@@ -147,3 +147,10 @@ def test_more_executors_than_any_cluster_holds_are_refused() -> None:
         best(executors=(9999, 10_000))
     with pytest.raises(engine.BadInput, match="holds 100 executors"):
         best(executors=(100, 200), max_vcpus=64)
+
+
+def test_an_owned_type_of_another_architecture_is_a_contradiction() -> None:
+    catalog = engine.load_catalog("aws")
+    with pytest.raises(engine.BadInput, match="is owned and x86_64, not arm64"):
+        Limits(owned=(("m5.xlarge", 3),), arch="arm64").checked(catalog, 10)
+    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").checked(catalog, 10)

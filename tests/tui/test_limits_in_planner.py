@@ -35,6 +35,12 @@ names = st.text("abcdm5.*-", min_size=1, max_size=8)
 counts = st.dictionaries(names, st.integers(1, 99), max_size=3).map(lambda d: tuple(d.items()))
 
 
+@pytest.mark.parametrize("typed_text", ["5", "9:3", "a:b", "0:0", "2:", "-1:4", "1:2:3"])
+def test_bounds_of_executors_that_are_none(typed_text):
+    with pytest.raises(engine.BadInput, match="no range of executors"):
+        parsed(f"dynamic-allocation {typed_text}")
+
+
 def test_a_line_and_the_limits_that_it_states():
     assert parsed(LINE) == LIMITS
     assert line_of(LIMITS) == LINE
