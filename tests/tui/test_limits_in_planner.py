@@ -249,3 +249,19 @@ async def test_a_contradiction_from_the_start_can_be_mended(planner):
         await app.run_line("nodes 128")
         await settled(pilot)
         assert app.answer.best.nodes >= 90
+
+
+async def test_a_line_that_is_refused_is_left_to_be_mended(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("b")
+        await typed(pilot, "dynamic-allocation 9:3")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "no range of executors" in text_of(app)
+        assert app.state.limits == Limits()
+        await pilot.press("backspace", "backspace", "backspace")
+        await typed(pilot, "2:9")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.limits == Limits(executors=(2, 9))
