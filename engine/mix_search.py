@@ -46,6 +46,9 @@ WINDOWS = 24
 FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
 """How far the first target lies above the least bound, and how that grows."""
 
+LAST_STEP = 1.0
+"""Beyond twice the least bound everything is looked at: often there is nothing to be found."""
+
 CLOSE = 0.1
 """A least bound that is so near to what is known is a target in itself: little lies between."""
 
@@ -113,7 +116,9 @@ class Search:
 
     @property
     def worth(self) -> float:
-        """A bound must be below this to be worth a look."""
+        """A bound must be below this to be worth a look: what is known, or all that may be paid."""
+        if math.isinf(self.value) and not self.goal.by_time:
+            return self.goal.most_usd * (1.0 + TIE)
         return self.value * (1.0 - TIE)
 
     @property
@@ -296,7 +301,7 @@ class _Group:
 
     def _target(self, proven: float, step: float) -> float:
         worth = self.owner.worth
-        if worth <= proven * (1.0 + CLOSE):
+        if worth <= proven * (1.0 + CLOSE) or step > LAST_STEP:
             return worth
         scale = worth if math.isfinite(worth) else 1.0
         return min(worth, max(proven, LEAST_TARGET * scale) * (1.0 + step))
