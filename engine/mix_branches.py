@@ -242,7 +242,10 @@ class Branches:
         at, ranks = at[more], ranks[more]
         row, new = self._ranked[ranks], ~self._held(state, at, ranks)
         most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
-        room = self._room(state.parts.taken(at), row, most)
+        if state.depth:
+            room = self._room(state.parts.taken(at), row, most)
+        else:  # nothing is fixed yet: that is known already
+            room = self._fits[row, state.parts.window[at]]
         some = np.flatnonzero(room)
         part = np.cumsum(room[some]) // AT_ONCE
         for places in np.split(some, np.flatnonzero(np.diff(part)) + 1):
