@@ -4,7 +4,7 @@
 
 Types, prices and executors are those of the AWS catalog; the times are a serial part and work that
 divides over the capacity, in the last table those of every kind of model. Times are those of the
-processor. Four tables:
+processor. Five tables:
 
 - against `scipy.optimize.milp` on all types x 512 nodes. The product of price and time is not
   linear, so the instances are those in which it is exactly: every run is billed up to the deadline
@@ -16,14 +16,17 @@ processor. Four tables:
   billed as it is, for deadlines from 1.02 times the shortest that one type meets: proven or not,
   time of the search, saving; and whether brute force agrees on a few types of the same model. The
   times are no linear functions, so that no mixed-integer program says the same.
+- budgets, hourly billing, spot shares, owned nodes, quotas and bounds at random, together: proven,
+  or how far the bound lies below, and the time.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
@@ -33,6 +36,7 @@ from engine.catalog import Billing
 from engine.catalog_file import load_catalog
 from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
+from engine.limits import Limits
 from engine.market import Market, values_of
 from engine.mix_search import Search
 from engine.mixed import Stock
@@ -196,13 +200,18 @@ KINDS = (
 MEASURED_ON = "m5.xlarge"
 
 
-def of_model(model: str, samples: tuple[str, ...]) -> tuple[MixLaw, Market]:
+def surface_of(model: str, samples: tuple[str, ...]) -> Surface:
     """What a fitted model says of all types of the catalog."""
     catalog = load_catalog("aws")
     profile = read(*samples, ran_on=catalog.offers[MEASURED_ON].instance)
     candidates = select_candidates(catalog, profile=profile, instances=["*"])
-    surface = Surface.build(fit(profile, model=model), candidates, max_nodes=NODES)
-    stock = Stock.of(surface, catalog.billing, NODES)
+    return Surface.build(fit(profile, model=model), candidates, max_nodes=NODES)
+
+
+def of_model(model: str, samples: tuple[str, ...]) -> tuple[MixLaw, Market]:
+    """The same as a law, and the prices of the catalog."""
+    surface = surface_of(model, samples)
+    stock = Stock.of(surface, surface.candidates.catalog.billing, NODES)
     return stock.law(surface), stock.market
 
 
@@ -263,13 +272,114 @@ def kinds(limit: float, instances: int) -> None:
     print("  +: not proven within the time limit")
 
 
+FAMILIES = ("m5.*", "c*", "r*", "*.large", "*.2xlarge", "m6*")
+
+
+def limits_at_random(rng: np.random.Generator, names: tuple[str, ...]) -> Limits:
+    """Some of everything that may bind a user."""
+    given: dict[str, Any] = {}
+    if rng.random() < 0.35:
+        kinds = rng.choice(len(names), int(rng.integers(1, 3)), replace=False)
+        given["owned"] = tuple((names[kind], int(rng.integers(1, 20))) for kind in kinds)
+    if rng.random() < 0.35:
+        given["most"] = ((str(rng.choice(FAMILIES)), int(rng.integers(0, 10))),)
+    if rng.random() < 0.35:
+        given["max_vcpus"] = float(rng.choice([32, 64, 96, 256, 500, 2000]))
+    if rng.random() < 0.2:
+        given["min_nodes"] = int(rng.integers(2, 6))
+    if rng.random() < 0.4:
+        given["max_spot"] = float(rng.choice([0.2, 0.5, 0.75, 0.9]))
+    if rng.random() < 0.2:
+        given["executors"] = (int(rng.integers(0, 5)), int(rng.integers(8, 60)))
+    return Limits(**given)
+
+
+def goal_at_random(rng: np.random.Generator, near: float, typical: float) -> Goal:
+    """A deadline, a budget or both, near what is possible; or the fastest, or the cheapest of all.
+
+    Args:
+        near: the shortest deadline of one type; typical: what a cluster costs that meets it.
+    """
+    kind, confidence = rng.choice(5, p=[0.4, 0.2, 0.2, 0.1, 0.1]), float(rng.choice([0.5, 0.9]))
+    deadline = float(near * rng.choice([1.02, 1.2, 1.6, 3.0, 8.0]))
+    budget = float(typical * rng.uniform(0.3, 2.0))
+    if kind == 0:
+        return Goal(deadline, None, confidence, NODES)
+    if kind == 1:
+        return Goal(None, budget, confidence, NODES)
+    if kind == 2:
+        return Goal(deadline, budget, confidence, NODES)
+    if kind == 3:
+        return Goal(8 * deadline, budget, confidence, NODES, objective="time")
+    return Goal(None, None, confidence, NODES, objective="cost")
+
+
+def constrained(limit: float, instances: int, seed: int) -> None:
+    """The fifth table."""
+    rng = np.random.default_rng(seed)
+    surfaces = [(surface_of(model, samples), name) for model, samples, name in KINDS]
+    print("several constraints at random, whole catalog x 512 nodes")
+    print(f"  {'model':<22}{'types':>6}{'ms':>9}{'gap':>9}  what binds")
+    taken, unproven = [], 0
+    for case in range(instances):
+        surface, name = surfaces[case % len(surfaces)]
+        limits = limits_at_random(rng, surface.candidates.names)
+        limited = replace(surface, limits=limits)
+        hourly = rng.random() < 0.3
+        billing = replace(
+            surface.candidates.catalog.billing, spot=limits.max_spot is not None,
+            granularity_seconds=3600.0 if hourly else 1.0,
+        )  # fmt: skip
+        stock = Stock.of(limited, billing, NODES)
+        law, market = stock.law(limited), stock.market
+        near = shortest(law, 0.9)
+        typical = best_single(law, market, Goal(2 * near, None, 0.9, NODES))
+        goal = goal_at_random(rng, near, typical if np.isfinite(typical) else 1.0)
+        single = best_single(law, market, goal)
+        q = int(rng.integers(2, 4))
+        start = time.process_time()
+        found = Search(law, market, goal, q, value=single, limit_seconds=limit).run()
+        taken.append((time.process_time() - start) * 1e3)
+        unproven += not found.optimal
+        gap = 1.0 - found.bound / found.value if np.isfinite(found.value) else 1.0
+        proven = "proven" if found.optimal else f"{100.0 * gap:.1f} %"
+        given = {**vars_of(goal), **({"hourly": True} if hourly else {}), **vars_of(limits)}
+        print(f"  {name:<22}{q:6d}{taken[-1]:9.1f}{proven:>9}  {words(given)}", flush=True)
+    print(
+        f"  {unproven} of {instances} not proven in {limit:g} s; processor time: median "
+        f"{np.median(taken):.0f} ms, 90 % below {np.quantile(taken, 0.9):.0f} ms"
+    )
+
+
+def vars_of(value: Goal | Limits) -> dict[str, Any]:
+    """What differs from the defaults."""
+    plain = type(value)()
+    return {
+        entry.name: getattr(value, entry.name)
+        for entry in fields(value)
+        if getattr(value, entry.name) != getattr(plain, entry.name)
+        and entry.name not in ("max_nodes", "confidence")
+    }
+
+
+def words(given: dict[str, Any]) -> str:
+    """Names and values on one line."""
+    rounded = ((key, f"{x:.3g}" if isinstance(x, float) else x) for key, x in given.items())
+    return ", ".join(f"{key} {value}" for key, value in rounded)
+
+
+TABLES = ("program", "brute", "savings", "kinds", "constraints")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--types", type=int, default=5)
     parser.add_argument("--instances", type=int, default=20)
     parser.add_argument("--limit", type=float, default=2.0)
-    parser.add_argument("--only", choices=["program", "brute", "savings", "kinds"])
+    parser.add_argument("--only", choices=TABLES)
+    parser.add_argument("--seed", type=int, default=4)
+    parser.add_argument("--cases", type=int, default=42, help="of the fifth table")
     options = parser.parse_args()
     law, market = instance()
     print(f"{len(law.slots)} types of the AWS catalog with executors of one shape")
@@ -278,6 +388,7 @@ def main() -> None:
         "brute": lambda: against_brute_force(law, market, options.types, options.instances),
         "savings": lambda: savings(law, market, options.limit),
         "kinds": lambda: kinds(options.limit, 2),
+        "constraints": lambda: constrained(options.limit, options.cases, options.seed),
     }
     for name, table in tables.items():
         if options.only in (None, name):

@@ -71,8 +71,8 @@ billing:
   surcharge_note: "Dataproc's published price for every vCPU of workers and master, in stored \
 copies of its price page, one of 2020-10-14"
   discount_fraction: 0
-memory_rule: {{kind: share, share: 0.8, note: "a published tool leaves 20 % of a Dataproc node to \
-what is not an executor; assumed"}}
+memory_rule: {{kind: share, share: 0.8, yarn: true, note: "a published tool leaves 20 % of a \
+Dataproc node to what is not an executor; assumed"}}
 note: "Compute Engine prices in {region} with Dataproc's fee; spot prices for n2d only"
 """
 

@@ -54,6 +54,7 @@ _HOMES = {
     ),
     "engine.composition": ("Composed", "predict_composition"),
     "engine.limits": ("Limits",),
+    "engine.platforms": ("PLATFORMS", "on_platform"),
     "engine.located_yaml": ("Section", "read_yaml"),
     "engine.catalog_file": ("find_type", "load_catalog", "type_in", "validate_catalog"),
     "engine.catalog_index": ("list_catalogs",),

@@ -91,6 +91,8 @@ from engine.planner import export as export
 from engine.planner import plan as plan
 from engine.planner import prepare as prepare
 from engine.planner import prepare_fitted as prepare_fitted
+from engine.platforms import PLATFORMS as PLATFORMS
+from engine.platforms import on_platform as on_platform
 from engine.profile import CATEGORIES as CATEGORIES
 from engine.profile import Measure as Measure
 from engine.profile import Notice as Notice

@@ -111,6 +111,7 @@ class Billing:
         dbu_note: tier, date and source of that price and of the DBUs per hour.
         dbu_date: since when that price holds; None for a price of one's own.
         discount_fraction: taken off the instance price (not off surcharge or DBUs).
+        platform_note: what another platform than the catalog's own leaves out of the price.
     """
 
     granularity_seconds: float = 1.0
@@ -128,19 +129,29 @@ class Billing:
     dbu_date: date | None = None
     discount_fraction: float = 0.0
     spot: bool = False
+    platform_note: str | None = None
+
+
+MEMORY_RULES = ("emr-yarn", "yarn", "kubernetes", "standalone", "share")
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRule:
     """What of a node's memory the executors may use (`engine.memory` applies it).
 
-    `kind` is "emr-yarn" (max(0.75 m, m - 8192 MB)), or "share": `share` of the node's memory.
-    `note` says what it rests on.
+    `kind` is one of `MEMORY_RULES`; "share" is `share` of the node's memory. `yarn`: whether it is
+    YARN's, which puts an application master on one of the nodes. `note` says what it rests on.
     """
 
     kind: str = "share"
     share: float = 0.8
     note: str | None = None
+    yarn: bool = False
+
+    @property
+    def on_yarn(self) -> bool:
+        """Whether YARN hands the memory out."""
+        return self.yarn or self.kind in ("emr-yarn", "yarn")
 
 
 @dataclass(frozen=True)

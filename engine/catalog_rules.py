@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, NamedTuple
 
-from engine.catalog import Billing, DbuTier, Exchange, MemoryRule
+from engine.catalog import MEMORY_RULES, Billing, DbuTier, Exchange, MemoryRule
 from engine.cells import (
     currency_code,
     iso_date,
@@ -150,10 +150,11 @@ def memory_rule_of(top: Section) -> MemoryRule:
     section = top.section("memory_rule")
     if section is None:
         return MemoryRule()
-    section.check_keys(("kind", "share", "note"))
-    kind = section.need("kind", one_of("emr-yarn", "share"))
+    section.check_keys(("kind", "share", "note", "yarn"))
+    kind = section.need("kind", one_of(*MEMORY_RULES))
     share = section.get("share", number_between(0.01, 1.0001))
-    rule = MemoryRule(kind, note=section.get("note", str))
+    yarn = bool(section.get("yarn", yes_or_no))
+    rule = MemoryRule(kind, note=section.get("note", str), yarn=yarn)
     return rule if share is None else replace(rule, share=share)
 
 

@@ -252,6 +252,8 @@ def billing_notes(billing: Billing) -> list[str]:
         lines.append(f"start-up {told}: {billing.startup_note}")
     if billing.master and billing.master_note:
         lines.append(f"master {billing.master} assumed: {billing.master_note}")
+    if billing.platform_note:
+        lines.append(billing.platform_note)
     return lines
 
 

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from engine.catalog import Catalog, InstanceType
+from engine.cluster import Layout
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray
 from engine.sweeps import IntArray
@@ -33,6 +34,7 @@ class Limits:
         exclude: globs of types that are not rented.
         max_spot: where spot prices are asked for, at most this share of the nodes is rented at
             them, and the others on demand; None for all of the workers.
+        executors: bounds of dynamic allocation, (fewest, most) executors; None where it is off.
     """
 
     owned: tuple[tuple[str, int], ...] = ()
@@ -42,6 +44,7 @@ class Limits:
     arch: str | None = None
     exclude: tuple[str, ...] = ()
     max_spot: float | None = None
+    executors: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -65,6 +68,13 @@ class Limits:
             )
         if self.arch is not None and self.arch not in ARCHITECTURES:
             raise UnknownName("architecture", self.arch, ARCHITECTURES)
+        if self.executors is not None and not 0 <= self.executors[0] <= self.executors[1] >= 1:
+            fewest, most = self.executors
+            raise BadInput(
+                f"{fewest} to {most} executors is no range",
+                where="dynamic-allocation",
+                remedy="write it like 2:40, with at least one executor at most",
+            )
 
     def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
         """These limits, all names of which the catalog holds.
@@ -83,6 +93,12 @@ class Limits:
                     f"{name} is owned and excluded by {excluded[0]!r}",
                     remedy="leave out one of the two",
                 )
+            arch = catalog.offers[name].instance.arch
+            if self.arch is not None and arch not in (None, self.arch):
+                raise BadInput(
+                    f"{name} is owned and {arch}, not {self.arch}",
+                    remedy="leave out one of the two",
+                )
         for glob in (*(glob for glob, _ in self.most), *self.exclude):
             if not any(fnmatchcase(name, glob) for name in catalog.offers):
                 raise UnknownName("instance type", glob, catalog.offers, where=where)
@@ -93,13 +109,15 @@ class Limits:
             )
         return self
 
-    def leaving_room(self, instances: Sequence[InstanceType], max_nodes: int) -> Limits:
+    def leaving_room(
+        self, instances: Sequence[InstanceType], layouts: Sequence[Layout], max_nodes: int
+    ) -> Limits:
         """These limits, under which there is room for a cluster of some of k types.
 
         Raises:
             BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`.
         """
-        constraints = self.constraints(instances)
+        constraints = self.constraints(instances, layouts)
         most = constraints.most(max_nodes)
         together = min(float(most.sum()), constraints.most_of(np.ones(len(instances))))
         if together * (1.0 + 1e-12) < max(self.min_nodes, 1):
@@ -108,9 +126,41 @@ class Limits:
             raise BadInput(
                 f"the limits leave room for {room}{need}",
                 where="limits",
-                remedy="raise --max-vcpus or --limit",
+                remedy=self._loosened(),
             )
+        if self.executors is not None:
+            self._hold_executors(layouts, constraints, max_nodes)
         return self
+
+    def _loosened(self) -> str:
+        """Which of these limits may keep everything out."""
+        given = {
+            "--max-vcpus": self.max_vcpus is not None,
+            "--limit": bool(self.most),
+            "--dynamic-allocation": self.executors is not None,
+            "--max-nodes": True,
+        }
+        named = [option for option, is_given in given.items() if is_given]
+        return f"raise {' or '.join(named[:-1] or named)}"
+
+    def _hold_executors(
+        self, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
+    ) -> None:
+        """Raises BadInput where no cluster holds as many executors as are asked for at least."""
+        each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
+        most = constraints.most(max_nodes)
+        together = min(
+            float((each * most).sum()), max_nodes * float(each[most > 0].max()),
+            constraints.most_of(each),
+        )  # fmt: skip
+        fewest = self.executors[0] if self.executors else 0
+        if together * (1.0 + 1e-12) < fewest:
+            raise BadInput(
+                f"no cluster that the limits allow holds {fewest} executors: at most "
+                f"{together:.0f}",
+                where="dynamic-allocation",
+                remedy="lower the fewest, or raise --max-nodes or the limits",
+            )
 
     def excludes(self, name: str) -> bool:
         """Whether a type is not to be rented."""
@@ -121,13 +171,19 @@ class Limits:
         owned: Mapping[str, int] = dict(self.owned)
         return np.asarray([owned.get(shape.name, 0) for shape in instances], dtype=np.int64)
 
-    def constraints(self, instances: Sequence[InstanceType]) -> Constraints:
-        """The limits over k types as weights and caps."""
+    def constraints(
+        self, instances: Sequence[InstanceType], layouts: Sequence[Layout]
+    ) -> Constraints:
+        """The limits over k types as weights and caps: of "at least" both are negative."""
         rows = [[float(fnmatchcase(x.name, glob)) for x in instances] for glob, _ in self.most]
         caps = [float(nodes) for _, nodes in self.most]
         if self.max_vcpus is not None:
             rows.append([x.vcpus for x in instances])
             caps.append(self.max_vcpus)
+        if self.executors is not None:
+            each = [float(layout.executors_per_node) for layout in layouts]
+            rows += [each, [-one for one in each]]
+            caps += [float(self.executors[1]), -float(self.executors[0])]
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)
 
@@ -144,7 +200,7 @@ class Constraints:
         """(n,) whether compositions of (n, q) types and counts keep all limits."""
         met = np.asarray(counts.sum(axis=1) >= self.min_nodes)
         for weights, cap in zip(self.weights, self.caps, strict=True):
-            met &= (counts * weights[rows]).sum(axis=1) <= cap * (1.0 + 1e-12)
+            met &= (counts * weights[rows]).sum(axis=1) <= cap + 1e-12 * abs(cap)
         return met
 
     def most(self, max_nodes: int) -> IntArray:
@@ -155,6 +211,15 @@ class Constraints:
             fits = np.floor(cap * (1.0 + 1e-12) / np.where(binds, weights, 1.0))
             most = np.where(binds, np.minimum(most, fits), most)
         return np.asarray(most, dtype=np.int64)
+
+    def fewest(self) -> IntArray:
+        """(k,) the fewest nodes of each type by itself; more than `most` where it never does."""
+        fewest = np.full(self.weights.shape[1], float(self.min_nodes))
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            binds = weights < 0.0
+            needs = np.ceil(cap * (1.0 - 1e-12) / np.where(binds, weights, -1.0))
+            fewest = np.where(binds, np.maximum(fewest, needs), fewest)
+        return np.asarray(fewest, dtype=np.int64)
 
     def most_of(self, worth: FloatArray) -> float:
         """No composition has a larger sum of (k,) worths over its nodes; inf where no limit binds

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from engine.catalog import InstanceType, MemoryRule
@@ -22,20 +24,74 @@ HEAP_MINIMUM_GIB = 450.0 / 1024.0
 EMR_YARN_SHARE = 0.75
 EMR_YARN_RESERVED_GIB = 8.0
 
+EMR_SEEN = 61.0 / 64.0
+"""Share of a type's memory that EMR counts with on newer types: there its published figures follow
+the same rule from this much."""
+
+_EMR_SEEN_LESS = frozenset({"c5a", "d3", "r5b", "r5dn"})
+"""Families of the fifth generation that are newer in this sense; all from the sixth on are."""
+
+DAEMONS_GIB = 1.0
+"""What is left to the system and its daemons where nothing else is known: Spark's own default for a
+standalone worker is the machine's memory without it, and so is the advice for YARN."""
+
+KUBELET_TIERS = ((4.0, 0.25), (4.0, 0.20), (8.0, 0.10), (112.0, 0.06), (math.inf, 0.02))
+"""(GiB, share) of a node's memory that GKE and AKS reserve; EKS reserves less."""
+
+EVICTION_GIB = 100.0 / 1024.0
+"""Pods are evicted when less than this is free: GKE and EKS; not allocatable."""
+
+KUBELET_CORES = ((1.0, 0.06), (1.0, 0.01), (2.0, 0.005), (math.inf, 0.0025))
+"""(cores, share) of a node that EKS, GKE and AKS alike reserve, from the first core on."""
+
+DAEMON_PODS_CORES = 0.2
+DAEMON_PODS_GIB = 0.25
+"""Requests of the pods that every node runs (network, proxy, logs): assumed."""
+
 YARN_MASTER_GIB = 896.0 / 1024.0
 """YARN puts the application master (512 MiB and its overhead, in client mode) on one of the worker
 nodes. Executors that filled the node to the last MiB would lose one of them there."""
 
 
-def usable_memory_gib(memory_gib: float, rule: MemoryRule) -> float:
+def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
     """Memory of a node that the executors' containers may take, in GiB.
 
-    "emr-yarn" is EMR's `yarn.nodemanager.resource.memory-mb` = max(0.75 m, m - 8192 MB), which
-    holds exactly for 106 of 201 published types; "share" is a provider's fixed share.
+    - "emr-yarn": EMR's `yarn.nodemanager.resource.memory-mb` = max(0.75 m, m - 8192 MB), m being
+      all of the memory or, on newer types, 61/64 of it: 106 and 75 of 201 published types exactly;
+    - "yarn", "standalone": without what the system's daemons need;
+    - "kubernetes": allocatable by the published tiers, without the pods that every node runs;
+    - "share": a provider's fixed share.
     """
+    memory_gib = instance.memory_gib
     if rule.kind == "emr-yarn":
-        return max(EMR_YARN_SHARE * memory_gib, memory_gib - EMR_YARN_RESERVED_GIB)
+        seen = memory_gib * (EMR_SEEN if _seen_less(instance) else 1.0)
+        return max(EMR_YARN_SHARE * seen, seen - EMR_YARN_RESERVED_GIB)
+    if rule.kind in ("yarn", "standalone"):
+        return memory_gib - DAEMONS_GIB
+    if rule.kind == "kubernetes":
+        reserved = tiered(memory_gib, KUBELET_TIERS) + EVICTION_GIB + DAEMON_PODS_GIB
+        return memory_gib - reserved
     return rule.share * memory_gib
+
+
+def _seen_less(instance: InstanceType) -> bool:
+    newer = instance.generation is not None and instance.generation >= 6
+    return newer or instance.name.partition(".")[0] in _EMR_SEEN_LESS
+
+
+def tiered(amount: float, tiers: tuple[tuple[float, float], ...]) -> float:
+    """The sum of the shares of an amount, each of its own slice: ((size, share), ...)."""
+    total = 0.0
+    for size, share in tiers:
+        total += share * min(amount, size)
+        amount = max(amount - size, 0.0)
+    return total
+
+
+def requested_cores(vcpus: float, executors: int) -> float:
+    """CPUs that each of so many pods on one Kubernetes node may request, so that all of them are
+    placed: what kubelet and daemons leave, divided."""
+    return (vcpus - tiered(vcpus, KUBELET_CORES) - DAEMON_PODS_CORES) / executors
 
 
 def heap_gib(container_gib: float) -> float:
@@ -53,8 +109,8 @@ def layout_of(
     if cores < 1:
         return None
     most = int(instance.vcpus) // cores
-    usable = usable_memory_gib(instance.memory_gib, rule)
-    if rule.kind == "emr-yarn":
+    usable = usable_memory_gib(instance, rule)
+    if rule.on_yarn:
         usable -= YARN_MASTER_GIB
     for executors in range(most, 0, -1):
         heap = heap_gib(usable / executors)

@@ -23,12 +23,14 @@ more than its widened time, and with W the largest factor in the window the cost
 
 The fastest within a budget is bounded in the same way: for times between the least of the window
 and the best known, the hyperbola price x time = budget lies below its chord, which is linear.
+No time being shorter than the bound t, no hourly price is above budget / billed(t): that bounds the
+time again, and again while it moves. Where hours are billed this is nearly all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -41,6 +43,9 @@ from engine.mix_nodes import NOTHING_OWNED, Node, Parts, Spread, Start
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR
+
+_NARROWED, _MOVED = 4, 1e-3
+"""How often a least time within a budget is taken up again, and by how much it must move."""
 
 Line = Callable[[FloatArray, FloatArray], FloatArray]
 """From a price and the other coordinate to what is above 0 beyond the goal."""
@@ -92,6 +97,20 @@ class Windows:
         widening = widening_inside(node.spread, goal, first, last)
         price = node.rates / node.capacity
         return cls(goal, market, low, high, node, price, work, seconds, widening, start)
+
+    def starting(self, start: Start) -> Windows:
+        """The same windows with other owned nodes."""
+        return self._kept(replace(self, start=start), _OF_TIMES + _OF_PRICES)
+
+    def charged(self, node: Node) -> Windows:
+        """The same windows with other prices."""
+        price = node.rates / node.capacity
+        return self._kept(replace(self, node=node, price=price), _OF_TIMES)
+
+    def _kept(self, other: Windows, names: tuple[str, ...]) -> Windows:
+        """Another one with what both would work out alike."""
+        other.__dict__.update({name: getattr(self, name) for name in names if name in vars(self)})
+        return other
 
     @cached_property
     def root(self) -> Parts:
@@ -228,19 +247,28 @@ class Windows:
         best = np.full(len(per), np.inf)
         hourly, shortest = best.copy(), best.copy()
         billing = self.market.billing
-        steps = billing.granularity_seconds > 1.0
-        steps |= billing.minimum_seconds > billing.startup_seconds
+        # What is taken off for owned nodes and charged for others may leave less than the master.
+        apart = self._in_steps or self.market.head > self.node.head or bool(self.start.rows)
+        apart |= self.market.share is not None
         for corner in found:
             inside, a = np.isfinite(corner.size), np.maximum(corner.price, 0.0)
             b = work(corner)
             best = np.where(inside, np.fmin(best, a * b * times), best)
-            if steps:
+            if apart:
                 hourly = np.where(inside, np.fmin(hourly, a * corner.size), hourly)
                 shortest = np.where(inside, np.fmin(shortest, b / per), shortest)
-        if steps:
+        if apart:
             seconds = np.maximum(shortest - billing.startup_seconds, 0.0)
+            hourly = np.maximum(hourly, self.market.head)
             best = np.maximum(best, hourly * _billed(seconds, self.market))
         return best / SECONDS_PER_HOUR
+
+    @property
+    def _in_steps(self) -> bool:
+        """Whether times of some difference are billed alike."""
+        billing = self.market.billing
+        steps = billing.granularity_seconds > 1.0
+        return steps or billing.minimum_seconds > billing.startup_seconds
 
     def _least_time(self, parts: Parts, below: float) -> FloatArray:
         """(n,) the least time over the corners that the budget's chord leaves."""
@@ -253,13 +281,31 @@ class Windows:
             parts, parts.seconds, self._by_seconds, self.seconds,
             lambda a, y: a * low * (start / most) + (y + startup - start) / end - 1.0 - TIE,
         )  # fmt: skip
-        best = np.full(len(window), np.inf)
-        for corner in found:
-            best = np.where(np.isfinite(corner.size), np.fmin(best, corner.other), best)
+        best = _least_other(found, len(window))
+        if self.goal.budget_usd is not None:
+            some = np.flatnonzero(best < below)
+            for _ in range(_NARROWED):
+                if not len(some):
+                    break
+                before = best[some]
+                best[some] = np.maximum(before, self._least_time_at(parts.taken(some), before))
+                longer = best[some] > before * (1.0 + _MOVED)
+                some = some[longer & (best[some] < below)]
         if self.goal.deadline_seconds is not None:
             in_time = best * self._widening(parts) <= self.goal.deadline_seconds * (1.0 + TIE)
             best = np.where(in_time, best, np.inf)
         return best
+
+    def _least_time_at(self, parts: Parts, least: FloatArray) -> FloatArray:
+        """(n,) the least time with an hourly price that the budget pays for as long as is billed
+        for (n,) times that nothing is shorter than."""
+        low, _ = self._ends(parts)
+        hourly = self.goal.most_usd * SECONDS_PER_HOUR / _billed(least, self.market)
+        found = self._corners(
+            parts, parts.seconds, self._by_seconds, self.seconds,
+            lambda a, _: a * low - hourly * (1.0 + TIE),
+        )  # fmt: skip
+        return _least_other(found, len(low))
 
     def floor_of_whole(self, parts: Parts) -> FloatArray:
         """(n,) bound of compositions of which every member is fixed."""
@@ -274,6 +320,18 @@ class Windows:
         if self.goal.deadline_seconds is not None:
             met &= seconds * self._widening(parts) <= self.goal.deadline_seconds * (1.0 + TIE)
         return np.where(met, value, np.inf)
+
+
+_OF_TIMES = ("_least_widening", "_most_widening", "_late")
+_OF_PRICES = ("_by_work", "_by_late", "_by_seconds")
+"""What is worked out once."""
+
+
+def _least_other(found: Iterator[Corner], n: int) -> FloatArray:
+    best = np.full(n, np.inf)
+    for corner in found:
+        best = np.where(np.isfinite(corner.size), np.fmin(best, corner.other), best)
+    return best
 
 
 def _billed(seconds: FloatArray, market: Market) -> FloatArray:

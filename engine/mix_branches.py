@@ -182,7 +182,8 @@ class Branches:
             if part.depth or self.market.share is not None:
                 yield from self._whole(part, at, ranks)
             if part.depth + 1 < self._width:
-                yield from self._under(self._longer(part, at, ranks))
+                for longer in self._longer(part, at, ranks):
+                    yield from self._under(longer)
 
     def _followers(self, state: State) -> tuple[IntArray, IntArray]:
         """Pairs of a state and the rank of a type that may follow its last member."""
@@ -234,20 +235,29 @@ class Branches:
             rows[:, state.depth], numbers[:, state.depth] = row[good], counts[good]
             yield rows, numbers
 
-    def _longer(self, state: State, at: IntArray, ranks: IntArray) -> State:
-        """States with one member more, of every number of nodes that may be below the target."""
+    def _longer(self, state: State, at: IntArray, ranks: IntArray) -> Iterator[State]:
+        """States with one member more, of every number of nodes that may be below the target; some
+        at a time, as there may be millions."""
         more = ranks < len(self._ranked) - 1
         at, ranks = at[more], ranks[more]
         row, new = self._ranked[ranks], ~self._held(state, at, ranks)
         most = np.minimum(self._most[row], self.goal.max_nodes - state.nodes[at])
-        room = self._room(state.parts.taken(at), row, most)
-        index = np.repeat(np.arange(len(room)), room)
-        counts = np.arange(len(index)) - np.repeat(np.cumsum(room) - room, room) + 1
-        at, row = at[index], row[index]
-        rows, numbers = state.rows[at], state.counts[at]
-        rows[:, state.depth], numbers[:, state.depth] = row, counts
-        return State(
-            self.windows.with_one(state.parts.taken(at), row, counts),
-            rows, numbers, state.nodes[at] + counts, ranks[index], state.types[at] + new[index],
-            state.depth + 1,
-        )  # fmt: skip
+        if state.depth:
+            room = self._room(state.parts.taken(at), row, most)
+        else:  # nothing is fixed yet: that is known already
+            room = self._fits[row, state.parts.window[at]]
+        some = np.flatnonzero(room)
+        part = np.cumsum(room[some]) // AT_ONCE
+        for places in np.split(some, np.flatnonzero(np.diff(part)) + 1):
+            number = room[places]
+            index = np.repeat(places, number)
+            before = np.repeat(np.cumsum(number) - number, number)
+            counts = np.arange(len(index)) - before + 1
+            of, members = at[index], row[index]
+            rows, numbers = state.rows[of], state.counts[of]
+            rows[:, state.depth], numbers[:, state.depth] = members, counts
+            yield State(
+                self.windows.with_one(state.parts.taken(of), members, counts),
+                rows, numbers, state.nodes[of] + counts, ranks[index],
+                state.types[of] + new[index], state.depth + 1,
+            )  # fmt: skip

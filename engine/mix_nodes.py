@@ -126,13 +126,9 @@ class Node:
             np.zeros(len(market.rates)), market.rates, market.head, members,
         )  # fmt: skip
 
-    def charged(self, market: Market, dual: float) -> Node:
-        """With so many USD per hour for each spot node more than the share allows: where the share
-        is kept that adds nothing, so that no price falls below these rates (Lagrange)."""
-        if market.share is None:
-            return self
-        charge = np.asarray(dual * (market.share.spot - market.share.most), dtype=np.float64)
-        return replace(self, rates=market.rates + charge, owned=charge)
+    def charged(self, market: Market, charge: FloatArray, back: float) -> Node:
+        """With so much more per node, and so much less in all (see `engine.mix_charges`)."""
+        return replace(self, rates=market.rates + charge, owned=charge, head=market.head - back)
 
     def taken(self, rows: IntArray) -> Node:
         """Of some types."""
@@ -164,6 +160,21 @@ class Start:
         """The same, where only some rows (ascending, all of these among them) are left."""
         places = np.searchsorted(kept, np.asarray(self.rows, dtype=np.int64))
         return replace(self, rows=tuple(places.tolist()))
+
+    def halves(self) -> tuple[Start, Start] | None:
+        """Two that hold the same uses, the widest range of counts cut; None for exact counts."""
+        place = max(range(len(self.spare)), key=self.spare.__getitem__, default=None)
+        if place is None or not self.spare[place]:
+            return None
+        few = self.spare[place] // 2
+
+        def with_range(first: int, spare: int) -> Start:
+            nodes, spares = list(self.nodes), list(self.spare)
+            nodes[place], spares[place] = first, spare
+            return replace(self, nodes=tuple(nodes), spare=tuple(spares))
+
+        first = self.nodes[place]
+        return with_range(first, few), with_range(first + few + 1, self.spare[place] - few - 1)
 
     def exact(self) -> Iterator[tuple[int, ...]]:
         """Every number of nodes of each."""

@@ -14,8 +14,11 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
+from heapq import heapify, heappop, heappush
+from itertools import combinations, count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +27,15 @@ from engine.forecast import FloatArray
 from engine.market import Found, Market, values_of
 from engine.mix_bounds import Windows
 from engine.mix_branches import Branches, OutOfTime
-from engine.mix_nodes import Node, Start, starts
+from engine.mix_charges import (
+    IN_VAIN,
+    NO_CHARGES,
+    Charges,
+    limit_charges,
+    limits_in_reach,
+    spot_charges,
+)
+from engine.mix_nodes import NOTHING_OWNED, Node, Start, starts
 from engine.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
@@ -35,13 +46,19 @@ WINDOWS = 24
 FIRST_STEP, STEP_GROWTH = 1e-2, 100.0
 """How far the first target lies above the least bound, and how that grows."""
 
+LAST_STEP = 1.0
+"""Beyond twice the least bound everything is looked at: often there is nothing to be found."""
+
+CLOSE = 0.1
+"""A least bound that is so near to what is known is a target in itself: little lies between."""
+
 LEAST_TARGET = 1e-6
 """Share of the best known value that the first target is at least: bounds may be zero."""
 
 _ZOOMS = 8
 
-DUALS = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)
-"""Quantiles of what a spot node saves that are tried as the charge for one too many."""
+_GAINED = 1e-4
+"""Charges are taken up if they raise the least bound by that share."""
 
 _FILTERED = 3
 """Rounds of splitting windows after which types without promise are left out."""
@@ -73,42 +90,45 @@ class Search:
         bound = math.inf
         useful = np.isfinite(self.market.rates) & (self.market.most > 0)
         useful &= np.isfinite(self.law.capacity) & (self.law.seconds.min(axis=1) < math.inf)
-        node = Node.of(self.law, self.market, self.most_types)
+        node, shapes = Node.of(self.law, self.market, self.most_types), []
         for cores in np.unique(self.law.executor_cores):
             usable = useful & (self.law.executor_cores == cores)
             if usable.sum() > (1 if self.market.share is None else 0):
-                bound = min(bound, self._among(node, np.flatnonzero(usable)))
+                shapes.append(self._started(node, np.flatnonzero(usable)))
+        # The most promising shape of executors goes first: what it finds spares most of the others.
+        for queue in sorted(shapes, key=lambda queue: queue.least):
+            for group, windows, floor in queue:
+                bound = min(bound, group.search(windows, floor))
         optimal = bound >= self.worth
         return Found(
             self.rows, self.counts, self.value, min(bound, self.value), optimal, self.evaluated
         )
 
-    def _among(self, node: Node, types: IntArray) -> float:
-        """Looks for the best of some types; returns a bound of what was not looked at."""
+    def _started(self, node: Node, types: IntArray) -> _Starts:
+        """What a search among some types begins with."""
         market, node = self.market.taken(types), node.taken(types)
         free = np.zeros(len(types), dtype=np.int64)
         if market.owned is not None:
             free = np.minimum(np.minimum(market.owned, market.most), self.goal.max_nodes)
         paid = replace(market, owned=None, most=market.most - free)
-        groups = [_Group(self, types, paid, node, start) for start in starts(free, self.most_types)]
-        try:
-            pools = [group.first() for group in groups]
-        except OutOfTime:
-            return 0.0
-        bound = math.inf
-        for place in sorted(range(len(groups)), key=lambda place: pools[place].least):
-            if pools[place].least < self.worth:
-                bound = min(bound, groups[place].search(pools[place]))
-        return bound
+        group = _Group(self, types, paid, node, NOTHING_OWNED)
+        return _Starts(group, starts(free, self.most_types))
 
     @property
     def worth(self) -> float:
-        """A bound must be below this to be worth a look."""
+        """A bound must be below this to be worth a look: what is known, or all that may be paid."""
+        if math.isinf(self.value) and not self.goal.by_time:
+            return self.goal.most_usd * (1.0 + TIE)
         return self.value * (1.0 - TIE)
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.started + self.limit_seconds
 
     def check_time(self) -> None:
         """Raises OutOfTime when the time is over."""
-        if time.monotonic() > self.started + self.limit_seconds:
+        if self.out_of_time:
             raise OutOfTime
 
     def offer(self, types: IntArray, rows: IntArray, counts: IntArray) -> None:
@@ -171,36 +191,39 @@ class _Group:
     market: Market
     node: Node
     start: Start
+    charges: Charges = NO_CHARGES
 
-    def first(self) -> Pool:
-        """Windows over all capacities."""
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Both ends of windows that cover all capacities."""
         capacity, limits = self.node.capacity, self.market.constraints
         most = capacity.max() * self.owner.goal.max_nodes
         if limits is not None:  # such as a quota of vCPUs
             most = min(most, limits.most_of(capacity))
         least = capacity.min() * 0.999
         edges = np.geomspace(least, max(most * 1.001, capacity.min()), WINDOWS + 1)
-        return self._pool(edges[:-1], edges[1:])
+        return edges[:-1], edges[1:]
 
-    def search(self, pool: Pool) -> float:
-        """Looks for the best; returns a bound of what was not looked at."""
-        group, low, high = self, pool.low, pool.high
+    def search(self, windows: Windows, floor: FloatArray) -> float:
+        """Looks for the best in windows over all capacities with these bounds; returns a bound of
+        what was not looked at."""
+        group, pool = self, Pool(windows.low, windows.high, floor)
         try:
-            for _ in range(_FILTERED):
-                group = group._priced(low, high)
-                windows = group._windows(low, high)
-                pool = Pool(low, high, windows.floor(windows.root, self.owner.worth))
-                hot = pool.floor < self.owner.worth
+            for left in reversed(range(_FILTERED)):
+                group, windows, floor = group._priced(windows, floor, limits=not left)
+                pool = Pool(windows.low, windows.high, floor)
+                hot = floor < self.owner.worth
                 if not hot.any():
                     return math.inf
                 kept = group._promising(windows, hot)
                 if not len(kept):
                     return math.inf
                 group = group._of(kept)
-                low, high = pool.split(hot, max(2, WINDOWS // int(hot.sum())))
-            return group._search(group._pool(low, high))
+                self.owner.check_time()
+                windows = group.windows(*pool.split(hot, max(2, WINDOWS // int(hot.sum()))))
+                floor = windows.floor(windows.root, self.owner.worth)
+            return group._search(Pool(windows.low, windows.high, floor))
         except OutOfTime:
-            return 0.0
+            return pool.least
 
     def _search(self, pool: Pool) -> float:
         """Raises the target until something is found below it, or it is what is known already."""
@@ -218,23 +241,43 @@ class _Group:
         except OutOfTime:
             return max(proven, pool.least)
 
-    def _priced(self, low: FloatArray, high: FloatArray) -> _Group:
-        """The group with the charge for spot nodes that bounds best (see `Node.of`)."""
-        share, owner = self.market.share, self.owner
-        if share is None or not share.spot.any() or share.spot.all():
-            return self
-        ordinary = dict(zip(share.types[~share.spot], self.market.rates[~share.spot], strict=True))
-        spot = zip(share.types[share.spot], self.market.rates[share.spot], strict=True)
-        saved = np.asarray([ordinary[name] - rate for name, rate in spot if name in ordinary])
-        duals = [0.0, *np.quantile(saved, DUALS).tolist()] if len(saved) else [0.0]
-        best, least = self, -math.inf
-        for dual in duals:
-            group = replace(self, node=self.node.charged(self.market, dual))
-            windows = group._windows(low, high)
-            floor = float(windows.floor(windows.root, owner.worth).min())
-            if floor > least:
-                best, least = group, floor
+    def _priced(self, windows: Windows, floor: FloatArray, *, limits: bool) -> _Priced:
+        """With the charges that bound best: for spot nodes, and for limits as well."""
+        market, goal = self.market, self.owner.goal
+        best = _Priced(self, windows, floor)
+        for charges in spot_charges(self.charges, market):
+            best = self._better(best, charges)
+        rows = limits_in_reach(market, goal, self._most_nodes(windows, floor)) if limits else ()
+        for row in rows if self._by_price else ():
+            failed, found = 0, False
+            for charges in limit_charges(best.group.charges, market, goal, row):
+                before, best = best, self._better(best, charges)
+                found |= best is not before
+                failed += best is before
+                if failed >= (1 if found else IN_VAIN):
+                    break
         return best
+
+    def _most_nodes(self, windows: Windows, floor: FloatArray) -> float:
+        """The most nodes of one type that windows hold which may hold something better."""
+        hot = floor < self.owner.worth
+        return float(windows.high[hot].max(initial=0.0) / self.node.capacity.min())
+
+    def _better(self, best: _Priced, charges: Charges) -> _Priced:
+        """The better of what is known and other charges."""
+        self.owner.check_time()
+        node = self.node.charged(self.market, *charges.of(self.market, self.owner.goal))
+        windows = best.windows.charged(node)
+        floor = windows.floor(windows.root, self.owner.worth)
+        if floor.min() <= best.floor.min() * (1.0 + _GAINED):
+            return best
+        return _Priced(replace(self, node=node, charges=charges), windows, floor)
+
+    @property
+    def _by_price(self) -> bool:
+        """Whether prices bound anything: the fastest at any price is not."""
+        goal = self.owner.goal
+        return not goal.by_time or goal.budget_usd is not None
 
     def _promising(self, windows: Windows, hot: NDArray[np.bool_]) -> IntArray:
         """The types of which one node may be part of something better in any of these windows."""
@@ -253,19 +296,23 @@ class _Group:
             self.market.taken(rows),
             self.node.taken(rows),
             self.start.moved(rows),
+            self.charges,
         )
 
     def _target(self, proven: float, step: float) -> float:
         worth = self.owner.worth
+        if worth <= proven * (1.0 + CLOSE) or step > LAST_STEP:
+            return worth
         scale = worth if math.isfinite(worth) else 1.0
         return min(worth, max(proven, LEAST_TARGET * scale) * (1.0 + step))
 
-    def _windows(self, low: FloatArray, high: FloatArray) -> Windows:
-        self.owner.check_time()
+    def windows(self, low: FloatArray, high: FloatArray) -> Windows:
+        """Windows with these ends."""
         return Windows.of(self.market, self.owner.goal, low, high, self.node, self.start)
 
     def _pool(self, low: FloatArray, high: FloatArray) -> Pool:
-        windows = self._windows(low, high)
+        self.owner.check_time()
+        windows = self.windows(low, high)
         return Pool(low, high, windows.floor(windows.root, self.owner.worth))
 
     def _zoomed(self, pool: Pool, proven: float, step: float) -> Pool:
@@ -292,7 +339,7 @@ class _Group:
         hot = pool.floor < target
         if not hot.any():
             return False
-        windows = self._windows(pool.low[hot], pool.high[hot])
+        windows = self.windows(pool.low[hot], pool.high[hot])
         branches = Branches(
             self.market, self.owner.goal, windows, self.node, target,
             self.owner.started + self.owner.limit_seconds, self.owner.most_types,
@@ -301,3 +348,42 @@ class _Group:
             self.owner.offer(self.types, rows, counts)
             branches.target = min(target, self.owner.worth)
         return self.owner.value < target
+
+
+class _Priced(NamedTuple):
+    """A group with its charges, its windows, and their bounds."""
+
+    group: _Group
+    windows: Windows
+    floor: FloatArray
+
+
+class _Starts:
+    """Exact starts that may hold something better, the most promising first, each with windows over
+    all capacities and their bounds. Ranges of counts are cut in halves while there is time."""
+
+    def __init__(self, group: _Group, every: Sequence[Start]) -> None:
+        self.group, self.order = group, count()
+        self.windows = group.windows(*group.edges())
+        self.queue = [self._bounded(start) for start in every]
+        heapify(self.queue)
+
+    @property
+    def least(self) -> float:
+        """No composition is better."""
+        return self.queue[0][0] if self.queue else math.inf
+
+    def __iter__(self) -> Iterator[tuple[_Group, Windows, FloatArray]]:
+        owner = self.group.owner
+        while self.least < owner.worth:
+            _, _, windows, floor = heappop(self.queue)
+            halves = None if owner.out_of_time else windows.start.halves()
+            if halves is None:
+                yield replace(self.group, start=windows.start), windows, floor
+            for half in halves or ():
+                heappush(self.queue, self._bounded(half))
+
+    def _bounded(self, start: Start) -> tuple[float, int, Windows, FloatArray]:
+        windows = self.windows.starting(start)
+        floor = windows.floor(windows.root, self.group.owner.worth)
+        return float(floor.min()), next(self.order), windows, floor

@@ -104,7 +104,8 @@ def recommend(
     candidates = select_candidates(
         catalog, profile=fitted.profile, instances=instances, limits=limits
     )
-    limits.leaving_room([offer.instance for offer in candidates.offers], max_nodes)
+    shapes = [offer.instance for offer in candidates.offers]
+    limits.leaving_room(shapes, candidates.layouts, max_nodes)
     surface = Surface.build(
         fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
     )
@@ -245,6 +246,7 @@ def select(
         evaluated=view.costs.size,
         hidden=candidates.hidden,
         warnings=_warnings(surface, goal, recommended or nearest),
+        dynamic_allocation=surface.limits.executors,
     )
 
 

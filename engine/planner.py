@@ -139,7 +139,7 @@ class Plan:
         if changed or any(name not in kept for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
         shapes = [offer.instance for offer in self.surface.candidates.offers]
-        limits.leaving_room(shapes, self.request.max_nodes)
+        limits.leaving_room(shapes, self.surface.candidates.layouts, self.request.max_nodes)
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 
@@ -239,7 +239,7 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
         limits=request.limits.checked(request.catalog, request.max_nodes),
     )
     shapes = [offer.instance for offer in candidates.offers]
-    request.limits.leaving_room(shapes, request.max_nodes)
+    request.limits.leaving_room(shapes, candidates.layouts, request.max_nodes)
     surface = Surface.build(
         fitted,
         candidates,
@@ -343,11 +343,12 @@ def handover_of(
             remedy="use a catalog that gives vCPUs and memory",
         )
     offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
-    memory = (
-        usable_memory_gib(offer.instance.memory_gib, catalog.memory_rule)
-        if offer is not None and catalog is not None
-        else None
-    )
+    memories = {
+        name: usable_memory_gib(catalog.offers[name].instance, catalog.memory_rule)
+        for name in (choice.composition if catalog else {})
+        if catalog is not None and name in catalog.offers
+    }
+    memory = None if choice.instance is None else memories.get(choice.instance)
     return Handover(
         application=profile.name,
         composition=choice.composition,
@@ -363,4 +364,8 @@ def handover_of(
         part_spot=choice.spot,
         report=found,
         choice=choice,
+        dynamic_allocation=found.dynamic_allocation,
+        memories_gib=memories,
+        node_vcpus=offer.instance.vcpus if offer is not None else None,
+        memory_rule=catalog.memory_rule.kind if catalog is not None else None,
     )

@@ -266,6 +266,7 @@ class Recommendation:
         evaluated: how many compositions were compared.
         hidden: reason -> number of types that were no candidates.
         sensitivity: what the answer hangs on, where that was asked for and there is an answer.
+        dynamic_allocation: the bounds that were asked for, (fewest, most) executors.
     """
 
     goal: Goal
@@ -280,6 +281,7 @@ class Recommendation:
     hidden: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
     sensitivity: Sensitivity | None = None
+    dynamic_allocation: tuple[int, int] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`."""

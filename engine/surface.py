@@ -170,13 +170,14 @@ class Surface:
     @cached_property
     def allowed(self) -> NDArray[np.bool_]:
         """(k, m) whether the limits allow so many nodes of a type by itself."""
-        most = self.constraints.most(self.max_nodes)
-        return (self.nodes >= self.limits.min_nodes) & (self.nodes <= most[:, None])
+        most, fewest = self.constraints.most(self.max_nodes), self.constraints.fewest()
+        return (self.nodes >= fewest[:, None]) & (self.nodes <= most[:, None])
 
     @cached_property
     def constraints(self) -> Constraints:
         """The limits over the candidates."""
-        return self.limits.constraints([offer.instance for offer in self.candidates.offers])
+        shapes = [offer.instance for offer in self.candidates.offers]
+        return self.limits.constraints(shapes, self.candidates.layouts)
 
     @cached_property
     def owned(self) -> IntArray:

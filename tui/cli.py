@@ -158,7 +158,7 @@ def open_planner(arguments: list[str]) -> int:
             sources=tuple(args.sources),
             ran_on=args.ran_on,
             catalog=args.catalog,
-            terms=Terms(args.region, args.discount, args.dbu_price),
+            terms=Terms(args.region, args.discount, args.dbu_price, args.platform),
             model=args.model,
             instances=options.globs(args.instances) or (),
             deadline_seconds=args.deadline,

@@ -193,8 +193,9 @@ def instances(app: PlannerApp) -> None:
     )
 
 
-def limits(app: PlannerApp) -> None:
-    """All limits in one line; what may come next is shown while typing."""
+def limits(app: PlannerApp, line: str | None = None) -> None:
+    """All limits in one line; what may come next is shown while typing. A line that is refused is
+    left to be mended, with what is wrong beside it."""
     offers = app.built.catalog.offers if app.built else {}
 
     def matches(typed: str) -> list[Option]:
@@ -226,15 +227,15 @@ def limits(app: PlannerApp) -> None:
             return
         try:
             app.dispatch(SetLimits(limit_words.parsed(typed)))
-        except engine.EngineError as error:
-            app.show_notice(str(error), "bad")
+        except engine.EngineError:
+            limits(app, typed)
 
     app.push_screen(
         Picker(
             "Limits",
             matches,
             glyphs=app.glyphs,
-            typed=limit_words.line_of(app.state.limits),
+            typed=limit_words.line_of(app.state.limits) if line is None else line,
             placeholder="own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3",
             returns_typed=True,
         ),

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 import engine
-from tui.limits import counted
+from tui.limits import counted, executors
 from tui.state import NO_LIMITS, Limits
 
 OFF = frozenset({"off", "none", "-"})
@@ -32,6 +32,7 @@ CLAUSES = (
     Clause("min-nodes", "N", "at least N workers", "min_nodes"),
     Clause("exclude", "GLOB ...", "types that are not rented", "exclude"),
     Clause("max-spot", "SHARE", "with spot prices on: share of the nodes at most", "max_spot"),
+    Clause("dynamic-allocation", "MIN:MAX", "fewest and most executors", "executors"),
     Clause("arch", "x86_64|arm64", "architecture; otherwise that of the measured types", "arch"),
 )
 
@@ -81,6 +82,8 @@ def line_of(limits: Limits) -> str:
         parts.append(f"exclude {' '.join(limits.exclude)}")
     if limits.max_spot is not None:
         parts.append(f"max-spot {100.0 * limits.max_spot:.10g}%")
+    if limits.executors is not None:
+        parts.append(f"dynamic-allocation {limits.executors[0]}:{limits.executors[1]}")
     if limits.arch is not None:
         parts.append(f"arch {limits.arch}")
     return ", ".join(parts)
@@ -120,5 +123,6 @@ _READ: dict[str, Callable[[Limits, str], Any]] = {
     "max-spot": lambda limits, typed: round(
         engine.parse_fraction(typed, where="max-spot", ends=True), 9
     ),
+    "dynamic-allocation": lambda limits, typed: executors(typed),
     "arch": lambda limits, typed: typed,
 }

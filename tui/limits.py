@@ -27,6 +27,10 @@ def add_limits(parser: argparse.ArgumentParser) -> None:
         "--max-spot", metavar="SHARE", type=options.quantity(share),
         help="at most this share of the nodes at spot prices, such as 50%% (implies --spot)",
     )  # fmt: skip
+    parser.add_argument(
+        "--dynamic-allocation", metavar="MIN:MAX", type=options.quantity(executors),
+        help="fewest and most executors; no cluster with fewer or more is recommended",
+    )  # fmt: skip
     parser.add_argument("--exclude", metavar="GLOB,...", help="types that are not rented")
 
 
@@ -45,12 +49,26 @@ def fields_of(args: argparse.Namespace) -> dict[str, Any]:
         "arch": args.arch,
         "exclude": options.globs(args.exclude) or (),
         "max_spot": args.max_spot,
+        "executors": args.dynamic_allocation,
     }
 
 
 def share(text: str) -> float:
     """A converter to a share of the nodes, none and all of them included."""
     return engine.parse_fraction(text, ends=True)
+
+
+def executors(text: str) -> tuple[int, int]:
+    """ "2:40" as the bounds of dynamic allocation."""
+    ends = [part.strip() for part in text.split(":")]
+    whole = len(ends) == 2 and all(end.isascii() and end.isdigit() for end in ends)
+    fewest, most = map(int, ends) if whole else (0, 0)
+    if not fewest <= most >= 1:
+        raise engine.BadInput(
+            f"{text!r} is no range of executors",
+            remedy="write MIN:MAX, like 2:40, with at least one executor at most",
+        )
+    return fewest, most
 
 
 def on_spot(args: argparse.Namespace) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import engine
 
@@ -54,10 +54,13 @@ def whole(minimum: int = 1) -> Callable[[str], int]:
     return parse
 
 
-def quantity(parse: Callable[[str], float]) -> Callable[[str], float]:
+T = TypeVar("T")
+
+
+def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
     """An argument type from one of the engine's parsers."""
 
-    def convert(text: str) -> float:
+    def convert(text: str) -> T:
         try:
             return parse(text)
         except engine.BadInput as error:
@@ -176,6 +179,17 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
         metavar="TIER|USD",
         help="of one DBU (catalog azure-databricks)",
     )
+    add_platform(parser)
+
+
+def add_platform(parser: argparse.ArgumentParser) -> None:
+    """What runs the executors on a catalog's machines."""
+    parser.add_argument(
+        "--platform",
+        metavar="NAME",
+        help="what runs the executors: emr, dataproc, databricks, yarn, kubernetes or standalone "
+        "(default: the provider's service)",
+    )
 
 
 def dbu_price(text: str) -> str | float:
@@ -188,14 +202,15 @@ def catalog_of(args: argparse.Namespace, name: str | None = None) -> engine.Cata
     """The catalog `name` (default: that of --catalog) on the terms of `add_terms`."""
     chosen = name or args.catalog or DEFAULT_CATALOG
     catalog = engine.load_catalog(chosen, region=getattr(args, "region", None))
-    return catalog.with_terms(
+    terms = catalog.with_terms(
         discount_fraction=getattr(args, "discount", None), dbu=getattr(args, "dbu_price", None)
     )
+    return engine.on_platform(terms, getattr(args, "platform", None))
 
 
 def given_terms(args: argparse.Namespace) -> list[str]:
     """The options of `add_terms` that were given."""
-    names = ("region", "discount", "dbu_price")
+    names = ("region", "discount", "dbu_price", "platform")
     return [f"--{n.replace('_', '-')}" for n in names if getattr(args, n, None) is not None]
 
 

@@ -23,7 +23,7 @@ from tui.verbs import Names
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
 
-TERMS = ("region", "discount", "dbu-price")
+TERMS = ("region", "discount", "dbu-price", "platform")
 """The keys that are named as the options of the command: prices hold on these terms."""
 
 KEYS = (
@@ -66,6 +66,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "region": terms.region,
         "discount": _percent(terms.discount_fraction),
         "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
+        "platform": terms.platform,
         "instances": ", ".join(state.instances) or None,
         "model": state.model,
         "deadline": _deadline(state),
@@ -229,6 +230,10 @@ def _terms(terms: Terms, key: str, value: str) -> Terms:
         return terms._replace(region=value)
     if key == "discount":
         return terms._replace(discount_fraction=engine.parse_fraction(value))
+    if key == "platform":
+        if value not in engine.PLATFORMS:
+            raise engine.UnknownName("platform", value, engine.PLATFORMS)
+        return terms._replace(platform=value)
     named = value[:1].isalpha() and not value.lower().startswith("usd")
     return terms._replace(dbu=value if named else engine.parse_usd(value))
 

@@ -340,9 +340,10 @@ class EngineSession:
     def _catalog(self, name: str, terms: Terms) -> Catalog:
         found = self._catalogs.get((name, terms))
         if found is None:
-            found = engine.load_catalog(name, region=terms.region).with_terms(
+            told = engine.load_catalog(name, region=terms.region).with_terms(
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
+            found = engine.on_platform(told, terms.platform)
             while len(self._catalogs) >= _KEPT_CATALOGS:
                 del self._catalogs[next(iter(self._catalogs))]
             self._catalogs[name, terms] = found

@@ -62,6 +62,7 @@ class Terms(NamedTuple):
     region: str | None = None
     discount_fraction: float | None = None
     dbu: str | float | None = None
+    platform: str | None = None
 
 
 AS_TOLD = Terms()
@@ -78,6 +79,7 @@ class Limits(NamedTuple):
     arch: str | None = None
     exclude: tuple[str, ...] = ()
     max_spot: float | None = None
+    executors: tuple[int, int] | None = None
 
 
 NO_LIMITS = Limits()

@@ -31,9 +31,10 @@ def cluster_of(
             "--executor-cores and --executor-memory need --executors", remedy="add --executors N"
         )
     largest = profile.largest_run
-    if nodes is None and args.instance is None and args.catalog is not None:
+    unused = ["--catalog"] * (args.catalog is not None) + options.given_terms(args)
+    if nodes is None and args.instance is None and unused:
         raise engine.BadInput(
-            "no type is looked up", where="--catalog", remedy="add --nodes N --instance TYPE"
+            "no type is looked up", where=" ".join(unused), remedy="add --nodes N --instance TYPE"
         )
     if nodes is None and args.instance is None and largest is not None:
         return largest.cluster

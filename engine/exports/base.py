@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.cluster import Layout
 from engine.errors import BadInput
@@ -19,7 +19,10 @@ class Handover:
 
     `statement` says in plain lines what was predicted and assumed; every export carries it as
     comments where its format has any. `composition` is empty, and provider and region are None,
-    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node. With `spot`
+    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node, in a mix
+    `memories_gib` by type; `node_vcpus` are those of the one type, and `memory_rule` says by which
+    rule executors were laid out on it. `dynamic_allocation` are its bounds, None where it is off.
+    With `spot`
     the workers are rented at spot prices; the master never is. `part_spot` is how many of each type
     are, where the others are not. `report` is the whole answer, and
     `choice` what of it is exported, for the targets that are to be read.
@@ -39,6 +42,10 @@ class Handover:
     report: Recommendation | None = None
     choice: Choice | None = None
     part_spot: Mapping[str, int] | None = None
+    dynamic_allocation: tuple[int, int] | None = None
+    memories_gib: Mapping[str, float] = field(default_factory=dict)
+    node_vcpus: float | None = None
+    memory_rule: str | None = None
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""
@@ -86,18 +93,34 @@ def overhead_mib(heap: int) -> int:
 
 def spark_properties(handover: Handover) -> dict[str, str]:
     """The Spark settings that make a cluster run as it was predicted."""
-    properties = {
-        "spark.executor.instances": str(handover.executors),
-        "spark.executor.cores": str(handover.layout.executor_cores),
-    }
+    properties = {"spark.executor.cores": str(handover.layout.executor_cores)}
+    if handover.dynamic_allocation is None:
+        instances = {"spark.executor.instances": str(handover.executors)}
+        properties = {**instances, **properties}
     heap = heap_mib(handover.layout)
     if heap is not None:
         properties["spark.executor.memory"] = f"{heap}m"
         properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
-    properties["spark.dynamicAllocation.enabled"] = "false"
+    properties.update(allocation(handover))
     if handover.shuffle_partitions is not None:
         properties["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)
     return properties
+
+
+def allocation(handover: Handover) -> dict[str, str]:
+    """The settings of dynamic allocation: off, or within its bounds and begun with all executors,
+    as it was predicted. Shuffle files are tracked, so that no shuffle service is needed."""
+    prefix = "spark.dynamicAllocation"
+    if handover.dynamic_allocation is None:
+        return {f"{prefix}.enabled": "false"}
+    fewest, most = handover.dynamic_allocation
+    return {
+        f"{prefix}.enabled": "true",
+        f"{prefix}.minExecutors": str(fewest),
+        f"{prefix}.initialExecutors": str(handover.executors),
+        f"{prefix}.maxExecutors": str(most),
+        f"{prefix}.shuffleTracking.enabled": "true",
+    }
 
 
 def comments(handover: Handover, mark: str = "#") -> str:

@@ -28,7 +28,7 @@ _AVAILABILITY = {
 }
 """Provider -> (the object that names it, the words for ordinary and for spot nodes)."""
 
-_UNSETTABLE = frozenset({"spark.executor.instances", "spark.dynamicAllocation.enabled"})
+_DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.")
 """Databricks decides these itself: the number of executors follows from the workers."""
 
 
@@ -39,6 +39,8 @@ class Databricks(Export):
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
         head = f"{comments(handover)}\n# the price of DBUs is in the cost only where it says so"
+        if handover.dynamic_allocation is not None:
+            head += "\n# bounds of executors are not set: Databricks counts workers"
         return f"{head}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
 
 
@@ -72,7 +74,7 @@ def cluster_of(handover: Handover) -> dict[str, Any]:
         "spark_conf": {
             key: value
             for key, value in spark_properties(handover).items()
-            if key not in _UNSETTABLE
+            if not key.startswith(_DECIDED)
         },
         attributes: renting,
     }

@@ -25,6 +25,10 @@ MOST_TYPES = 49
 """One core group and 48 task groups."""
 
 
+_NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
+_LARGEST = "yarn.scheduler.maximum-allocation-mb"
+
+
 class Emr(Export):
     name = "emr"
     summary = "aws emr create-cluster (instance groups, for a mix of two instance fleets)"
@@ -74,6 +78,7 @@ def groups(handover: Handover) -> list[dict[str, Any]]:
         if not count:
             continue
         group = _group("CORE" if len(found) == 1 else "TASK", name, count)
+        group.update(_own_yarn(handover, name))
         if spot:
             # No bid of one's own: the on-demand price is the most that is paid.
             group["Market"] = "SPOT"
@@ -95,8 +100,25 @@ def fleets(handover: Handover) -> list[dict[str, Any]]:
     workers = by_count(handover)
     found = [_fleet("MASTER", handover.master or workers[0][0], 1, spot=0)]
     for kind, (name, count) in zip(("CORE", "TASK"), workers, strict=False):
-        found.append(_fleet(kind, name, count, spot=handover.on_spot(name)))
+        fleet = _fleet(kind, name, count, spot=handover.on_spot(name))
+        fleet["InstanceTypeConfigs"][0].update(_own_yarn(handover, name))
+        found.append(fleet)
     return found
+
+
+def _own_yarn(handover: Handover, name: str) -> dict[str, Any]:
+    """In a mix, the configuration of one type's nodes; nothing where one holds for the cluster."""
+    properties = own_memory(handover, name)
+    if not properties:
+        return {}
+    return {"Configurations": [{"Classification": "yarn-site", "Properties": properties}]}
+
+
+def own_memory(handover: Handover, name: str) -> dict[str, str]:
+    """What YARN may hand out on one type's nodes, where the types of a mix differ in it."""
+    if len(handover.composition) == 1 or name not in handover.memories_gib:
+        return {}
+    return {_NODE_MEMORY: str(math.floor(handover.memories_gib[name] * 1024.0))}
 
 
 def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
@@ -124,11 +146,11 @@ def configurations(handover: Handover) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     if handover.node_memory_gib is not None and len(handover.composition) == 1:
         memory_mb = str(math.floor(handover.node_memory_gib * 1024.0))
-        yarn = {
-            "yarn.nodemanager.resource.memory-mb": memory_mb,
-            "yarn.scheduler.maximum-allocation-mb": memory_mb,
-        }
+        yarn = {_NODE_MEMORY: memory_mb, _LARGEST: memory_mb}
         found.append({"Classification": "yarn-site", "Properties": yarn})
+    elif handover.memories_gib:
+        largest = str(math.floor(max(handover.memories_gib.values()) * 1024.0))
+        found.append({"Classification": "yarn-site", "Properties": {_LARGEST: largest}})
     spark = spark_properties_of(handover)
     found.append({"Classification": "spark-defaults", "Properties": spark})
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from engine.exports.base import (
@@ -14,6 +15,7 @@ from engine.exports.base import (
     printable,
     resource_name,
 )
+from engine.memory import requested_cores
 
 SPARK_VERSION = "3.5.3"
 IMAGE = "spark:3.5.3"
@@ -37,10 +39,34 @@ def _nodes(handover: Handover) -> str:
     if not handover.composition:
         return ""
     count = f"{handover.nodes} node" + ("" if handover.nodes == 1 else "s")
-    said = f"# needs a node pool of {count} of this type\n"
+    said = f"# needs a node pool of {count} of this type; the driver finds its place elsewhere\n"
     if 0 < handover.spot_nodes < handover.nodes:
         said += f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"
+    if handover.memory_rule not in (None, "kubernetes"):
+        said += "# executors are sized for another platform: plan with --platform kubernetes\n"
     return said
+
+
+def _request(handover: Handover) -> str | None:
+    """CPUs that a pod asks for, where all of a node's executors would not be placed with as many as
+    they have tasks at once: a node does not offer all of its CPUs. None where they would be."""
+    layout = handover.layout
+    if handover.node_vcpus is None:
+        return None
+    millis = math.floor(1000.0 * requested_cores(handover.node_vcpus, layout.executors_per_node))
+    return f"{millis}m" if millis < 1000 * layout.executor_cores else None
+
+
+def _dynamic(handover: Handover) -> dict[str, Any]:
+    if handover.dynamic_allocation is None:
+        return {"enabled": False}
+    fewest, most = handover.dynamic_allocation
+    return {
+        "enabled": True,
+        "initialExecutors": handover.executors,
+        "minExecutors": fewest,
+        "maxExecutors": most,
+    }
 
 
 def application_of(handover: Handover) -> dict[str, Any]:
@@ -54,6 +80,9 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "cores": handover.layout.executor_cores,
     }
     heap = heap_mib(handover.layout)
+    requested = _request(handover)
+    if requested is not None:
+        executor["coreRequest"] = requested
     if heap is not None:
         executor["memory"] = f"{heap}m"
         executor["memoryOverhead"] = f"{overhead_mib(heap)}m"
@@ -69,7 +98,7 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "restartPolicy": {"type": "Never"},
         "driver": {"cores": 1, "memory": "4g", "serviceAccount": "spark"},
         "executor": executor,
-        "dynamicAllocation": {"enabled": False},
+        "dynamicAllocation": _dynamic(handover),
     }
     if handover.shuffle_partitions is not None:
         spec["sparkConf"] = {"spark.sql.shuffle.partitions": str(handover.shuffle_partitions)}

@@ -118,21 +118,25 @@ def _emr(handover: Handover) -> list[Resource]:
         "instance_type_configs": master,
     }
     core, nodes = workers[0]
-    cluster["core_instance_fleet"] = _fleet(core, nodes, spot=handover.on_spot(core))
+    cluster["core_instance_fleet"] = _fleet(handover, core, nodes)
     for other, count in workers[1:]:
-        task = _fleet(other, count, spot=handover.on_spot(other))
+        task = _fleet(handover, other, count)
         cluster_id = Reference(f"aws_emr_cluster.{name}.id")
         found.append(Resource("aws_emr_instance_fleet", name, {"cluster_id": cluster_id, **task}))
     return found
 
 
-def _fleet(instance: str, count: int, *, spot: int) -> dict[str, Any]:
-    """One unit of capacity is one node; `spot` of them are spot nodes."""
+def _fleet(handover: Handover, instance: str, count: int) -> dict[str, Any]:
+    """One unit of capacity is one node, some of them spot nodes."""
+    spot = handover.on_spot(instance)
     capacity = {"target_on_demand_capacity": count - spot, "target_spot_capacity": spot}
     fleet: dict[str, Any] = {
         **{name: units for name, units in capacity.items() if units},
         "instance_type_configs": {"instance_type": instance, "weighted_capacity": 1},
     }
+    if own := emr.own_memory(handover, instance):
+        yarn = {"classification": "yarn-site", "properties": Map(own)}
+        fleet["instance_type_configs"]["configurations"] = yarn
     if spot:
         fleet["launch_specifications"] = {
             "spot_specification": {

@@ -197,7 +197,7 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
             "ours.yaml:5: unknown master type 'smal'; did you mean small?",
         ),
         ("3600", "never", "ours.yaml:5: granularity_seconds must be a number, not 'never'"),
-        ("kind: share", "kind: shrae", "ours.yaml:6: kind must be emr-yarn or share, not 'shrae'"),
+        ("kind: share", "kind: shrae", "ours.yaml:6: kind must be emr-yarn or yarn or"),
         ("usd_per_hour: 0.11", "usd_per_hour: -1", "ours.yaml:8: small: usd_per_hour must be more"),
         ("usd_per_hour: 0.11", "usd_per_hour: .nan", "small: usd_per_hour must be a number"),
         ("usd_per_hour: 0.11", "usd_per_hour: nan", "small: usd_per_hour must be more than 0"),

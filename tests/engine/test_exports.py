@@ -317,9 +317,63 @@ def test_unknown_memory_is_left_to_the_user_and_said() -> None:
 @pytest.mark.parametrize("gib", [8.0, 16.0, 31.0, 64.0, 256.0])
 def test_what_is_written_fits_the_node_beside_the_application_master(gib: float) -> None:
     rule = MemoryRule("emr-yarn")
-    layout = layout_of(InstanceType("x", 8, gib), rule)
+    node = InstanceType("x", 8, gib)
+    layout = layout_of(node, rule)
     assert layout is not None
     heap = heap_mib(layout)
     assert heap is not None
     used = layout.executors_per_node * (heap + overhead_mib(heap))
-    assert used + 896 <= usable_memory_gib(gib, rule) * 1024 + layout.executors_per_node
+    assert used + 896 <= usable_memory_gib(node, rule) * 1024 + layout.executors_per_node
+
+
+BOUNDS = (2, 40)
+
+
+def test_dynamic_allocation_is_bounded_and_begins_with_what_was_predicted() -> None:
+    text = render(handover(dynamic_allocation=BOUNDS, node_vcpus=8.0), to="spark-defaults")
+    settings = dict(x.split(maxsplit=1) for x in text.splitlines() if not x.startswith("#"))
+    prefix = "spark.dynamicAllocation"
+    asked = ("enabled", "minExecutors", "initialExecutors", "maxExecutors")
+    assert [settings[f"{prefix}.{key}"] for key in asked] == ["true", "2", "28", "40"]
+    assert "spark.executor.instances" not in settings
+    spec = yaml.safe_load(render(handover(dynamic_allocation=BOUNDS), to="kubernetes"))["spec"]
+    assert spec["dynamicAllocation"] == {
+        "enabled": True, "initialExecutors": 28, "minExecutors": 2, "maxExecutors": 40,
+    }  # fmt: skip
+    bricks = render(handover(dynamic_allocation=BOUNDS, provider="azure"), to="databricks")
+    assert "dynamicAllocation" not in bricks
+    assert "Databricks counts workers" in bricks
+
+
+def test_pods_request_no_more_cpus_than_a_node_offers() -> None:
+    full = yaml.safe_load(render(handover(node_vcpus=8.0), to="kubernetes"))["spec"]["executor"]
+    assert full["cores"] == 4
+    assert 2 * int(full["coreRequest"].removesuffix("m")) <= 8000 - 90
+    roomy = yaml.safe_load(render(handover(node_vcpus=16.0), to="kubernetes"))["spec"]["executor"]
+    assert "coreRequest" not in roomy
+
+
+def test_a_layout_for_another_platform_is_said() -> None:
+    assert "--platform kubernetes" in render(handover(memory_rule="emr-yarn"), to="kubernetes")
+    assert "--platform" not in render(handover(memory_rule="kubernetes"), to="kubernetes")
+
+
+def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
+    memories = {"m5.large": 6.0, "r5.2xlarge": 56.0}
+    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, memories_gib=memories)
+    said = words(render(mix, to="emr"))
+    fleets = json.loads(after(said, "--instance-fleets"))
+    own = {}
+    for fleet in fleets[1:]:
+        (kind,) = fleet["InstanceTypeConfigs"]
+        (entry,) = kind["Configurations"]
+        assert entry["Classification"] == "yarn-site"
+        own[kind["InstanceType"]] = entry["Properties"]["yarn.nodemanager.resource.memory-mb"]
+    assert own == {"m5.large": "6144", "r5.2xlarge": "57344"}
+    configured = json.loads(after(said, "--configurations"))
+    assert configured[0]["Properties"] == {"yarn.scheduler.maximum-allocation-mb": "57344"}
+    three = handover(
+        composition={"a": 1, "b": 5, "c": 2}, memories_gib={"a": 1.0, "b": 2.0, "c": 3.0}
+    )
+    groups = json.loads(after(words(render(three, to="emr")), "--instance-groups"))
+    assert [len(group.get("Configurations", [])) for group in groups] == [0, 1, 1, 1]

@@ -33,13 +33,12 @@ CASES = {
 }
 
 
-@pytest.mark.skipif(HOME is None, reason="no Spark on this machine")
-@pytest.mark.parametrize("case", list(CASES))
-def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
-    """It parses all options, prints them, and ends as there is no such class."""
-    command = words(render(handover(shuffle_partitions=400, **CASES[case]), to="spark-submit"))
-    defaults = tmp_path / "spark-defaults.conf"
-    defaults.write_text(render(handover(**CASES[case]), to="spark-defaults"))
+def submitted(folder: Path, **changes: Any) -> str:
+    """What Spark says of both exports: it parses all options, prints them, and ends as there is no
+    such class."""
+    command = words(render(handover(shuffle_partitions=400, **changes), to="spark-submit"))
+    defaults = folder / "spark-defaults.conf"
+    defaults.write_text(render(handover(**changes), to="spark-defaults"))
     options = [
         *command[1:-1], "--verbose", "--master", "local[1]", "--properties-file", str(defaults),
         "--class", "no.such.Class", "spark-internal",
@@ -50,6 +49,15 @@ def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     said = ran.stdout + ran.stderr
+    assert "Failed to load class no.such.Class" in said
+    assert "Unrecognized option" not in said
+    return said
+
+
+@pytest.mark.skipif(HOME is None, reason="no Spark on this machine")
+@pytest.mark.parametrize("case", list(CASES))
+def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
+    said = submitted(tmp_path, **CASES[case])
     parsed = dict(
         line.split(maxsplit=1) for line in said.splitlines() if len(line.split(maxsplit=1)) == 2
     )
@@ -58,14 +66,26 @@ def test_spark_submit_reads_what_is_written(case: str, tmp_path: Path) -> None:
     assert parsed["executorMemory"] == "23040m"
     assert "spark.executor.memoryOverhead,2304m" in said
     assert "spark.sql.shuffle.partitions,400" in said
-    assert "Failed to load class no.such.Class" in said
-    assert "Unrecognized option" not in said
+
+
+@pytest.mark.skipif(HOME is None, reason="no Spark on this machine")
+def test_spark_submit_reads_the_bounds_of_executors(tmp_path: Path) -> None:
+    said = submitted(tmp_path, dynamic_allocation=(2, 40))
+    for key, value in {
+        "enabled": "true", "minExecutors": 2, "initialExecutors": 28, "maxExecutors": 40,
+        "shuffleTracking.enabled": "true",
+    }.items():  # fmt: skip
+        assert f"spark.dynamicAllocation.{key},{value}" in said
 
 
 FLEET = {
     "target_on_demand_capacity": int,
     "target_spot_capacity": int,
-    "instance_type_configs!": {"instance_type!": str, "weighted_capacity": int},
+    "instance_type_configs!": {
+        "instance_type!": str,
+        "weighted_capacity": int,
+        "configurations": {"classification": str, "properties": dict},
+    },
     "launch_specifications": {
         "spot_specification": {
             "allocation_strategy!": str,

@@ -122,3 +122,35 @@ def test_limits_that_leave_nothing_are_refused_in_one_line(limits: dict, says: s
 def test_limits_that_leave_just_enough_are_not_refused() -> None:
     chosen = best(20_000.0, max_vcpus=12.0, min_nodes=3).recommended
     assert chosen.composition == {"small": 3}
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_dynamic_allocation_bounds_the_executors_of_the_cluster(mix: int) -> None:
+    free = best(mix=mix).recommended
+    bounded = best(900.0, mix=mix, executors=(0, free.executors - 1)).recommended
+    assert bounded.executors <= free.executors - 1
+    filled = best(3000.0, mix=mix, executors=(free.executors + 3, 200)).recommended
+    assert filled.executors >= free.executors + 3
+    assert best(mix=mix, executors=(free.executors, free.executors)).recommended.executors == (
+        free.executors
+    )
+
+
+@pytest.mark.parametrize("bounds", [(5, 4), (0, 0), (-1, 3)])
+def test_bounds_of_executors_that_are_no_range_are_refused(bounds: tuple[int, int]) -> None:
+    with pytest.raises(engine.BadInput, match="no range"):
+        Limits(executors=bounds)
+
+
+def test_more_executors_than_any_cluster_holds_are_refused() -> None:
+    with pytest.raises(engine.BadInput, match="holds 9999 executors"):
+        best(executors=(9999, 10_000))
+    with pytest.raises(engine.BadInput, match="holds 100 executors"):
+        best(executors=(100, 200), max_vcpus=64)
+
+
+def test_an_owned_type_of_another_architecture_is_a_contradiction() -> None:
+    catalog = engine.load_catalog("aws")
+    with pytest.raises(engine.BadInput, match="is owned and x86_64, not arm64"):
+        Limits(owned=(("m5.xlarge", 3),), arch="arm64").checked(catalog, 10)
+    Limits(owned=(("m6g.xlarge", 3),), arch="arm64").checked(catalog, 10)

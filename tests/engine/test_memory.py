@@ -8,11 +8,54 @@ from engine.catalog import InstanceType, MemoryRule
 EMR = MemoryRule("emr-yarn")
 
 
+RULES = [EMR, MemoryRule(), *(MemoryRule(kind) for kind in ("yarn", "kubernetes", "standalone"))]
+
+
 @pytest.mark.parametrize(
     ("node_gib", "yarn_mb"), [(16.0, 12288), (64.0, 57344), (8.0, 6144), (32.0, 24576)]
 )
 def test_emrs_published_yarn_memory(node_gib: float, yarn_mb: int) -> None:
-    assert memory.usable_memory_gib(node_gib, EMR) * 1024 == pytest.approx(yarn_mb)
+    node = InstanceType("m5.x", 4, node_gib, generation=5)
+    assert memory.usable_memory_gib(node, EMR) * 1024 == pytest.approx(yarn_mb)
+
+
+@pytest.mark.parametrize(("name", "generation"), [("r6g.x", 6), ("c5a.x", 5), ("m7i.x", 7)])
+def test_emr_counts_with_less_memory_on_newer_types(name: str, generation: int) -> None:
+    small = InstanceType(name, 4, 16.0, generation=generation)
+    large = InstanceType(name, 64, 512.0, generation=generation)
+    assert memory.usable_memory_gib(small, EMR) == pytest.approx(0.75 * 16.0 * 61 / 64)
+    assert memory.usable_memory_gib(large, EMR) == pytest.approx(512.0 * 61 / 64 - 8.0)
+
+
+@pytest.mark.parametrize(
+    ("node_gib", "reserved_gib"),
+    [(4.0, 1.0), (8.0, 1.8), (16.0, 2.6), (128.0, 9.32), (256.0, 11.88)],
+)
+def test_kubernetes_reserves_memory_by_the_published_tiers(
+    node_gib: float, reserved_gib: float
+) -> None:
+    assert memory.tiered(node_gib, memory.KUBELET_TIERS) == pytest.approx(reserved_gib)
+    left = memory.usable_memory_gib(InstanceType("x", 4, node_gib), MemoryRule("kubernetes"))
+    assert left == pytest.approx(node_gib - reserved_gib - 100 / 1024 - 0.25)
+
+
+@pytest.mark.parametrize(("vcpus", "millis"), [(1, 60), (2, 70), (4, 80), (8, 90), (96, 310)])
+def test_kubernetes_reserves_cpus_by_the_published_shares(vcpus: int, millis: float) -> None:
+    assert 1000 * memory.tiered(vcpus, memory.KUBELET_CORES) == pytest.approx(millis)
+
+
+def test_karpenters_allocatable_memory_is_not_exceeded() -> None:
+    """i3.xlarge by a public table of allocatable figures: 3920m, 27896Mi of 4 and 31232 MiB."""
+    node = InstanceType("i3.xlarge", 4, 30.5)
+    usable = memory.usable_memory_gib(node, MemoryRule("kubernetes"))
+    assert 0.9 * 27896 < usable * 1024 <= 27896
+    assert memory.requested_cores(4, 1) <= 3.92
+
+
+def test_pods_of_one_node_are_all_placed() -> None:
+    for vcpus, executors in [(4, 1), (8, 2), (96, 24)]:
+        asked = executors * memory.requested_cores(vcpus, executors)
+        assert asked <= vcpus - memory.tiered(vcpus, memory.KUBELET_CORES)
 
 
 def test_a_node_of_eight_cores_holds_two_executors_of_four() -> None:
@@ -32,7 +75,7 @@ def test_a_node_that_holds_no_executor_has_no_layout(shape: tuple[float, float])
     assert memory.layout_of(InstanceType("tiny", *shape), MemoryRule()) is None
 
 
-@given(st.integers(1, 200), st.floats(0.5, 4000.0), st.sampled_from([EMR, MemoryRule()]))
+@given(st.integers(1, 200), st.floats(0.5, 4000.0), st.sampled_from(RULES))
 def test_heaps_and_overheads_fit_the_usable_memory(
     vcpus: int, gib: float, rule: MemoryRule
 ) -> None:
@@ -43,6 +86,6 @@ def test_heaps_and_overheads_fit_the_usable_memory(
     heap = layout.executor_memory_gib
     overhead = max(memory.OVERHEAD_FRACTION * heap, memory.OVERHEAD_MINIMUM_GIB)
     used = layout.executors_per_node * (heap + overhead)
-    assert used <= memory.usable_memory_gib(gib, rule) + 1e-9
+    assert used <= memory.usable_memory_gib(InstanceType("x", vcpus, gib), rule) + 1e-9
     assert heap >= memory.HEAP_MINIMUM_GIB
     assert layout.executors_per_node * layout.executor_cores <= vcpus

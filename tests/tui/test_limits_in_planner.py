@@ -18,7 +18,7 @@ from tui.widgets.table import Table
 
 LINE = (
     "own m5.xlarge=10, limit c6i.*=4, max-vcpus 512, min-nodes 3, exclude t3.* t2.*, "
-    "max-spot 50%, arch arm64"
+    "max-spot 50%, dynamic-allocation 2:40, arch arm64"
 )
 LIMITS = Limits(
     owned=(("m5.xlarge", 10),),
@@ -28,10 +28,17 @@ LIMITS = Limits(
     arch="arm64",
     exclude=("t3.*", "t2.*"),
     max_spot=0.5,
+    executors=(2, 40),
 )
 
 names = st.text("abcdm5.*-", min_size=1, max_size=8)
 counts = st.dictionaries(names, st.integers(1, 99), max_size=3).map(lambda d: tuple(d.items()))
+
+
+@pytest.mark.parametrize("typed_text", ["5", "9:3", "a:b", "0:0", "2:", "-1:4", "1:2:3"])
+def test_bounds_of_executors_that_are_none(typed_text):
+    with pytest.raises(engine.BadInput, match="no range of executors"):
+        parsed(f"dynamic-allocation {typed_text}")
 
 
 def test_a_line_and_the_limits_that_it_states():
@@ -50,6 +57,8 @@ def test_a_line_and_the_limits_that_it_states():
         min_nodes=st.integers(1, 50),
         max_spot=st.none() | st.integers(0, 1000).map(lambda n: n / 1000),
         arch=st.sampled_from([None, "arm64", "x86_64"]),
+        executors=st.none()
+        | st.tuples(st.integers(0, 50), st.integers(1, 50)).filter(lambda ends: ends[0] <= ends[1]),
         exclude=st.lists(names.filter(lambda n: n != "-"), unique=True, max_size=3).map(tuple),
     )
 )
@@ -240,3 +249,19 @@ async def test_a_contradiction_from_the_start_can_be_mended(planner):
         await app.run_line("nodes 128")
         await settled(pilot)
         assert app.answer.best.nodes >= 90
+
+
+async def test_a_line_that_is_refused_is_left_to_be_mended(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("b")
+        await typed(pilot, "dynamic-allocation 9:3")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert "no range of executors" in text_of(app)
+        assert app.state.limits == Limits()
+        await pilot.press("backspace", "backspace", "backspace")
+        await typed(pilot, "2:9")
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.limits == Limits(executors=(2, 9))

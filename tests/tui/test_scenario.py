@@ -28,6 +28,7 @@ STATES = st.builds(
         st.sampled_from([None, "eu-west-1"]),
         st.sampled_from([None, 0.125, 0.3]),
         st.sampled_from([None, "premium", 0.4]),
+        st.sampled_from([None, "kubernetes", "standalone"]),
     ),
     instances=st.sampled_from([(), ("r5.*", "c6i.4xlarge"), ("*",)]),
     model=st.sampled_from(["sparkplan", "ernest"]),

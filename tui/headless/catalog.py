@@ -126,10 +126,18 @@ def head(catalog: engine.Catalog) -> list[str]:
         lines.append(f"prices converted: 1 {exchange.currency} = {told}")
     lines += engine.billing_notes(rules)
     rule = catalog.memory_rule
-    share = "EMR's YARN rule" if rule.kind == "emr-yarn" else f"{100 * rule.share:g} % of a node's"
+    share = MEMORY.get(rule.kind) or f"{100 * rule.share:g} % of a node's"
     lines.append(f"memory for executors: {share}{f' ({rule.note})' if rule.note else ''}")
     return [*lines, *([catalog.note] if catalog.note else []), ""]
 
+
+MEMORY = {
+    "emr-yarn": "EMR's YARN rule",
+    "yarn": "all but 1 GiB of a node's",
+    "standalone": "all but 1 GiB of a node's",
+    "kubernetes": "what is allocatable on a Kubernetes node",
+}
+"""By the kind of the rule."""
 
 HEADER = ("type", "vCPUs", "GiB", "USD/h", "since", "spot USD/h", "DBU/h", "price source")
 

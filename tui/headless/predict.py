@@ -23,6 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
         help="of a --composition only this share of the nodes, those that save most first",
     )  # fmt: skip
+    options.add_platform(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(

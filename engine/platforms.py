@@ -1,0 +1,104 @@
+"""What runs the executors: a managed service, YARN, Kubernetes or Spark's own standalone workers.
+
+A catalog is of the provider's own service (EMR, Dataproc, Databricks on Azure). On another platform
+the same machines keep back another part of their memory, and the service is not paid for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from engine.catalog import Billing, Catalog, MemoryRule
+from engine.errors import BadInput, UnknownName
+
+_LEAVES = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
+
+_RULES = {
+    "emr": MemoryRule("emr-yarn"),
+    "dataproc": MemoryRule(
+        "share", 0.8, yarn=True,
+        note=_LEAVES.format(20, "Dataproc"),
+    ),
+    "databricks": MemoryRule(
+        "share", 0.65,
+        note=_LEAVES.format(35, "Databricks"),
+    ),
+    "yarn": MemoryRule("yarn", note="1 GiB is left to the system and its daemons: usual, assumed"),
+    "kubernetes": MemoryRule(
+        "kubernetes",
+        note="what GKE and AKS reserve by their published tiers, and 0.25 GiB for the pods that "
+        "every node runs; EKS reserves less",
+    ),
+    "standalone": MemoryRule("standalone", note="all but 1 GiB, a worker's default"),
+}  # fmt: skip
+
+PLATFORMS = tuple(_RULES)
+
+_ON = {"emr": "aws", "dataproc": "gcp"}
+"""Services of one provider."""
+
+_OWN = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
+"""The service that a provider's catalog is of."""
+
+_PLAIN = {
+    "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
+    "databricks": "the price of DBUs is not in it: this catalog does not know them",
+}
+
+
+def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
+    """The same machines with what another platform leaves to executors, without the price of the
+    catalog's own service. None, and that service, change nothing.
+
+    Raises:
+        UnknownName: for an unknown platform.
+        BadInput: for the service of another provider.
+    """
+    if platform is None:
+        return catalog
+    if platform not in _RULES:
+        raise UnknownName("platform", platform, PLATFORMS, where="--platform")
+    if _ON.get(platform, catalog.provider) != catalog.provider:
+        raise BadInput(
+            f"{platform} does not run on the machines of catalog {catalog.name}",
+            where="--platform",
+            remedy=f"name a catalog of {_ON[platform]}, or another platform",
+        )
+    if platform == _OWN.get(catalog.provider):
+        return catalog
+    return replace(
+        catalog,
+        memory_rule=_RULES[platform],
+        billing=_without_service(catalog.billing, platform),
+        managed_only=False,
+        dbu_tiers={},
+    )
+
+
+def _startup(billing: Billing, platform: str) -> dict[str, Any]:
+    """How long a cluster takes to start: known of EKS, else as the catalog's own service."""
+    if not billing.startup_note:
+        return {}
+    if platform == "kubernetes" and billing.startup_seconds:
+        return {
+            "startup_seconds": 150.0,
+            "startup_note": "EKS with Karpenter, by a published adviser; billed in full",
+        }
+    return {"startup_note": f"{billing.startup_note}; taken for {platform} as well"}
+
+
+def _without_service(billing: Billing, platform: str) -> Billing:
+    return replace(
+        billing,
+        surcharge_fraction=0.0,
+        surcharge_usd_per_vcpu_hour=0.0,
+        surcharge_assumed=False,
+        surcharge_note=None,
+        usd_per_dbu=None,
+        dbu_note=None,
+        dbu_date=None,
+        **_startup(billing, platform),
+        platform_note=f"on {platform}: the catalog's managed service is not paid for"
+        + (f"; {_PLAIN[platform]}" if platform in _PLAIN else ""),
+    )

@@ -1,0 +1,49 @@
+"""Another platform than the catalog's own: other memory, and no price of the managed service."""
+
+from __future__ import annotations
+
+import pytest
+
+import engine
+from engine.catalog import MEMORY_RULES
+from engine.catalog_file import load_catalog
+from engine.memory import layout_of
+from engine.platforms import PLATFORMS, on_platform
+
+
+def test_the_own_service_changes_nothing() -> None:
+    for name, own in (("aws", "emr"), ("gcp", "dataproc"), ("azure", "databricks")):
+        catalog = load_catalog(name)
+        assert on_platform(catalog, own) is catalog
+        assert on_platform(catalog, None) is catalog
+
+
+@pytest.mark.parametrize("platform", ["yarn", "kubernetes", "standalone", "databricks"])
+def test_another_platform_lays_out_by_its_rule_and_has_no_surcharge(platform: str) -> None:
+    aws = load_catalog("aws")
+    other = on_platform(aws, platform)
+    assert other.billing.surcharge_fraction == 0.0
+    assert any(platform in line for line in engine.billing_notes(other.billing))
+    assert other.memory_rule.kind in MEMORY_RULES
+    shape = aws.offers["m5.2xlarge"].instance
+    before, after = layout_of(shape, aws.memory_rule), layout_of(shape, other.memory_rule)
+    assert before is not None
+    assert after is not None
+    assert before.executor_memory_gib != after.executor_memory_gib
+
+
+def test_dbus_are_paid_to_databricks_alone() -> None:
+    own = load_catalog("azure-databricks")
+    assert own.billing.usd_per_dbu is not None
+    assert on_platform(own, "kubernetes").billing.usd_per_dbu is None
+
+
+def test_a_service_of_another_provider_is_refused() -> None:
+    with pytest.raises(engine.BadInput, match="does not run on"):
+        on_platform(load_catalog("gcp"), "emr")
+    with pytest.raises(engine.UnknownName, match="kubernetes"):
+        on_platform(load_catalog("aws"), "kubernets")
+
+
+def test_every_platform_is_known_by_name() -> None:
+    assert set(PLATFORMS) == {"emr", "dataproc", "databricks", "yarn", "kubernetes", "standalone"}
