@@ -18,6 +18,7 @@ from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.filter import Monochrome, NoColor
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
@@ -148,7 +149,11 @@ class PlannerApp(
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
         self.animation_level = "none"
-        self.theme = options.theme or terminal.choose_theme(os.environ)
+        self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
+        if self.no_color:
+            # Textual makes greys of colours, and black on black of the terminal's own ones.
+            kept = (one for one in self._filters if not isinstance(one, Monochrome))
+            self._filters = [*kept, NoColor()]
         self.marks = marks_of(self.glyphs)
         self.state = options.state()
         self.built: Built | None = None

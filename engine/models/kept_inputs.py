@@ -31,14 +31,14 @@ class KeptInputs:
         counts: partitions of those whose number depends on the cluster.
         batches: all stages at once, in closed form.
         useful: slots beyond which none is ever busy.
-        asked_once: inputs that were asked about.
+        asked_once: the last inputs that were asked about.
     """
 
     stages: OrderedDict[Input, Stages] = field(default_factory=OrderedDict)
     counts: OrderedDict[Input, tuple[PartitionCount, ...]] = field(default_factory=OrderedDict)
     batches: OrderedDict[Input, StageBatch] = field(default_factory=OrderedDict)
     useful: OrderedDict[Input, int] = field(default_factory=OrderedDict)
-    asked_once: set[Input] = field(default_factory=set)
+    asked_once: OrderedDict[Input, bool] = field(default_factory=OrderedDict)
 
 
 def kept(store: OrderedDict[Input, Kept], key: Input, make: Callable[[], Kept]) -> Kept:

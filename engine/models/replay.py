@@ -237,7 +237,7 @@ class Replay:
             return {}
         key = (ratio, shuffle_partitions)
         if key not in self._kept.asked_once:
-            self._kept.asked_once.add(key)
+            kept(self._kept.asked_once, key, lambda: True)
             return {}
         stages = self._tasks(ratio, shuffle_partitions, self.slots)
         batch = kept(
