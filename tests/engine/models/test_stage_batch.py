@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
+from engine.models.kept_inputs import KEPT_INPUTS
 from engine.models.replay import Replay
 from engine.models.stage_batch import FEWEST_STAGES, StageBatch
 from engine.models.task_times import StageLaw
@@ -71,6 +72,18 @@ def test_the_second_answer_is_the_first() -> None:
         first = replay.fresh().replayed(slots, ratio=2.0).seconds
         replay.replayed(slots, ratio=2.0)
         assert replay.replayed(slots, ratio=2.0).seconds == pytest.approx(first, rel=1e-9)
+
+
+def test_what_is_kept_of_inputs_is_bounded() -> None:
+    """Somebody who types one size after the other fills no memory."""
+    replay = Replay.of(many_stages())
+    for step in range(3 * KEPT_INPUTS):
+        for _ in range(2):
+            replay.replayed(40, ratio=1.0 + 0.01 * step)
+    kept = replay._kept
+    for store in (kept.stages, kept.counts, kept.batches, kept.useful, kept.asked_once):
+        assert len(store) <= KEPT_INPUTS
+    assert len(kept.asked_once) == KEPT_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])
