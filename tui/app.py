@@ -57,6 +57,7 @@ from tui.state import (
     goal_key,
     plan_key,
 )
+from tui.themes import HIGH_CONTRAST
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -149,6 +150,8 @@ class PlannerApp(
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
         self.animation_level = "none"
+        for theme in HIGH_CONTRAST:
+            self.register_theme(theme)
         self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
         if self.no_color:
             # Textual makes greys of colours, and black on black of the terminal's own ones.
