@@ -8,6 +8,7 @@ import gc
 import os
 import random
 import tracemalloc
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession
@@ -29,6 +30,10 @@ READINGS = 9 if LONG else 5
 MOST_BYTES_PER_STEP = 150 if LONG else 2_500
 MOST_OBJECTS_PER_STEP = 1.0 if LONG else 6.0
 """Over few steps some 50 kB more or less of strips and regions count for much."""
+
+
+KEPT_STEPS = 10
+"""Of the undo history, from one reading to the next."""
 
 
 @pytest.fixture
@@ -60,12 +65,17 @@ async def soak(pilot, seed, steps):
         if number == count // 4:
             await growth.begin(pilot)
         if number in readings:
-            before = pilot.app.state, pilot.app.history
+            before = pilot.app.state, lately(pilot.app.history)
             await growth.read(pilot, number)
             check(pilot.app)
             pilot.app.travel_to(before[0], history=before[1])
             check(await quiet(pilot))
     return growth
+
+
+def lately(history):
+    """A few steps of it: as many at every reading, where all of them would be up to 200 states."""
+    return replace(history, past=history.past[-KEPT_STEPS:], future=history.future[:KEPT_STEPS])
 
 
 def assert_steady(growth, *, most_bytes=MOST_BYTES_PER_STEP, most_objects=MOST_OBJECTS_PER_STEP):
