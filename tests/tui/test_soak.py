@@ -89,7 +89,7 @@ async def undo_and_redo(pilot):
     """All the way back, and forward again to the same inputs."""
     app = pilot.app
     last, first = app.state, app.history.past[0]
-    steps = len(app.history.past)
+    steps, ahead = len(app.history.past), app.history.future
     for _ in range(steps):
         app.action_undo()
         await quiet(pilot)
@@ -99,7 +99,7 @@ async def undo_and_redo(pilot):
     for _ in range(steps):
         app.action_redo()
         await quiet(pilot)
-    assert not app.history.future
+    assert app.history.future == ahead
     assert changed_inputs(app.state, last) == frozenset()
 
 
