@@ -18,6 +18,7 @@ from textual.app import App, ComposeResult
 from textual.await_complete import AwaitComplete
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.filter import Monochrome, NoColor
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
@@ -56,6 +57,7 @@ from tui.state import (
     goal_key,
     plan_key,
 )
+from tui.themes import HIGH_CONTRAST
 from tui.tour.actions import TOUR_BINDINGS, TourActions
 from tui.views import inputs
 from tui.views.bars import Bar
@@ -148,7 +150,13 @@ class PlannerApp(
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
         self.animation_level = "none"
-        self.theme = options.theme or terminal.choose_theme(os.environ)
+        for theme in HIGH_CONTRAST:
+            self.register_theme(theme)
+        self.theme = options.theme or terminal.choose_theme(os.environ, colourless=self.no_color)
+        if self.no_color:
+            # Textual makes greys of colours, and black on black of the terminal's own ones.
+            kept = (one for one in self._filters if not isinstance(one, Monochrome))
+            self._filters = [*kept, NoColor()]
         self.marks = marks_of(self.glyphs)
         self.state = options.state()
         self.built: Built | None = None

@@ -127,9 +127,9 @@ def _one_of(kind: str, known: tuple[str, ...]) -> Callable[[str], str]:
 
 
 def _theme(value: str) -> str:
-    from textual.theme import BUILTIN_THEMES
+    from tui.themes import NAMES
 
-    return _one_of("theme", tuple(BUILTIN_THEMES))(value)
+    return _one_of("theme", NAMES)(value)
 
 
 def _model(value: str) -> str:

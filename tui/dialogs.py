@@ -322,12 +322,11 @@ def _filter(
 
 
 def type_option(offer: Offer) -> Option:
-    """A type with its shape and price."""
+    """A type with its shape and price, in columns."""
     shape = offer.instance
-    price = money_text(offer.on_demand.usd_per_hour)
-    return Option(
-        shape.name, shape.name, f"{shape.vcpus:g} vCPU  {shape.memory_gib:g} GiB  {price}/h"
-    )
+    memory = f"{shape.memory_gib:,.1f}".removesuffix(".0")
+    price = f"{money_text(offer.on_demand.usd_per_hour)}/h"
+    return Option(shape.name, shape.name, f"{shape.vcpus:>3g} vCPU {memory:>8} GiB {price:>10}")
 
 
 def export(app: PlannerApp) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui.scenario import typed_values
 from tui.state import INPUTS, PlanState, with_inputs
 
 MOST_STEPS = 200
@@ -58,9 +59,31 @@ class History:
 
 
 def difference(before: PlanState, after: PlanState) -> str:
-    """Which inputs a step changed, in words for a notice: "deadline, spot"."""
-    words = (_WORDS.get(name, name) for name in INPUTS if name in changed_inputs(before, after))
-    return ", ".join(dict.fromkeys(words))
+    """Which inputs a step changed, in words for a notice: "deadline 3m → 30s, spot on → off";
+    without values where that would not fit a line."""
+    names = [name for name in INPUTS if name in changed_inputs(before, after)]
+    words = dict.fromkeys(_WORDS.get(name, name) for name in names)
+    old, new = typed_values(before), typed_values(after)
+    told = {
+        word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
+        for key, word in ((_TYPED.get(name, name), _WORDS.get(name, name)) for name in names)
+        if old.get(key) != new.get(key)
+    }
+    said = ", ".join(told.get(word, word) for word in words)
+    return said if len(said) <= MOST_SAID else ", ".join(words)
+
+
+MOST_SAID = 60
+"""Characters of a notice on what a step changed."""
+
+_TYPED = {
+    "ran_on": "ran-on",
+    "deadline_seconds": "deadline",
+    "budget_usd": "budget",
+    "scale": "size",
+    "max_nodes": "nodes",
+}
+"""Input -> the command that sets it, where that has another name."""
 
 
 _WORDS = {

@@ -26,7 +26,7 @@ class Clause(NamedTuple):
 
 
 CLAUSES = (
-    Clause("own", "TYPE=N", "nodes that are paid for already; N = off forgets them", "owned"),
+    Clause("own", "TYPE=N", "nodes paid for already; N = off forgets them", "owned"),
     Clause("limit", "GLOB=N", "at most N nodes of these types together", "most"),
     Clause("max-vcpus", "N", "quota of vCPUs over all workers", "max_vcpus"),
     Clause("min-nodes", "N", "at least N workers", "min_nodes"),

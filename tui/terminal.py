@@ -95,7 +95,8 @@ def is_light(environ: Mapping[str, str]) -> bool:
     return environ.get("COLORFGBG", "").rpartition(";")[2] in _BACKGROUNDS_LIGHT
 
 
-def choose_theme(environ: Mapping[str, str]) -> str:
-    """The theme for a terminal; where it has 16 colours, its own are used."""
-    family = "ansi" if has_few_colors(environ) else "textual"
+def choose_theme(environ: Mapping[str, str], *, colourless: bool = False) -> str:
+    """The theme for a terminal; where it has 16 colours, or nobody wants any (NO_COLOR), its own
+    are used."""
+    family = "ansi" if colourless or has_few_colors(environ) else "textual"
     return f"{family}-{'light' if is_light(environ) else 'dark'}"

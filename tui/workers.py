@@ -51,3 +51,4 @@ class Latest:
                     return
                 job, self._waiting = self._waiting, None
             job()
+            del job  # and with it the plan that it was about

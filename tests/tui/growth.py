@@ -1,9 +1,13 @@
 """What a planner holds in memory whenever it is back where it began, and whether that grows.
 
-Two readings can be compared only where the planner shows the same: every reading is taken after
-the first inputs were restored, every view was visited and what caches of a fixed size hold was
-forgotten. What still differs from one reading to the next is noise, which has no direction, or a
-leak, which has one: `per_step` is the median of the slopes between all readings (Theil, 1950).
+Two readings can be compared only where the planner holds what the same few steps made: before
+every reading the first inputs are restored, the evidence is read again (with it goes all that was
+fitted to it or computed lazily for a plan), every view is visited and what caches of a fixed size
+hold is forgotten. What still differs from one reading to the next is noise, which has no direction,
+or a leak, which has one: `per_step` is the median of the slopes between all readings (Theil, 1950).
+
+Whatever was there before the planner is frozen (`gc.freeze`): a reading costs the same in a worker
+that holds the objects of a hundred other tests.
 """
 
 from __future__ import annotations
@@ -30,11 +34,15 @@ from textual.widget import Widget, _RenderCache
 import engine
 import tui
 from tui.app import PlannerApp
+from tui.changes import Reread
 from tui.history import History
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views.pages import NAMES
 from tui.widgets.frame import FrameWidget
+
+DIALOGS = ("help", "palette", "open", "export", "limits", "notices", "command", "jump", "tour")
+"""Actions that open one of each kind, by their names."""
 
 
 class Reading(NamedTuple):
@@ -57,18 +65,31 @@ class Growth:
         for package in (tui, engine):
             for module in walk_packages(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
+        gc.collect()
+        self._caches = [found for found in gc.get_objects() if _forgets(found)]
+        gc.freeze()
+
+    def end(self) -> None:
+        """Count no longer, and let the collector see everything again."""
+        tracemalloc.stop()
+        gc.unfreeze()
 
     async def begin(self, pilot: Pilot[None]) -> None:
         """Count bytes from now on. What is held already is not counted, and would look like growth
-        when it is made anew: so everything is, before the first reading."""
+        when it is made anew: so everything is, before the first reading. The first dialog of each
+        kind leaves its style sheet behind."""
+        for name in DIALOGS:
+            await pilot.app.run_action(name)
+            await quiet(pilot)
+            await self._alone(pilot)
         tracemalloc.start()
         await self._at_rest(pilot)
-        emptied(pilot.app)
+        self._empty(pilot.app)
 
     async def read(self, pilot: Pilot[None], step: int) -> None:
         """Go back to the first state and take a reading."""
         await self._at_rest(pilot)
-        emptied(await quiet(pilot))
+        self._empty(await quiet(pilot))
         objects = _objects()
         if not self.readings:
             self._first_objects = objects
@@ -76,17 +97,15 @@ class Growth:
         self.readings.append(Reading(step, tracemalloc.get_traced_memory()[0], objects.total()))
 
     async def _at_rest(self, pilot: Pilot[None]) -> None:
-        """No dialog, no tour, the first inputs, every view looked at, the curves in front."""
-        app = await quiet(pilot)
-        while app.guide is not None or len(app.screen_stack) > 1:
-            if app.guide is not None:
-                app.guide.leave()
-            else:
-                app.pop_screen()
-            await quiet(pilot)
+        """The first inputs with evidence that was read anew, every view looked at, the curves in
+        front, and styles parsed once more: they are, whenever a theme is chosen."""
+        app = await self._alone(pilot)
         await pilot.resize_terminal(*SIZES[1])
         app.theme, app.pins = self.theme, ()
+        app.refresh_css(animate=False)
         app.travel_to(self.first, history=History())
+        await quiet(pilot)
+        app.dispatch(Reread(self.first.sources))
         await quiet(pilot)
         for view in (*NAMES, "curves"):
             app.action_view(view)
@@ -100,7 +119,40 @@ class Growth:
         app.query_one("#deadline").focus()
         await pilot.press("escape", "escape")
         app.noticed = ()
+        app._mouse_down_widget = None  # Textual keeps the last one, and with it all of its dialog.
         await quiet(pilot)
+
+    async def _alone(self, pilot: Pilot[None]) -> PlannerApp:
+        """No dialog, no tour."""
+        app = await quiet(pilot)
+        while app.guide is not None or len(app.screen_stack) > 1:
+            if app.guide is not None:
+                app.guide.leave()
+            else:
+                app.pop_screen()
+            await quiet(pilot)
+        return app
+
+    def _empty(self, app: App[None]) -> None:
+        """Without what is kept on purpose and never grows beyond a limit."""
+        assert isinstance(app, PlannerApp)
+        session = app._session
+        assert isinstance(session, EngineSession)
+        assert len(session._mixed) <= 64
+        assert len(session._catalogs) <= 8
+        session._mixed.clear()
+        session._catalogs.clear()
+        session._limited = session._explained = None
+        for widget in app.screen_stack[0].walk_children(Widget):
+            widget._styles_cache.clear()
+            widget._render_cache = _RenderCache(Size(0, 0), [])
+            if isinstance(widget, FrameWidget):
+                widget._forget_styles()
+        for cache in (*self._caches, *filter(_forgets, gc.get_objects())):
+            if isinstance(cache, _lru_cache_wrapper):
+                cache.cache_clear()
+            else:
+                cache.clear()
 
     @property
     def bytes_per_step(self) -> float:
@@ -130,25 +182,11 @@ def per_step(points: list[tuple[int, int]]) -> float:
     return median((b - a) / (j - i) for (i, a), (j, b) in combinations(points, 2))
 
 
-def emptied(app: App[None]) -> None:
-    """Without what is kept on purpose and never grows beyond a limit; a cache without a limit is
-    not emptied, and counts."""
-    assert isinstance(app, PlannerApp)
-    session = app._session
-    assert isinstance(session, EngineSession)
-    assert len(session._mixed) <= 64
-    session._mixed.clear()
-    session._limited = session._explained = None
-    for widget in app.screen_stack[0].walk_children(Widget):
-        widget._styles_cache.clear()
-        widget._render_cache = _RenderCache(Size(0, 0), [])
-        if isinstance(widget, FrameWidget):
-            widget._forget_styles()
-    for found in gc.get_objects():
-        if isinstance(found, _lru_cache_wrapper) and found.cache_info().maxsize is not None:
-            found.cache_clear()
-        elif isinstance(found, LRUCache | FIFOCache):
-            found.clear()
+def _forgets(found: object) -> bool:
+    """Whether it is a cache of a fixed size; one without a limit is never emptied, and counts."""
+    if isinstance(found, _lru_cache_wrapper):
+        return found.cache_info().maxsize is not None
+    return isinstance(found, LRUCache | FIFOCache)
 
 
 async def _closed(pilot: Pilot[None]) -> None:

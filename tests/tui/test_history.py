@@ -94,6 +94,17 @@ def test_every_input_has_a_word():
     assert "_" not in said
 
 
+def test_a_notice_says_from_what_to_what():
+    before = PlanState(sources=("a",), deadline_seconds=180.0, deadline_chosen=True)
+    after = replace(before, deadline_seconds=30.0)
+    assert difference(before, after) == "deadline 3m → 30s"
+    assert difference(before, replace(before, scale=2.0, spot=True)) == (
+        "data size 1x → 2x, spot off → on"
+    )
+    long = replace(after, instances=("r5.*", "c6i.*", "m5.*", "m6i.*", "c7i.*", "r6i.*", "m7i.*"))
+    assert difference(before, long) == "instance types, deadline"
+
+
 async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -44,6 +44,17 @@ async def test_every_control_that_is_seen_has_a_letter_beside_it(planner, size, 
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_sliders_have_the_same_letters_in_every_view(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        for view in "12345678":
+            await pilot.press(view)
+            app = await settled(pilot)
+            first = [str(target.widget.id) for target in targets_of(app.screen)[:5]]
+            assert set(first) == {"deadline", "budget", "size", "nodes", "confidence"}
+            assert first[0] == "deadline"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_letter_leads_to_its_control(planner, size):
     session = FakeSession()
     async with planner(session, vi=True).run_test(size=size) as pilot:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -83,6 +84,19 @@ def test_an_abandoned_job_delays_nobody():
     again = threading.Event()
     latest.submit(again.set)
     assert again.wait(5)
+
+
+def test_what_a_finished_job_held_is_let_go():
+    class Plan:
+        pass
+
+    latest, done, plan = Latest("test"), threading.Event(), Plan()
+    gone = threading.Event()
+    weakref.finalize(plan, gone.set)
+    latest.submit(lambda plan=plan: done.set())
+    del plan
+    assert done.wait(5)
+    assert gone.wait(5)
 
 
 def test_another_evidence_cancels_what_is_being_read():

@@ -3,9 +3,11 @@
 import io
 
 import pytest
+from screen import settled
 
 import engine
 from tui import terminal
+from tui.themes import HIGH_CONTRAST
 
 
 class Tty(io.StringIO):
@@ -56,3 +58,33 @@ def test_exported_sizes_do_not_stick():
     environ = {"COLUMNS": "80", "LINES": "24", "TERM": "xterm"}
     terminal.prepare(environ)
     assert environ == {"TERM": "xterm"}
+
+
+@pytest.mark.parametrize("theme", HIGH_CONTRAST, ids=lambda theme: theme.name)
+async def test_themes_of_high_contrast(planner, theme):
+    """Every text is 7:1 on what it lies on, on the screen as in the theme."""
+    app = planner(theme=theme.name)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        for key in "12345":
+            await pilot.press(key)
+            await settled(pilot)
+            for strip in app.screen._compositor.render_strips():
+                for text, style, _ in strip:
+                    if text.strip(" ─│╭╮╰╯") and style.color is not None and not style.dim:
+                        assert contrast(style) >= 7.0, (key, text, style)
+
+
+def contrast(style):
+    """WCAG 2.2: of the colour against what it lies on."""
+    lights = sorted(light(colour.get_truecolor()) for colour in (style.color, style.bgcolor))
+    return (lights[1] + 0.05) / (lights[0] + 0.05)
+
+
+def light(colour):
+    """Relative luminance."""
+    parts = [part / 255.0 for part in colour]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -140,9 +141,12 @@ def test_terminals_of_sixteen_colours(terminal, term, size):
     terminal.wait_for("ended with 0")
 
 
-def test_without_colours(terminal):
-    terminal.start(size=(80, 24), env={**COLOURS, "NO_COLOR": "1"})
+@pytest.mark.parametrize("term", ["xterm-256color", "xterm", "linux"])
+def test_without_colours(terminal, term):
+    terminal.start(size=(80, 24), env={"TERM": term, "LANG": "C.UTF-8", "NO_COLOR": "1"})
     terminal.wait_for("finishes in")
+    drawn = terminal.tmux("capture-pane", "-p", "-e")
+    assert re.findall(r"\x1b\[(?:\d+;)*(?:3[0-8]|4[0-8]|9[0-7]|10[0-7])[;m]", drawn) == []
     terminal.keys("Right", "2", "3", "4", "5", "e")
     terminal.wait_for("Export", "esc leave")
 

@@ -11,9 +11,9 @@ from tui import format as text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    what = parser.add_subparsers(dest="what", metavar="path|show|set|init", required=True)
+    what = parser.add_subparsers(dest="what", metavar="path|show|set|init")
     what.add_parser("path", help="where the file is")
-    what.add_parser("show", help="every setting, checked")
+    what.add_parser("show", help="every setting, checked (also without a word)")
     what.add_parser("init", help="begin a file that explains itself")
     setting = what.add_parser("set", help="set one value: theme nord, nodes 200, keys.pin P")
     setting.add_argument("key", metavar="KEY")
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> int:
     path = config.config_path()
     if args.what == "path":
         print(path)
-    elif args.what == "show":
+    elif args.what in ("show", None):
         _show(path)
     elif args.what == "init":
         if path.exists():

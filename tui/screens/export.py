@@ -103,7 +103,8 @@ class ExportScreen(Dialog[str | None]):
         self.query_one("#targets", Table).styles.height = len(self._targets) + 1
         here = [
             ("↑ ↓", "target", ""),
-            ("⏎ ⏎ ^s", "save", "screen.save"),
+            ("⏎", "path", ""),
+            ("^s", "save", "screen.save"),
             ("^y", "copy", "screen.copy"),
             ("tab", "preview, path", ""),
         ]

@@ -17,6 +17,7 @@ from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, Item, keys
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
+from tui.widgets.slider import Slider
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnmASDFGHJKLQWERTYUIOPZXCVBNM"
 """The home row first: what is used most comes first on the screen."""
@@ -35,7 +36,8 @@ class Target(NamedTuple):
 
 
 def targets_of(screen: Screen[object]) -> list[Target]:
-    """Everything that is seen and can be gone to: controls in reading order, then spans of bars."""
+    """Everything that is seen and can be gone to: the sliders, which have the same letters in every
+    view, other controls in reading order, then spans of bars."""
     seen = screen.region
     controls = [
         Target(max(0, widget.region.x - 1), widget.region.y, widget=widget)
@@ -51,7 +53,8 @@ def targets_of(screen: Screen[object]) -> list[Target]:
     ]
     # A label and its value do the same: one letter, beside the first of them.
     actions = list({span.action: span for span in reversed(spans)}.values())[::-1]
-    return [*sorted(controls, key=lambda t: (t.y, t.x)), *actions][: len(LETTERS)]
+    controls.sort(key=lambda t: (not isinstance(t.widget, Slider), t.y, t.x))
+    return [*controls, *actions][: len(LETTERS)]
 
 
 class Letter(FrameWidget):

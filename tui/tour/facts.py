@@ -50,6 +50,7 @@ def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
     return {
         "deadline": "no deadline" if deadline is None else time_text(deadline),
         "confidence": f"{state.confidence * 100:g} %",
+        "as_measured": time_text(nice_seconds(measured)),
         "tighter": time_text(_tighter(deadline or measured, answer)),
         "tripled": time_text(3.0 * (deadline or measured)),
         "hopeless": time_text(max(1.0, round(measured / _HOPELESS))),

@@ -32,8 +32,9 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "The answer",
-        "The goal is {deadline}, kept with {confidence}. {answer} {evaluated} compositions were"
-        " compared.",
+        "No slower than it was: the goal is {deadline}, kept with {confidence}. {answer}"
+        " {evaluated} compositions were compared.",
+        (":deadline {as_measured}",),
     ),
     Step(
         "A tighter deadline",

@@ -56,6 +56,10 @@ _SORTED = {"time": "time", "cost": "cost", "odds": "in time"}
 """Order -> the column that it goes by."""
 
 
+_SHORTER = {"speed transferred": "transferred", "source type unknown": "type unknown"}
+"""What a row rests on, in the cells that there are at 80 and 120 columns."""
+
+
 class Compositions(Table):
     """The list in the view of its own: keys sort it."""
 
@@ -108,7 +112,9 @@ def short_columns(state: PlanState) -> tuple[Column, ...]:
     the mix is told in full in the sentence."""
     width = SHORT_MIX if state.mix > 1 else None
     return tuple(
-        column._replace(width=width, least=SHORT_MIX) if column.title == "composition" else column
+        column._replace(width=width, least=SHORT_MIX, grows=state.mix > 1)
+        if column.title == "composition"
+        else column
         for column in COLUMNS
     )
 
@@ -204,7 +210,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
         ),
         (text.usd(choice.cost_usd), tone),
         (text.percent(choice.p_deadline), tone),
-        (choice.note, note),
+        (_SHORTER.get(choice.note, choice.note), note),
     )
 
 

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 MODEL_COLUMNS = (
     Column(title="", width=1),
-    Column(title="model", shrink=True, least=10),
+    Column(title="model", shrink=True, least=15),
     Column(title="time", width=9, align="right"),
     Column(title="interval", width=14, align="right", priority=2),
     Column(title="left out", width=8, align="right"),
     Column(title="runs", width=4, align="right", priority=4),
     Column(title="kept", width=5, align="right", priority=3),
-    Column(title="note", shrink=True, least=14, priority=1),
+    Column(title="note", shrink=True, least=12, priority=1),
 )
 
 RUN_COLUMNS = (

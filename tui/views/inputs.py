@@ -22,6 +22,9 @@ COLUMNS = (
 ROWS = ("open", "category", "ran_on", "catalog", "instances", "limits", "mix", "spot", "model")
 """Action of the app that each row stands for, from top to bottom."""
 
+VALUE_CELLS = 22
+"""Cells of a value in the panel."""
+
 NOT_SAID = "not said in the log"
 
 
@@ -29,8 +32,11 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
     """The rows of the inputs panel, in the order of `ROWS`."""
     profile = built.profile if built else None
     catalog = built.catalog if built else None
+    read = source(state, profile, jobs=built.jobs if built else None)
+    if profile is not None and len(read) > VALUE_CELLS:
+        read = profile.name  # how many runs is said in the header as well
     return [
-        ("Source", source(state, profile, jobs=built.jobs if built else None), "o"),
+        ("Source", read, "o"),
         ("Kind", category(state, profile), "g"),
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
         ("Prices", prices(state, catalog), "$"),

@@ -16,7 +16,8 @@ from tui.widgets.text import plain
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
 Span = tuple[str, Tone]
 Line = Sequence[Span]
-"""Untrusted text with a tone each; a line that is too long is wrapped, leading spaces hang."""
+"""Untrusted text with a tone each; a line that is too long is wrapped, leading spaces and a first
+column hang."""
 
 _PARTS = re.compile(r"\S+(?: %\S*)?|\s+")
 
@@ -45,7 +46,11 @@ def wrap(line: Line, width: int) -> list[list[Span]]:
 
 
 def _indent(line: Line) -> int:
-    """Cells before continuation rows: the leading spaces, and a mark with its space."""
+    """Cells before continuation rows: the leading spaces, and a mark with its space; or the width
+    of a first span that is a column, with spaces on both sides."""
+    first = line[0][0] if len(line) > 1 else ""
+    if first.strip() and first.startswith(" ") and first.endswith(" "):
+        return cell_len(first)
     text = "".join(part for part, _ in line)
     body = text.lstrip(" ")
     lead = len(text) - len(body)
@@ -129,19 +134,25 @@ class Prose(ScrollingFrame):
         """The rows from the scroll position on, and how many there are below."""
         rows = self.rows(frame.width)
         self._top = max(0, min(self._top, len(rows) - frame.height))
-        for y, row in enumerate(rows[self._top : self._top + frame.height]):
+        shown = rows[self._top : self._top + frame.height]
+        for y, row in enumerate(shown):
             x = 0
             for text, tone in row:
                 frame.put(x, y, text, tone)
                 x += cell_len(text)
             if x > frame.width:
                 frame.put(frame.width - 1, y, self._glyphs.ellipsis, "muted")
-        self._draw_more(frame, len(rows) - self._top - frame.height)
+        if len(rows) - self._top > frame.height:
+            self._draw_more(frame, len(rows) - self._top - frame.height, shown[-1])
 
-    def _draw_more(self, frame: Frame, below: int) -> None:
-        """What does not fit is said at the end of the last row: how much, where one can scroll."""
-        if below > 0:
-            glyphs = self._glyphs
-            text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
-            text = text[: frame.width]
-            frame.put(frame.width - cell_len(text), frame.height - 1, text, "muted")
+    def _draw_more(self, frame: Frame, below: int, last: Sequence[Span]) -> None:
+        """What does not fit is said at the end of the last row: how much, where one can scroll; no
+        word of that row is cut."""
+        glyphs = self._glyphs
+        text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
+        text = text[: frame.width]
+        start, words = frame.width - cell_len(text), "".join(part for part, _ in last)
+        if self._wrapped and cell_len(words) > start:
+            start = min(start, cell_len(words[:start].rpartition(" ")[0]))
+            text = text.ljust(frame.width - start)
+        frame.put(start, frame.height - 1, text, "muted")

@@ -196,8 +196,15 @@ class Canvas:
             bits = self._curves[cell] | self._rules[cell]
             yield cell % width, cell // width, chars[bits], style
         for cell, style in self._shade_ink.items():
-            if cell not in ink:
-                yield cell % width, cell // width, chars[self._shade[cell]], style
+            if cell not in ink and (shade := self._shaded(cell)):
+                yield cell % width, cell // width, shade, style
+
+    def _shaded(self, cell: int) -> str:
+        """A cell of a band; in ASCII, where curves are made of the same marks, a colon in every
+        second one."""
+        if self.dots != "ascii":
+            return _CHARS[self.dots][self._shade[cell]]
+        return ":" if (cell // self.width + cell % self.width) % 2 else ""
 
 
 def _finite_pieces(

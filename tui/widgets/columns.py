@@ -23,6 +23,7 @@ class Column(NamedTuple):
         priority: 0 always stays; of the others the highest number is left out first.
         shrink: may be cut to `least` cells before any column is left out.
         least: the least width when it shrinks.
+        grows: takes the cells of the columns that were left out.
     """
 
     title: str
@@ -31,6 +32,7 @@ class Column(NamedTuple):
     priority: int = 0
     shrink: bool = False
     least: int = 8
+    grows: bool = False
 
 
 def fit_columns(
@@ -63,6 +65,9 @@ def fit_columns(
             widths[i] = max(least[i], widths[i] - max(0, needed(widths) - width))
     for i in reversed(kept):
         widths[i] = max(1, widths[i] - max(0, needed(widths) - width))
+    growing = next((i for i in kept if columns[i].grows), None)
+    if growing is not None and len(kept) < len(columns):
+        widths[growing] += max(0, width - needed(widths))
     return tuple((i, widths[i]) for i in kept)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
+from engine.models.kept_inputs import KEPT_INPUTS
 from engine.models.launch_order import LONGEST_FIRST
 from engine.models.replay import Replay
 from engine.models.task_times import PLACED_TASKS, StageLaw
@@ -148,6 +149,17 @@ def scans(count: int = 20) -> Run:
         for place in range(count)
     ]
     return observed(stages, [Job((), 0.5)], slots=SLOTS)
+
+
+def test_what_is_kept_of_inputs_is_bounded() -> None:
+    """Somebody who types one size after the other fills no memory."""
+    replay = Replay.of(many_stages())
+    for step in range(3 * KEPT_INPUTS):
+        replay.replayed(40, ratio=1.0 + 0.01 * step)
+    kept = replay._kept
+    for store in (kept.stages, kept.counts, kept.useful):
+        assert len(store) <= KEPT_INPUTS
+    assert len(kept.stages) == KEPT_INPUTS
 
 
 @pytest.mark.parametrize("slots", [2, 9, 50, 400])

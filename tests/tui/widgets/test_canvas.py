@@ -91,6 +91,13 @@ def test_a_band_fills_lightly_and_never_covers_a_curve():
     assert {style for (_, y), style in styles(canvas).items() if y == 1} == {"band"}
 
 
+def test_in_ascii_a_band_is_made_of_nothing_that_a_curve_is_made_of():
+    canvas = Canvas(8, 3, "ascii")
+    canvas.band([0, 1], [0, 0], [1, 1], "band")
+    canvas.curve([0, 1], [0.5, 0.5], "a")
+    assert shown(canvas) == [" : : : :", "--------", " : : : :"]
+
+
 def test_half_blocks_and_ascii():
     half = Canvas(4, 2, "half")
     half.curve([0, 1], [0, 1], "a")

@@ -62,6 +62,13 @@ def test_columns_shrink_then_go_by_priority(width, expected):
     assert fit_columns(COLUMNS, (20, 5, 6, 10), width) == expected
 
 
+def test_a_column_may_take_what_those_left_out_leave():
+    columns = (COLUMNS[0]._replace(width=12, grows=True), *COLUMNS[1:3], Column(title="note"))
+    left_out = (*columns[:3], columns[3]._replace(priority=2))
+    assert fit_columns(columns, (12, 5, 6, 10), 50) == ((0, 12), (1, 5), (2, 6), (3, 10))
+    assert fit_columns(left_out, (12, 5, 6, 10), 34) == ((0, 19), (1, 5), (2, 6))
+
+
 async def test_header_rows_and_marks(driven):
     app, _ = driven
     assert text(app.table, 0).split() == ["composition", "time", "cost", "note", "↓23"]

@@ -1,0 +1,43 @@
+"""Text in a panel: what hangs under what, and what is said where it does not all fit."""
+
+from textual.app import App
+
+from tui.views.prose import Prose, wrap
+from tui.widgets.glyphs import UNICODE
+
+
+def text(rows):
+    return ["".join(part for part, _ in row) for row in rows]
+
+
+def test_a_first_column_hangs():
+    line = [("  mouse   ", "strong"), ("click or drag the track, turn the wheel", "base")]
+    assert text(wrap(line, 30)) == [
+        "  mouse   click or drag the ",
+        "          track, turn the ",
+        "          wheel",
+    ]
+
+
+def test_marks_and_leading_spaces_hang():
+    assert text(wrap([(" ⚠ not measured at all", "warn")], 16)) == [
+        " ⚠ not measured ",
+        "   at all",
+    ]
+    assert text(wrap([("no column here at all", "base")], 12)) == ["no column ", "here at all"]
+
+
+async def test_no_word_is_cut_by_how_much_there_is_below():
+    words = "compositions that were compared with each other in the catalog"
+    prose = Prose([[(words, "base")]], focusable=True, glyphs=UNICODE)
+
+    class Panel(App):
+        CSS = "Prose { width: 24; height: 2; }"
+
+        def compose(self):
+            yield prose
+
+    async with Panel().run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        assert prose.render_line(0).text.rstrip() == "compositions that were"
+        assert prose.render_line(1).text.rstrip() == "compared with ↓1 more"
