@@ -86,7 +86,7 @@ def _nightly(name: str, hours: int, users: int) -> Sample:
     return Sample(
         name,
         "nightly_features.py",
-        partial(inputs.clicks, hours=hours, rows_per_hour=8_000, users=users),
+        partial(inputs.clicks, hours=hours, rows_per_hour=24_000, users=users),
         conf={
             "spark.sql.files.maxPartitionBytes": "1m",  # never two hourly files in one task
             "spark.sql.shuffle.partitions": "200",
@@ -135,8 +135,8 @@ def _core(name: str, job: str, make_input: Callable[[Path], None], master: str) 
 
 
 SAMPLES = (
-    _nightly("nightly-features", hours=240, users=60_000),
-    _nightly("nightly-features-small", hours=48, users=12_000),
+    _nightly("nightly-features", hours=240, users=180_000),
+    _nightly("nightly-features-small", hours=48, users=36_000),
     _sales("sales-report-small", rows=3_000_000, files=24),
     _sales("sales-report-large", rows=9_000_000, files=72),
     _als("movie-als-small", ratings=400_000, users=8_000, films=2_000),
