@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui.state import AxisName, ChartKind, Limits, Order, PlanState, TrainingPlan, View
+from tui.state import AxisName, ChartKind, Limits, Order, PlanState, Terms, TrainingPlan, View
 
 
 class OpenSources(NamedTuple):
@@ -103,6 +103,12 @@ class SetCatalog(NamedTuple):
     """Another price catalog, by name or file."""
 
     catalog: str
+
+
+class SetTerms(NamedTuple):
+    """Other terms on which the catalog's prices hold."""
+
+    terms: Terms
 
 
 class SetModel(NamedTuple):
@@ -240,6 +246,7 @@ Action = (
     | SetRanOn
     | SetCategory
     | SetCatalog
+    | SetTerms
     | SetModel
     | SetSpot
     | SetMix

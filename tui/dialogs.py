@@ -86,6 +86,7 @@ def names(app: PlannerApp) -> Names:
         pins=tuple(pin.name for pin in app.pins),
         ranges=app.ranges,
         limits=app.state.limits,
+        terms=app.state.terms,
     )
 
 

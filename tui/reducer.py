@@ -37,6 +37,7 @@ from tui.changes import (
     SetSamples,
     SetScale,
     SetSpot,
+    SetTerms,
     SetTrainingBudget,
     SetTrainingPlan,
     ShowChart,
@@ -150,6 +151,7 @@ def _with_input(
     | SetRanOn
     | SetCategory
     | SetCatalog
+    | SetTerms
     | SetModel
     | SetSpot
     | SetMix
@@ -171,6 +173,8 @@ def _with_input(
             return replace(
                 state, catalog=catalog, terms=AS_TOLD, instances=(), limits=kept, selected=None
             )
+        case SetTerms(terms):
+            return replace(state, terms=terms, selected=None)
         case SetModel(model):
             return replace(state, model=model)
         case SetSpot(spot):

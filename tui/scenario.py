@@ -14,17 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import engine
+from tui import term_words
 from tui.changes import OpenSources, ShowView
 from tui.commands import outcome_of
 from tui.limit_words import line_of
 from tui.reducer import reduce
-from tui.state import TRAINING_PLANS, PlanState, Terms, Training
+from tui.state import TRAINING_PLANS, PlanState, Training
+from tui.term_words import TERMS
 from tui.verbs import Names
 from tui.views.pages import NAMES
 from tui.widgets.numbers import money_text, time_text
-
-TERMS = ("region", "discount", "dbu-price", "platform")
-"""The keys that are named as the options of the command: prices hold on these terms."""
 
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
@@ -211,7 +210,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
         )
     try:
         if key in TERMS:
-            return replace(state, terms=_terms(state.terms, key, value))
+            return replace(state, terms=term_words.changed(state.terms, key, value))
         if key == "catalog" and value not in names.catalogs and not Path(value).exists():
             raise engine.UnknownName("catalog", value, names.catalogs)
         outcome = outcome_of(f"{key} {value}", names)
@@ -223,19 +222,6 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
         shown = next(view for view in NAMES if outcome == f"view({view!r})")
         return reduce(state, ShowView(shown))
     return reduce(state, outcome)
-
-
-def _terms(terms: Terms, key: str, value: str) -> Terms:
-    if key == "region":
-        return terms._replace(region=value)
-    if key == "discount":
-        return terms._replace(discount_fraction=engine.parse_fraction(value))
-    if key == "platform":
-        if value not in engine.PLATFORMS:
-            raise engine.UnknownName("platform", value, engine.PLATFORMS)
-        return terms._replace(platform=value)
-    named = value[:1].isalpha() and not value.lower().startswith("usd")
-    return terms._replace(dbu=value if named else engine.parse_usd(value))
 
 
 def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str, ...]:

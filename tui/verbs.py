@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import engine
-from tui import limit_words, training_words
+from tui import limit_words, term_words, training_words
 from tui.changes import (
     Action,
     OpenSources,
@@ -27,12 +27,13 @@ from tui.changes import (
     SetSamples,
     SetScale,
     SetSpot,
+    SetTerms,
     SetTrainingBudget,
     SetTrainingPlan,
     ShowChart,
 )
 from tui.limit_words import OFF
-from tui.state import MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Limits
+from tui.state import AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Limits, Terms
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
@@ -43,7 +44,7 @@ class Names:
 
     Args:
         instances: types of the catalog; sources: bundled samples.
-        limits: those that hold; a command changes one of them.
+        limits, terms: those that hold; a command changes one of them.
     """
 
     models: tuple[str, ...] = ()
@@ -56,6 +57,7 @@ class Names:
     pins: tuple[str, ...] = ()
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
+    terms: Terms = AS_TOLD
 
 
 Outcome = Action | str
@@ -135,6 +137,15 @@ def _limits(typed: str, names: Names) -> Outcome:
     return (
         SetLimits(NO_LIMITS if typed in OFF else limit_words.parsed(typed)) if typed else "limits"
     )
+
+
+def _term(word: str) -> Callable[[str, Names], Outcome]:
+    return lambda typed, names: SetTerms(term_words.changed(names.terms, word, typed))
+
+
+def _term_values(word: str) -> Callable[[Names], Sequence[str]]:
+    known = engine.PLATFORMS if word == "platform" else ()
+    return lambda names: (*known, "off")
 
 
 def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
@@ -285,6 +296,10 @@ VERBS: tuple[Verb, ...] = (
     Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
     Verb("catalog", "NAME|FILE", "prices", lambda typed, _: SetCatalog(typed),
          lambda names: names.catalogs),
+    *(
+        Verb(word, f"{takes}|off", what, _term(word), _term_values(word))
+        for word, (takes, what) in term_words.TERMS.items()
+    ),
     Verb("instances", "GLOB,...|off", "candidate types", _instances,
          lambda names: names.instances),
     Verb("ran-on", "TYPE|off", "where the job was measured", _ran_on,

@@ -217,9 +217,13 @@ def _value(
     if value is None or not isfinite(value):
         raise BadInput(f"{name}: {text!r} is not a number", where=where, remedy="correct the cell")
     if positive and value <= 0:
-        raise BadInput(f"{name} must be more than zero, not {text}", where=where)
+        unknown = "correct the cell, or leave it empty where the value is not known"
+        remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
+        raise BadInput(f"{name} must be more than zero, not {text}", where=where, remedy=remedy)
     if whole and not value.is_integer():
-        raise BadInput(f"{name} must be a whole number, not {text}", where=where)
+        raise BadInput(
+            f"{name} must be a whole number, not {text}", where=where, remedy="correct the cell"
+        )
     return value
 
 

@@ -19,9 +19,12 @@ from tui.changes import (
     SetRanOn,
     SetScale,
     SetSpot,
+    SetTerms,
     ShowChart,
 )
 from tui.commands import offered, outcome_of
+from tui.session import EngineSession
+from tui.state import Terms
 from tui.verbs import VERBS, Names
 from tui.views.goal import Ranges
 
@@ -58,6 +61,11 @@ NAMES = Names(
         ("category off", SetCategory(None)),
         ("spot on", SetSpot(True)),
         ("spot", "spot"),
+        ("platform kubernetes", SetTerms(Terms(platform="kubernetes"))),
+        ("platform off", SetTerms(Terms())),
+        ("discount 15%", SetTerms(Terms(discount_fraction=0.15))),
+        ("dbu-price premium", SetTerms(Terms(dbu="premium"))),
+        ("region eu-west-1", SetTerms(Terms(region="eu-west-1"))),
         ("open a.zstd", OpenSources(("a.zstd",))),
         ("add my folder/b.zstd", OpenSources(("my folder/b.zstd",), add=True)),
         ("view st", "view('stages')"),
@@ -82,6 +90,8 @@ def test_what_a_command_becomes(line, outcome):
         ("nodes 0", "not a number of nodes"),
         ("model ernst", "did you mean ernest"),
         ("spot maybe", "on"),
+        ("platform mesos", "kubernetes"),
+        ("discount much", "much"),
         ("undo twice", "takes nothing"),
         ("view x", "unknown view"),
         ("size big", "big"),
@@ -136,3 +146,23 @@ async def test_a_command_with_markup_is_only_text(planner):
         await app.run_line("model [bold red]x[/]")
         await pilot.pause()
         assert "[bold red]x[/]" in text_of(app)
+
+
+async def test_another_platform_is_another_bill(planner):
+    """Without EMR's surcharge, with what Kubernetes leaves to executors; and undone."""
+    app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert app.answer.report.billing.surcharge_fraction
+        await app.run_line("platform kubernetes")
+        await settled(pilot)
+        assert app.state.terms.platform == "kubernetes"
+        assert not app.answer.report.billing.surcharge_fraction
+        assert app.answer.built.catalog.memory_rule.kind == "kubernetes"
+        await app.run_line("region nowhere-1")
+        await settled(pilot)
+        assert app.state.terms.region is None
+        assert app.state.terms.platform == "kubernetes"
+        app.action_undo()
+        await settled(pilot)
+        assert app.state.terms.platform is None

@@ -212,11 +212,10 @@ def test_what_the_command_refuses(capsys, arguments, says):
     assert says in capsys.readouterr().err
 
 
-def test_every_key_is_a_command_or_a_term():
-    from tui.scenario import TERMS
+def test_every_key_is_a_command():
     from tui.verbs import VERBS
 
-    assert set(KEYS) - set(TERMS) <= {verb.name for verb in VERBS}
+    assert set(KEYS) <= {verb.name for verb in VERBS}
 
 
 def test_limits_and_mixes_are_part_of_a_scenario(tmp_path):
