@@ -65,6 +65,7 @@ from tui.views.goal import GoalPanel, Ranges
 from tui.views.marks import marks_of
 from tui.views.pages import FRONTIER_LIST, PAGES, key_of
 from tui.views.prose import Line, Tone
+from tui.views.words import in_planner
 from tui.widgets.glyphs import choose_glyphs
 from tui.widgets.lean_driver import lean_driver
 from tui.widgets.table import Table
@@ -269,6 +270,7 @@ class PlannerApp(
     def show_notice(self, words: str, tone: Tone, *, stays: bool = False) -> None:
         """A line above the panels, until another view is looked at or escape is pressed; then one
         that `stays` comes back, until escape is pressed at it or other evidence is read."""
+        words = in_planner(words)
         sign = {"bad": self.marks.missed, "warn": self.marks.warning}.get(tone, "")
         self.remember_notice(sign, words, tone)
         line: Line = [(f"{sign} " if sign else "", tone), (words, tone)]

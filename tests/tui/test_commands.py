@@ -27,6 +27,7 @@ from tui.session import EngineSession
 from tui.state import Terms
 from tui.verbs import VERBS, Names
 from tui.views.goal import Ranges
+from tui.views.words import in_planner
 
 NAMES = Names(
     models=("sparkplan", "ernest", "ernest-extended"),
@@ -166,3 +167,10 @@ async def test_another_platform_is_another_bill(planner):
         app.action_undo()
         await settled(pilot)
         assert app.state.terms.platform is None
+
+
+def test_options_of_the_command_are_named_as_they_are_typed_here():
+    said = "use --model sparkplan, --max-nodes 9 or --input-size 3x; not --executor-cores, a--model"
+    assert in_planner(said) == (
+        "use :model sparkplan, :nodes 9 or :size 3x; not --executor-cores, a--model"
+    )

@@ -105,7 +105,7 @@ def _model_row(
         return [*head, "", "", "", "", "", ("fitting ...", "muted")]
     if answer.prediction is None:
         unknown: list[Cell] = [(text.UNKNOWN, "muted")] * 5
-        return [*head, *unknown, (answer.why_not, "muted")]
+        return [*head, *unknown, (words.in_planner(answer.why_not), "muted")]
     low, high = answer.prediction.forecast.interval(state.confidence)
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
@@ -318,7 +318,7 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
 def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
     """The models that do not answer, and why."""
     return [
-        (name, answer.why_not)
+        (name, words.in_planner(answer.why_not))
         for name, answer in compared
         if answer is not None and answer.prediction is None
     ]

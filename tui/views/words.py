@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -170,13 +171,32 @@ REMEDIES = {
 """What to do here, where the engine's remedy names an option of the command."""
 
 
+def in_planner(said: str) -> str:
+    """What the engine says, with options of the command as they are typed here: `--model boe` is
+    `:model boe`. Options that are no typed commands stay."""
+    if "--" not in said:
+        return said
+    from tui.verbs import VERBS
+
+    known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
+    return re.sub(
+        r"(?<![\w-])--([a-z][a-z-]*)",
+        lambda found: f":{known[found[1]]}" if found[1] in known else found[0],
+        said,
+    )
+
+
+_OTHERWISE = {"max-nodes": "nodes", "input-size": "size"}
+"""Options that have another name as typed commands."""
+
+
 def warnings(found: Iterable[Notice], marks: Marks) -> list[Line]:
     """Each warning with its remedy."""
     return [
         [
             (f"{marks.warning} ", "warn"),
             (sentence(notice.text), "base"),
-            (f" {sentence(REMEDIES.get(notice.code, notice.remedy))}", "muted"),
+            (f" {sentence(REMEDIES.get(notice.code, in_planner(notice.remedy)))}", "muted"),
         ]
         for notice in found
     ]
