@@ -34,7 +34,7 @@ _DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.")
 
 class Databricks(Export):
     name = "databricks"
-    summary = "databricks clusters create, as JSON of the clusters API"
+    summary = "databricks clusters create, with its JSON"
 
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)

@@ -31,7 +31,7 @@ _LARGEST = "yarn.scheduler.maximum-allocation-mb"
 
 class Emr(Export):
     name = "emr"
-    summary = "aws emr create-cluster (instance groups, for a mix of two instance fleets)"
+    summary = "aws emr create-cluster: groups, fleets for a mix"
 
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")

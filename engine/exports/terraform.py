@@ -40,7 +40,7 @@ class Resource(NamedTuple):
 
 class Terraform(Export):
     name = "terraform"
-    summary = "a Terraform resource for EMR, Dataproc or Databricks on Azure"
+    summary = "Terraform: EMR, Dataproc, Databricks on Azure"
 
     def render(self, handover: Handover) -> str:
         make = _RESOURCES.get(handover.provider or "")
