@@ -10,7 +10,6 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog, InstanceType, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
-from engine.disk import disk_notice
 from engine.interruptions import interruption_notice
 from engine.mixes import source_of
 from engine.profile import Notice
@@ -173,12 +172,8 @@ class Answers:
 
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
-        row, column = divmod(flat, self.surface.max_nodes)
-        offer, surface = self.surface.candidates.offers[row], self.surface
-        run, workload = surface.fitted.profile.largest_run, surface.workload
-        full = disk_notice(offer.instance, column + 1, self.catalog, run, workload)
-        disk = () if full is None else (full,)
-        return (*surface.notices(flat), *disk, *self._price_notices(row))
+        row = flat // self.surface.max_nodes
+        return (*self.surface.notices(flat), *self._price_notices(row))
 
     def _price_notices(self, row: int) -> tuple[Notice, ...]:
         offer = self.surface.candidates.offers[row]

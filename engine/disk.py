@@ -17,14 +17,14 @@ USABLE_SHARE = 0.9
 """YARN takes no more work for a disk that is fuller (its disk health checker's default)."""
 
 
-def disk_of(instance: InstanceType, catalog: Catalog) -> tuple[float, str] | None:
+def disk_of(instance: InstanceType, catalog: Catalog | None) -> tuple[float, str] | None:
     """Bytes on one node for shuffle files and spills, and what they are on; None where the catalog
     does not tell."""
     if instance.local_disk_gb:
         return instance.local_disk_gb * GIGABYTE, "local disk"
-    if catalog.memory_rule.kind == "emr-yarn":
+    if catalog is not None and catalog.memory_rule.kind == "emr-yarn":
         volumes = max(EMR_EBS_LEAST_GIB, EMR_EBS_GIB_PER_VCPU * instance.vcpus)
-        return volumes * GIBIBYTE, "EBS volumes that EMR attaches by default"
+        return volumes * GIBIBYTE, "EBS volumes (assumed: what EMR attaches by default)"
     return None
 
 
@@ -46,7 +46,11 @@ def _ratio(measured: Workload, asked: Workload) -> float:
 
 
 def disk_notice(
-    instance: InstanceType, nodes: int, catalog: Catalog, run: Run | None, workload: Workload
+    instance: InstanceType,
+    nodes: float,
+    catalog: Catalog | None,
+    run: Run | None,
+    workload: Workload,
 ) -> Notice | None:
     """The warning that shuffle and spill fill the disks of so many nodes; None where they fit, or
     where it is not known."""

@@ -379,7 +379,7 @@ class Surface:
 
     def _notices(self, flat: int) -> tuple[Notice, ...]:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
-        return self.fitted.notices(batch, self.workload)
+        return self.fitted.all_notices(batch, self.workload)
 
     def refined(self, points: Sequence[int]) -> Surface:
         """The surface with these points evaluated as a few clusters, not as part of a large grid.

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
+from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.profile import Notice, Profile
@@ -159,6 +160,16 @@ class FittedModel(ABC):
         """Warnings about this prediction, beside those of the fit itself (`fit_notices`)."""
         return ()
 
+    def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        """`notices`, and whether shuffles and spills fill the disks of the one cluster of `batch`,
+        which holds for every model."""
+        found, instance = self.notices(batch, workload), batch.types[int(batch.type_index[0])]
+        nodes = float(batch.nodes[0])
+        if instance is None or np.isnan(nodes):
+            return found
+        full = disk_notice(instance, nodes, batch.catalog, self.profile.largest_run, workload)
+        return found if full is None else (*found, full)
+
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """The heap that the workload needs; None where the model does not say."""
         return None
@@ -182,7 +193,7 @@ class FittedModel(ABC):
         forecast = self.forecast(batch, workload)
         explanation = self.explain(batch, workload)
         low, high = forecast.interval(confidence)
-        notices = [*self.profile.notices, *self.fit_notices, *self.notices(batch, workload)]
+        notices = [*self.profile.notices, *self.fit_notices, *self.all_notices(batch, workload)]
         if np.isnan(low[0]):
             notices.append(_no_interval(self.model))
         return Prediction(

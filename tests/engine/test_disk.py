@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from synthetic import catalog_of, offer
 
+import engine
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Cluster, Workload
 from engine.disk import disk_notice, disk_of, needed_bytes
@@ -36,7 +37,7 @@ def run(*written: float, spilled: float | None = None) -> Run:
 @pytest.mark.parametrize(("vcpus", "gib"), [(2, 32), (4, 64), (16, 256), (96, 1536)])
 def test_emr_attaches_volumes_by_size(vcpus: int, gib: int) -> None:
     assert disk_of(InstanceType("m5.x", vcpus, 16.0), EMR) == (
-        gib * GIB, "EBS volumes that EMR attaches by default",
+        gib * GIB, "EBS volumes (assumed: what EMR attaches by default)",
     )  # fmt: skip
 
 
@@ -63,3 +64,19 @@ def test_more_nodes_make_it_fit() -> None:
     assert disk_notice(small, int(least), EMR, measured, Workload(10e9)) is None
     assert disk_notice(small, int(least) - 1, EMR, measured, Workload(10e9)) is not None
     assert disk_notice(small, 2, EMR, None, Workload(10e9)) is None
+
+
+def test_every_model_says_so_of_one_cluster() -> None:
+    """Whoever asks for a cluster by name is warned as well as whoever has one recommended."""
+    profile = engine.read("sales-report-large")
+    catalog = engine.load_catalog("aws")
+    workload = Workload(3e12)
+    for model in ("sparkplan", "simcost"):
+        fitted = engine.fit(profile, model=model)
+        for nodes, warned in ((2, True), (500, False)):
+            cluster = engine.Cluster.of_nodes(
+                instance_type="m5.xlarge", nodes=nodes, catalog=catalog
+            )
+            found = fitted.predict(cluster=cluster, workload=workload)
+            codes = {notice.code for notice in found.warnings}
+            assert ("disk-does-not-fit" in codes) is warned

@@ -31,10 +31,6 @@ MOST_BYTES_PER_STEP = 150 if LONG else 2_500
 MOST_OBJECTS_PER_STEP = 1.0 if LONG else 6.0
 """Over few steps some 50 kB more or less of strips and regions count for much."""
 
-NOISE_BYTES = 150_000
-"""Of some 21 MB that the real engine's plan holds; over the second half of 1,000 steps that is 300
-bytes a step."""
-
 KEPT_STEPS = 10
 """Of the undo history, from one reading to the next."""
 
@@ -150,8 +146,7 @@ async def test_a_restless_user_of_the_real_engine(stays, seed):
     app = PlannerApp(AppOptions(glyphs="unicode"), session=EngineSession())
     async with app.run_test(size=(80, 24)) as pilot:
         check(await quiet(pilot))
-        steps = COUNT // 10
-        growth = await soak(pilot, seed, [*sequence(seed, steps)])
-        assert_steady(growth, most_bytes=max(MOST_BYTES_PER_STEP, NOISE_BYTES / (steps / 2)))
+        growth = await soak(pilot, seed, [*sequence(seed, COUNT // 10)])
+        assert_steady(growth)
         growth.end()
         await undo_and_redo(pilot)
