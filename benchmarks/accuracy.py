@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from baselines import BASELINES
 from published import HEADER, PUBLISHED, Row, reference
 
 from engine.errors import ModelDoesNotFit
@@ -86,7 +87,8 @@ def parameters_of(run: Run) -> tuple[object, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Predicted times of asked runs with their central intervals, and the one-sided bound."""
+    """Predicted times of asked runs with their central intervals, and the one-sided bound; NaN for
+    baselines, which give none."""
 
     seconds: FloatArray
     low: FloatArray
@@ -95,6 +97,9 @@ class Answer:
 
 
 def predicted(model: str, training: Sequence[Run], asked: Sequence[Run]) -> Answer | None:
+    if model in BASELINES:
+        unknown = np.full(len(asked), np.nan)
+        return Answer(BASELINES[model](training, asked), unknown, unknown, unknown)
     by_name = {entry.name: entry for entry in MODELS}
     try:
         fitted = by_name[model].fit(Profile("benchmark", tuple(training)), models=by_name)
@@ -349,7 +354,8 @@ def main() -> None:
     )
     parser.add_argument("directories", nargs="+", type=Path)
     parser.add_argument("--without", action="append", default=[], metavar="JOB=NODES")
-    parser.add_argument("--model", action="append", choices=[model.name for model in MODELS])
+    every = [*(model.name for model in MODELS), *BASELINES]
+    parser.add_argument("--model", action="append", choices=every)
     parser.add_argument("--by-job", action="store_true", help="a row for each table as well")
     parser.add_argument("--sizes-apart", action="store_true", help="contexts of one size each")
     options = parser.parse_args()
@@ -368,7 +374,7 @@ def main() -> None:
         ]
         if not tables:
             sys.exit(f"{directory}: no run table (*.csv)")
-        names = options.model or [model.name for model in MODELS]
+        names = options.model or every
         for name in names:
             rows.append(row(f"{name} ({directory.name})", score(name, tables, sizes_apart=apart)))
             if options.by_job:

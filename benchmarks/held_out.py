@@ -38,7 +38,8 @@ SMALL_MIB, ROOMY_MIB = 512, 1024
 JOBS = {
     "skewed_join": ROOMY_MIB, "windows": ROOMY_MIB, "words": ROOMY_MIB, "kmeans": ROOMY_MIB,
     "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,
-    "broadcast_join": ROOMY_MIB, "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
+    "broadcast_join": ROOMY_MIB, "cross_validation": ROOMY_MIB, "components": ROOMY_MIB,
+    "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
 }  # fmt: skip
 """Memory of each job's executors in MiB: with little of it the large sort spills, and the large
 caches do not fit."""

@@ -166,6 +166,49 @@ def broadcast_join(spark: SparkSession, folder: str, out: str) -> None:
     )
 
 
+def cross_validation(spark: SparkSession, folder: str, out: str) -> None:
+    """Trees of several depths judged on folds: the same stages again and again on parts of the
+    data, two fits at a time."""
+    from pyspark.ml.classification import DecisionTreeClassifier
+    from pyspark.ml.evaluation import BinaryClassificationEvaluator
+    from pyspark.ml.feature import VectorAssembler
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    points = VectorAssembler(inputCols=["x", "y", "z", "category"], outputCol="features").transform(
+        records(spark, folder).withColumn("label", sf.expr("double(x * y + z > 0.8)"))
+    )
+    kept = points.select("features", "label").persist(StorageLevel.MEMORY_AND_DISK)
+    tree = DecisionTreeClassifier(seed=1)
+    grid = ParamGridBuilder().addGrid(tree.maxDepth, [3, 6]).build()
+    search = CrossValidator(
+        estimator=tree, estimatorParamMaps=grid, evaluator=BinaryClassificationEvaluator(),
+        numFolds=3, parallelism=2, seed=1,
+    )  # fmt: skip
+    found = search.fit(kept)
+    spark.createDataFrame([(float(m),) for m in found.avgMetrics], "metric double").write.mode(
+        "overwrite"
+    ).csv(out)
+
+
+def components(spark: SparkSession, folder: str, out: str) -> None:
+    """Every vertex takes the least label among its neighbours, again and again: joins whose lineage
+    grows, each result kept and the one before let go."""
+    spark.conf.set("spark.sql.shuffle.partitions", "16")
+    edges = records(spark, folder).selectExpr(f"int(id % {DIMENSION_ROWS}) source", "key target")
+    edges = edges.filter("source <> target").repartition("source").persist()
+    labels = edges.selectExpr("source vertex").distinct().withColumn("label", sf.col("vertex"))
+    labels = labels.persist()
+    for _ in range(ITERATIONS):
+        told = edges.join(labels, edges["source"] == labels["vertex"]).selectExpr(
+            "target vertex", "label"
+        )
+        least = told.unionByName(labels).groupBy("vertex").agg(sf.min("label").alias("label"))
+        before, labels = labels, least.persist()
+        labels.count()
+        before.unpersist()
+    write(labels.groupBy("label").count(), out)
+
+
 def cache_memory(spark: SparkSession, folder: str, out: str) -> None:
     """Reads cached records again and again; what does not fit is parsed again."""
     _read_again(spark, _wide(spark, folder).persist(StorageLevel.MEMORY_ONLY), out, "x * {} + y")
@@ -198,7 +241,7 @@ Job = Callable[[SparkSession, str, str], None]
 OPEN_JOBS: tuple[Job, ...] = (aggregate, iterate)
 HELD_OUT_JOBS: tuple[Job, ...] = (
     skewed_join, windows, words, kmeans, logistic, range_sort, python_udf, unions, broadcast_join,
-    cache_memory, cache_disk,
+    cross_validation, components, cache_memory, cache_disk,
 )  # fmt: skip
 JOBS = {job.__name__: job for job in (*OPEN_JOBS, *HELD_OUT_JOBS)}
 

@@ -12,6 +12,7 @@ from engine.models.stage_batch import FEWEST_STAGES, StageBatch
 from engine.models.stage_outlines import groups, outlines
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled
+from engine.models.warm_up import Slowdown
 from engine.waves import ClosedForm, Tasks
 
 
@@ -70,19 +71,20 @@ class PreparedStages:
 
     def closed_forms(
         self, slots: int, speed: FloatArray, *, without: frozenset[int] = frozenset()
-    ) -> dict[int, tuple[float, ClosedForm]]:
+    ) -> dict[int, tuple[Slowdown, ClosedForm]]:
         """Slowdown and closed form of stages by their place, but for some.
 
         Args:
             speed: (s,) of all stages of the log.
             without: places of stages that need not be answered.
         """
-        found: dict[int, tuple[float, ClosedForm]] = {}
+        found: dict[int, tuple[Slowdown, ClosedForm]] = {}
         for batch in self.batches:
             places = batch.places.tolist()
             if without.issuperset(places):
                 continue
-            slowdowns = batch.slowdowns(slots)
-            forms = batch.closed_forms(slots, slowdowns, speed[batch.places])
-            found.update(zip(places, zip(slowdowns.tolist(), forms, strict=True), strict=True))
+            contention, warm = batch.slowdowns(slots)
+            forms = batch.closed_forms(slots, contention, speed[batch.places] / warm)
+            slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
+            found.update(zip(places, zip(slowdowns, forms, strict=True), strict=True))
         return found

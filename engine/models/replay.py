@@ -23,7 +23,7 @@ from engine.models.prepared_stages import PreparedStages
 from engine.models.stage_shapes import shapes_of
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
-from engine.models.warm_up import combined
+from engine.models.warm_up import Slowdown, beside_fixed, combined, combined_each
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
 from engine.waves import ClosedForm, Tasks, waves
@@ -139,13 +139,13 @@ class Replay:
         prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed = self._nodes(ratio), []
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
-            shape, (contention, closed) = self.shapes[place], known.get(place, (None, None))
-            if contention is None:
-                contention = self.slowdown(shape, self.growth[place], scaled, slots)
+            shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
+            if slowdown is None:
+                slowdown = self.slowdown(shape, self.growth[place], scaled, slots)
             tasks = tasks.slowed(
-                contention=contention,
+                contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
-                speed=float(lasting[place]),
+                speed=float(lasting[place]) / slowdown.warm,
                 known=closed,
             )
             node = self.graph.stage_nodes[place]
@@ -186,7 +186,7 @@ class Replay:
         """The same without kept tasks, for changed shapes."""
         return replace(self, _kept=KeptInputs())
 
-    def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> float:
+    def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
         and each slot runs the stage's code for longer or shorter."""
         tasks, cpus = scaled.tasks, shape.stage.task_cpus
@@ -194,8 +194,41 @@ class Replay:
         warm = 0.0
         if shape.warm_up is not None:
             own = max(1.0, scaled.partitions / max(1, slots // cpus)) * scaled.work
-            warm = math.log(shape.warm_up.mean(own))
-        return math.exp(combined(growth * doublings, warm) + shape.law.slots * doublings)
+            beyond = max(0.0, scaled.work - 1.0)
+            mean = beside_fixed(
+                shape.warm_up.mean(own),
+                typical_seconds=shape.mean_seconds * scaled.work,
+                fixed_seconds=shape.fixed_seconds * beyond,
+                late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            )
+            warm = math.log(mean)
+        contention, warm = combined(growth * doublings, warm)
+        return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
+
+    def typical_seconds(
+        self, place: int, work: FloatArray, *, tasks: int, slots: int
+    ) -> FloatArray:
+        """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what
+        this log alone tells (`StageShape.tasks`, `slowdown` and `Tasks.slowed`)."""
+        shape = self.shapes[place]
+        typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
+        doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
+        warm = np.zeros_like(work)
+        if shape.warm_up is not None:
+            per_slot = max(1.0, tasks / max(1, slots // shape.stage.task_cpus))
+            beyond = np.maximum(0.0, work - 1.0)
+            mean = beside_fixed(
+                shape.warm_up.means_of(per_slot * work),
+                typical_seconds=typical,
+                fixed_seconds=fixed * beyond,
+                late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            )
+            warm = np.log(mean)
+        grown = np.full_like(work, self.growth[place] * doublings)
+        seconds = fixed + (shape.mean_seconds - fixed) * work
+        contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
+        seconds += (contention - 1.0) * np.minimum(seconds, typical)
+        return np.asarray(seconds * warm)
 
     def _outcome(
         self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]
@@ -207,7 +240,7 @@ class Replay:
 
     def _on(
         self, slots: int, ratio: float, shuffle_partitions: int | None, speed: FloatArray
-    ) -> tuple[PreparedStages, dict[int, tuple[float, ClosedForm]]]:
+    ) -> tuple[PreparedStages, dict[int, tuple[Slowdown, ClosedForm]]]:
         """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
         place slowdown and closed form at (s,) speeds, where there are enough stages."""
         stages = self._prepared(ratio, shuffle_partitions)

@@ -13,7 +13,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stage_outlines import Outlines
 from engine.models.stage_table import Cuts, StageTable
-from engine.models.warm_up import WarmUps
+from engine.models.warm_up import WarmUps, beside_fixed, combined_each
 from engine.waves import EXPECTED_MAXIMUM, IN_STEP, ClosedForm
 
 FEWEST_STAGES = 12
@@ -33,6 +33,8 @@ class StageBatch:
         partitions: whole ones and the part of the last.
         growth, law: log of task time per doubling of tasks at once: prior, and what logs tell.
         typical: time of a typical task.
+        fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
+            (`beside_fixed`).
         total, longest, square: of the task times: sum, longest, sum of squares.
         capped: (3, s) `Tasks.squares_up_to` of the typical time.
         longest_first: launch order.
@@ -49,6 +51,7 @@ class StageBatch:
     growth: FloatArray
     law: FloatArray
     typical: FloatArray
+    fixed: FloatArray
     total: FloatArray
     longest: FloatArray
     square: FloatArray
@@ -91,6 +94,7 @@ class StageBatch:
             np.asarray(growth[places], dtype=float),
             table.law_slots[places],
             typical,
+            table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
             outlines.total,
             times[:, -1],
             square * (outlines.total / whole),
@@ -106,20 +110,24 @@ class StageBatch:
             table.warm_ups.taken(places),
         )
 
-    def slowdowns(self, slots: int) -> FloatArray:
-        """(s,) `Replay.slowdown`."""
+    def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:
+        """(s,) each, as `Replay.slowdown`: contention and what code less new makes of it."""
         doublings = np.log2(np.minimum(float(slots), self.count) / self.observed)
         own = np.maximum(1.0, self.partitions / np.maximum(1.0, slots // self.cpus)) * self.own
-        grown, warm = self.growth * doublings, np.log(self.warm_ups.mean(own))
-        larger = np.where(np.abs(grown) > np.abs(warm), grown, warm)
-        both = np.where(grown * warm > 0.0, larger, grown + warm)
-        return np.asarray(np.exp(both + self.law * doublings))
+        mean = beside_fixed(
+            self.warm_ups.mean(own),
+            typical_seconds=self.typical,
+            fixed_seconds=self.fixed[0],
+            late_fixed_seconds=self.fixed[1],
+        )
+        contention, warm = combined_each(self.growth * doublings, np.log(mean))
+        return np.exp(contention + self.law * doublings), np.exp(warm)
 
     def closed_forms(
-        self, slots: int, slowdowns: FloatArray, speed: FloatArray
+        self, slots: int, contention: FloatArray, speed: FloatArray
     ) -> list[ClosedForm]:
         """(s,) sum, longest and expected makespan on the idle cluster of tasks `Tasks.slowed`."""
-        grown = slowdowns - 1.0
+        grown = contention - 1.0
         up_to, crossed, squared = self.capped
         lanes = np.maximum(1.0, slots // self.cpus)
         total = (self.total + grown * up_to) / speed

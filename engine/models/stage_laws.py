@@ -20,7 +20,7 @@ from engine.forecast import FloatArray
 from engine.models.replay import Replay
 from engine.models.replay_priors import ERROR_PER_DOUBLING_SLOTS, ratio_of
 from engine.models.stage_match import matches
-from engine.models.task_times import Growth, Scaled, StageLaw, StageShape
+from engine.models.task_times import Growth, StageLaw, StageShape
 
 WORK = np.linspace(-1.0, 1.0, 33)
 SLOTS = np.linspace(-0.3, 0.3, 13)
@@ -102,13 +102,12 @@ def _likelihood(
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if own <= 0.0 or found <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
-    fixed = min(shape.fixed_seconds, 0.9 * own / stage.tasks)
-    totals = np.asarray([StageLaw(work).total(ratio, base) for work in WORK])
-    scaled = Scaled(count, base * stage.tasks / count)
-    slowdown = one.slowdown(replace(shape, law=StageLaw()), one.growth[place], scaled, slots)
-    expected = (count * fixed + totals * (own - stage.tasks * fixed)) * slowdown
+    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
+    expected = one.typical_seconds(place, work, tasks=count, slots=slots)
     doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
-    error = math.log(found) - np.log(expected)[:, None] - SLOTS * doublings
+    typical = one.typical_seconds(place, np.ones(1), tasks=stage.tasks, slots=one.slots)
+    grown = np.log(expected * count) - math.log(float(typical[0]) * stage.tasks)
+    error = math.log(found / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
 

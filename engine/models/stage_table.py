@@ -113,6 +113,12 @@ class StageTable:
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
 
     @cached_property
+    def fixed_seconds(self) -> FloatArray:
+        """(2, s) `StageShape.fixed_seconds` and `late_fixed_seconds`."""
+        pairs = [(shape.fixed_seconds, shape.late_fixed_seconds) for shape in self.shapes]
+        return np.asarray(pairs).T
+
+    @cached_property
     def points(self) -> IntArray:
         """(s,) how many quantiles are stored."""
         return np.asarray([len(shape.warm) for shape in self.shapes])

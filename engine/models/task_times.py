@@ -319,11 +319,18 @@ class StageShape:
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 
-    @property
+    @cached_property
     def fixed_seconds(self) -> float:
         """Part of a typical task's time that does not grow with its data."""
         ran = max(0.0, self.mean_seconds - self.overhead_seconds)
         return self.mean_seconds - ran + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+
+    @cached_property
+    def late_fixed_seconds(self) -> float:
+        """The same of a task whose code is no longer new, which takes no longer than that."""
+        if self.warm_up is None:
+            return self.fixed_seconds
+        return min(self.fixed_seconds, self.warm_up.late * self.mean_seconds)
 
     @property
     def cold_excess(self) -> float:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from engine.profile import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
 """Shares of a stage's tasks over which `StageRun.warm_up` is the mean; the last is all of them."""
+
+Times = TypeVar("Times", float, FloatArray)
 
 FASTEST_LATE = 0.4
 """Later tasks are not taken to need less than this share of the mean."""
@@ -46,6 +49,13 @@ class WarmUp:
         if waves <= last:
             return float(np.interp(math.log(waves), np.log(self.waves), self.means))
         return (last + (waves - last) * self.late) / waves
+
+    def means_of(self, waves: FloatArray) -> FloatArray:
+        """(n,) `mean`."""
+        last, waves = self.waves[-1], np.maximum(waves, self.waves[0])
+        inside = np.interp(np.log(waves), np.log(self.waves), self.means)
+        beyond = (last + (waves - last) * self.late) / waves
+        return np.asarray(np.where(waves <= last, inside, beyond))
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +95,27 @@ class WarmUps:
         first, second = self.means[rows, high - 1], self.means[rows, high]
         inside = first + part * (second - first)
         return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
+
+
+def beside_fixed(
+    mean: Times, *, typical_seconds: Times, fixed_seconds: Times, late_fixed_seconds: Times
+) -> Times:
+    """What a relative mean over new code does to tasks with more data than observed.
+
+    Neither what new code costs nor the fixed part of a task grows with the data. The mean is that
+    of a typical task, a multiple of the observed one; of that the fixed part is there once.
+
+    Args:
+        typical_seconds: the observed task's time, times the work.
+        fixed_seconds: its fixed part, times the work beyond one.
+        late_fixed_seconds: the same of tasks whose code is no longer new.
+    """
+    whole, rest = typical_seconds * mean - late_fixed_seconds, typical_seconds - fixed_seconds
+    return (whole + NO_TIME) / (rest + NO_TIME)
+
+
+NO_TIME = 1e-12
+"""Keeps the ratio of two times that are none at one."""
 
 
 def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None:
@@ -147,9 +178,32 @@ def _relative_spread(measure: Measure) -> float:
     return float(inner.std()) / mean if mean > 0.0 else 0.0
 
 
-def combined(growth: float, warm_up: float) -> float:
-    """Logarithms of two expected changes of task time in one: the larger where both go the same way
-    (published growth holds cold code as well), their sum where they go apart."""
-    if growth * warm_up > 0.0:
-        return math.copysign(max(abs(growth), abs(warm_up)), growth)
-    return growth + warm_up
+class Slowdown(NamedTuple):
+    """Time of tasks relative to observed ones of the same size.
+
+    Args:
+        contention: of a typical one: more or fewer run at once. A longer one outlives the others.
+        warm: of every one, the longest too: code is less new to its slot, 1 where it is not.
+    """
+
+    contention: float
+    warm: float
+
+
+def combined(growth: float, warm_up: float) -> tuple[float, float]:
+    """Logarithms of two expected changes of task time as those of `Slowdown`: of two that go the
+    same way the larger alone (published growth holds cold code as well)."""
+    if growth * warm_up <= 0.0:
+        apart = warm_up < 0.0
+        return (growth, warm_up) if apart else (growth + warm_up, 0.0)
+    if abs(growth) >= abs(warm_up):
+        return growth, 0.0
+    return (0.0, warm_up) if warm_up < 0.0 else (warm_up, 0.0)
+
+
+def combined_each(growth: FloatArray, warm_up: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(n,) `combined`."""
+    same, falls = growth * warm_up > 0.0, warm_up < 0.0
+    growth = np.where(same & (np.abs(growth) < np.abs(warm_up)), 0.0, growth)
+    warm_up = np.where(same & (growth != 0.0), 0.0, warm_up)
+    return growth + np.where(falls, 0.0, warm_up), np.where(falls, warm_up, 0.0)

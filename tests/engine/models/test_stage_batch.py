@@ -76,7 +76,8 @@ def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None
         one = replay.slowdown(shape, replay.growth[place], scaled, slots)
         assert contention == pytest.approx(one, rel=1e-12)
         typical = shape.mean_seconds * scaled.work
-        slow = tasks.slowed(contention=one, typical_seconds=typical, speed=float(speed[place]))
+        pace = float(speed[place]) / one.warm
+        slow = tasks.slowed(contention=one.contention, typical_seconds=typical, speed=pace)
         lanes = max(1, slots // shape.stage.task_cpus)
         assert form.slots == lanes
         exact = pytest.approx((slow.total, slow.longest), rel=1e-12)

@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from made_runs import Stage, Values, measure, observed
 
+from engine.cluster import Workload
 from engine.models.replay import Replay
-from engine.models.warm_up import PARTS, combined, warm_up_of
+from engine.models.stage_laws import SLOTS, WORK, pair_fit, with_laws
+from engine.models.task_times import SET_UP_SECONDS, Scaled
+from engine.models.warm_up import PARTS, combined, combined_each, warm_up_of
 from engine.profile import Run, StageRun
 
 BLOCK = 128.0 * 1024**2
@@ -21,11 +24,11 @@ def order_of(seconds: Values) -> tuple[float, ...]:
     return tuple(float(seconds[:count].mean() / seconds.mean()) for count in counts)
 
 
-def heated(tasks: int, slots: int, *, size: float = 1.0) -> Run:
+def heated(tasks: int, slots: int, *, size: float = 1.0, fixed: float = 0.0) -> Run:
     """Each slot's first second with the code runs at a third of the speed of the rest: tasks that
-    need 1 s of warm work take 2 s more on each slot, once."""
-    waves = np.arange(tasks) // slots
-    seconds = np.where(waves == 0, size + 2.0, size)
+    need 1 s of warm work take 2 s more on each slot, once. A part of each may be fixed."""
+    waves, warm = np.arange(tasks) // slots, fixed + size * (1.0 - fixed)
+    seconds = np.where(waves == 0, warm + 2.0, warm)
     run = observed([Stage(seconds, input_bytes=tasks * BLOCK * size)], slots=slots)
     return replace(run, stages=(replace(run.stages[0], warm_up=order_of(seconds)),))
 
@@ -100,14 +103,44 @@ def test_more_data_is_not_charged_the_start_again(tasks: int) -> None:
     assert found.seconds == pytest.approx(heated(tasks, 8).seconds, rel=0.08)
 
 
-def test_larger_partitions_are_not_charged_the_start_again() -> None:
-    run = heated(64, 8)
-    shuffled = replace(
-        stage_of(run), input_bytes=None, shuffle_read_bytes=measure(np.full(64, 1e6))
+def shuffled(size: float) -> Run:
+    """64 tasks of a fixed number on 8 slots, of which 0.2 s are fixed."""
+    run = heated(64, 8, size=size, fixed=SET_UP_SECONDS)
+    read = measure(np.full(64, 1e6 * size))
+    stage = replace(stage_of(run), input_bytes=None, shuffle_read_bytes=read)
+    return replace(run, stages=(stage,), workload=Workload(64e6 * size))
+
+
+@pytest.mark.parametrize("size", [0.25, 2.0, 4.0, 8.0])
+def test_neither_new_code_nor_the_fixed_part_grows(size: float) -> None:
+    found = Replay.of(shuffled(1.0)).replayed(8, ratio=size)
+    assert found.seconds == pytest.approx(shuffled(size).seconds, rel=0.06)
+
+
+@pytest.mark.parametrize("work", [0.3, 1.0, 2.5, 8.0])
+@pytest.mark.parametrize("slots", [4, 8, 32])
+def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int) -> None:
+    """But for the longest tasks, which contention on more slots spares."""
+    replay = Replay.of(shuffled(1.0))
+    shape, scaled = replay.shapes[0], Scaled(64, work)
+    slowdown = replay.slowdown(shape, replay.growth[0], scaled, slots)
+    tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0).slowed(
+        contention=slowdown.contention,
+        typical_seconds=shape.mean_seconds * work,
+        speed=1.0 / slowdown.warm,
     )
-    replay = Replay.of(replace(run, stages=(shuffled,)))
-    found = replay.replayed(8, ratio=8.0)
-    assert found.seconds == pytest.approx(heated(64, 8, size=8.0).seconds, rel=0.12)
+    typical = replay.typical_seconds(0, np.asarray([work]), tasks=64, slots=slots)
+    assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.01 if slots <= 8 else 0.08)
+
+
+@pytest.mark.parametrize(("own", "other"), [(1.0, 4.0), (4.0, 1.0), (1.0, 2.0)])
+def test_a_stage_that_is_as_the_prior_says_teaches_no_other_law(own: float, other: float) -> None:
+    """Whichever of two logs is held against the other."""
+    one, seen = Replay.of(shuffled(own)), Replay.of(shuffled(other))
+    likelihood = pair_fit(one, seen).likelihood[0]
+    best = WORK[likelihood[:, len(SLOTS) // 2].argmax()]
+    assert abs(best) <= 0.125
+    assert abs(with_laws(one, [pair_fit(one, seen)]).shapes[0].law.work) < 0.1
 
 
 def test_more_slots_pay_it_each() -> None:
@@ -117,7 +150,9 @@ def test_more_slots_pay_it_each() -> None:
 
 
 def test_expected_changes_of_one_direction_are_not_added() -> None:
-    assert combined(0.2, 0.5) == 0.5
-    assert combined(-0.4, -0.1) == -0.4
-    assert combined(0.2, -0.5) == pytest.approx(-0.3)
-    assert combined(0.0, 0.3) == 0.3
+    """Contention and what code less new makes of every task."""
+    pairs = [(0.2, 0.5), (-0.4, -0.1), (-0.1, -0.4), (0.2, -0.5), (-0.2, 0.5), (0.0, 0.3), (0, 0)]
+    expected = [(0.5, 0.0), (-0.4, 0.0), (0.0, -0.4), (0.2, -0.5), (0.3, 0.0), (0.3, 0.0), (0, 0)]
+    assert [combined(*pair) for pair in pairs] == [pytest.approx(pair) for pair in expected]
+    together = np.asarray(combined_each(*np.asarray(pairs, dtype=float).T)).T
+    assert together == pytest.approx(np.asarray(expected))
