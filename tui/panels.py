@@ -237,7 +237,10 @@ class Panels:
 
     def _show_nothing(self) -> None:
         """There is no plan at all: say so where one would be."""
-        none = [[("No plan yet: press o to open an event log or a sample.", "muted")]]
+        why = "No plan: see above why; press o to open other logs or a sample."
+        if not self._app.standing:
+            why = "No plan yet: press o to open an event log or a sample."
+        none = [[(why, "muted")]]
         self.prose("why").show(none)  # type: ignore[arg-type]
         if self._app.state.view == "curves":
             self.prose("sentence").show(none)  # type: ignore[arg-type]

@@ -198,7 +198,8 @@ class Planning:
             )
 
     def on_plan_failed(self, message: PlanFailed) -> None:
-        """Say why; the last good plan and its inputs stay."""
+        """Say why; the last good plan and its inputs stay. Without one the reason stays, in every
+        view: there is nothing else to see."""
         app = cast("PlannerApp", self)
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
@@ -206,5 +207,5 @@ class Planning:
         if app._good is not None:
             app.state = reduce(app.state, PlanRefused(app._good))
             app._ask()
-        app.show_notice(message.text, "bad")
+        app.show_notice(message.text, "bad", stays=app._good is None)
         app._panels.show()

@@ -95,7 +95,8 @@ def far_notices(plan: Plan, target: Target, scale: float) -> list[Notice]:
         found.append(
             Notice(
                 "extrapolating-nodes",
-                f"observed on {far[0].slots} slots, asked for {target.slots:g}",
+                f"observed on {far[0].slots} {'slots' if far[0].slots > 1 else 'slot'}, "
+                f"asked for {target.slots:g}",
                 "add a log from a cluster nearer to that size",
             )
         )

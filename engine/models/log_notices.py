@@ -36,7 +36,8 @@ def range_notices(
         found.append(
             Notice(
                 "extrapolating-nodes",
-                f"observed on {listed(observed)} slots, asked for {listed(known)}",
+                f"observed on {listed(observed)} {'slots' if observed.max() > 1 else 'slot'}, "
+                f"asked for {listed(known)}",
                 "add a log from a cluster nearer to that size",
             )
         )

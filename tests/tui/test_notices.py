@@ -4,6 +4,7 @@ import pytest
 from screen import settled, text_of
 
 from tui.screens.notices import MOST_NOTICES
+from tui.session import EngineSession
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -41,3 +42,25 @@ async def test_the_log_is_bounded_and_repeats_once(planner):
             app.show_notice(f"notice {number}", "base")
         assert len(app.noticed) == MOST_NOTICES
         assert app.noticed[-1].words == f"notice {2 * MOST_NOTICES - 1}"
+
+
+@pytest.mark.parametrize("view", ["2", "4", "5"])
+async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path, view):
+    """Until the evidence is another."""
+    table = tmp_path / "runs.csv"
+    table.write_text("nodes,input_size,seconds\n4,0,100\n8,1e9,60\n")
+    app = planner(EngineSession(), sources=(str(table),))
+    async with app.run_test(size=(120, 40)) as pilot:
+        while not app.noticed:
+            await pilot.pause(0.05)
+        for key in ("1", view):
+            await pilot.press(key)
+            await pilot.pause()
+            shown = " ".join(text_of(app).split())
+            assert "input_size must be more than zero" in shown
+            assert "No plan: see above why" in shown
+        table.write_text("nodes,input_size,seconds\n4,1e9,100\n8,1e9,60\n")
+        await app.run_line("catalog aws")
+        await app.run_line("ran-on m5.2xlarge")
+        await settled(pilot)
+        assert "more than zero" not in " ".join(text_of(app).split())

@@ -87,7 +87,7 @@ def must_ask(state: PlanState, built: Built | None) -> bool:
 def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:
     if must_ask(state, built):
         return f"{NOT_SAID} {marks.warning}", "warn"
-    return ran_on(state, built.profile if built else None) or "..."
+    return ran_on(state, built.profile if built else None) or "not known"
 
 
 def prices(state: PlanState, catalog: Catalog | None) -> str:
