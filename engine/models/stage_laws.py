@@ -100,13 +100,12 @@ def _likelihood(
     shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
     base = 1.0 if shape.growth is Growth.NONE else ratio
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
-    if own <= 0.0 or found <= 0.0:
+    if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     expected = one.typical_seconds(place, work, tasks=count, slots=slots)
     doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
-    typical = one.typical_seconds(place, np.ones(1), tasks=stage.tasks, slots=one.slots)
-    grown = np.log(expected * count) - math.log(float(typical[0]) * stage.tasks)
+    grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
     error = math.log(found / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
