@@ -11,7 +11,7 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (67 runs, 11 to 94 s each, 35 minutes on an idle machine;
+`--held-out` makes the runs of `held_out.py` instead (67 runs, 35 minutes on an idle machine;
 its MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job
 and by question; `--jobs windows,words` makes and asks those alone.
 """
