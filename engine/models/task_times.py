@@ -327,10 +327,13 @@ class StageShape:
 
     @cached_property
     def late_fixed_seconds(self) -> float:
-        """The same of a task whose code is no longer new, which takes no longer than that."""
+        """The same of a task whose code is no longer new: by the same rule, so that part of it
+        always grows."""
         if self.warm_up is None:
             return self.fixed_seconds
-        return min(self.fixed_seconds, self.warm_up.late * self.mean_seconds)
+        outside = min(self.mean_seconds, self.overhead_seconds)
+        ran = self.warm_up.late * (self.mean_seconds - outside)
+        return self.warm_up.late * outside + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
 
     @property
     def cold_excess(self) -> float:

@@ -117,6 +117,19 @@ def test_neither_new_code_nor_the_fixed_part_grows(size: float) -> None:
     assert found.seconds == pytest.approx(shuffled(size).seconds, rel=0.06)
 
 
+@pytest.mark.parametrize("seconds", [0.02, 0.1, 0.4, 3.0])
+def test_part_of_the_shortest_task_still_grows(seconds: float) -> None:
+    """However much of a log's time was new code, a hundred times the data are not for free."""
+    run = observed([Stage(np.full(64, seconds), shuffle_bytes=64e6)], slots=8)
+    replay = Replay.of(replace(run, stages=(replace(run.stages[0], warm_up=()),)))
+    late = replay.shapes[0].late_fixed_seconds
+    curve = replay.shapes[0].warm_up
+    assert curve is not None
+    assert 0.0 < late < 0.51 * curve.late * seconds + 1e-9
+    found = [replay.replayed(8, ratio=ratio).seconds for ratio in (100.0, 200.0)]
+    assert found[1] > 1.7 * found[0]
+
+
 @pytest.mark.parametrize("work", [0.3, 1.0, 2.5, 8.0])
 @pytest.mark.parametrize("slots", [4, 8, 32])
 def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int) -> None:
