@@ -23,7 +23,7 @@ from engine.models.prepared_stages import PreparedStages
 from engine.models.stage_shapes import shapes_of
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
-from engine.models.warm_up import Slowdown, beside_fixed, combined, combined_each
+from engine.models.warm_up import Slowdown, beside_fixed, combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
 from engine.waves import ClosedForm, Tasks, waves
@@ -204,31 +204,6 @@ class Replay:
             warm = math.log(mean)
         contention, warm = combined(growth * doublings, warm)
         return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
-
-    def typical_seconds(
-        self, place: int, work: FloatArray, *, tasks: int, slots: int
-    ) -> FloatArray:
-        """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what
-        this log alone tells (`StageShape.tasks`, `slowdown` and `Tasks.slowed`)."""
-        shape = self.shapes[place]
-        typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
-        doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
-        warm = np.zeros_like(work)
-        if shape.warm_up is not None:
-            per_slot = max(1.0, tasks / max(1, slots // shape.stage.task_cpus))
-            beyond = np.maximum(0.0, work - 1.0)
-            mean = beside_fixed(
-                shape.warm_up.means_of(per_slot * work),
-                typical_seconds=typical,
-                fixed_seconds=fixed * beyond,
-                late_fixed_seconds=shape.late_fixed_seconds * beyond,
-            )
-            warm = np.log(mean)
-        grown = np.full_like(work, self.growth[place] * doublings)
-        seconds = fixed + (shape.mean_seconds - fixed) * work
-        contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
-        seconds += (contention - 1.0) * np.minimum(seconds, typical)
-        return np.asarray(seconds * warm)
 
     def _outcome(
         self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]

@@ -21,6 +21,7 @@ from engine.models.replay import Replay
 from engine.models.replay_priors import ERROR_PER_DOUBLING_SLOTS, ratio_of
 from engine.models.stage_match import matches
 from engine.models.task_times import Growth, StageLaw, StageShape
+from engine.models.warm_up import beside_fixed, combined_each
 
 WORK = np.linspace(-1.0, 1.0, 33)
 SLOTS = np.linspace(-0.3, 0.3, 13)
@@ -103,12 +104,38 @@ def _likelihood(
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
-    expected = one.typical_seconds(place, work, tasks=count, slots=slots)
+    expected = typical_seconds(one, place, work, tasks=count, slots=slots)
     doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
     error = math.log(found / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
     return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
+
+
+def typical_seconds(
+    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int
+) -> FloatArray:
+    """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what this
+    log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once."""
+    shape = replay.shapes[place]
+    typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
+    doublings = math.log2(min(slots, tasks) / min(replay.slots, shape.stage.tasks))
+    warm = np.zeros_like(work)
+    if shape.warm_up is not None:
+        per_slot = max(1.0, tasks / max(1, slots // shape.stage.task_cpus))
+        beyond = np.maximum(0.0, work - 1.0)
+        mean = beside_fixed(
+            shape.warm_up.means_of(per_slot * work),
+            typical_seconds=typical,
+            fixed_seconds=fixed * beyond,
+            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+        )
+        warm = np.log(mean)
+    grown = np.full_like(work, replay.growth[place] * doublings)
+    seconds = fixed + (shape.mean_seconds - fixed) * work
+    contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
+    seconds += (contention - 1.0) * np.minimum(seconds, typical)
+    return np.asarray(seconds * warm)
 
 
 def with_laws(replay: Replay, pairs: Sequence[PairFit]) -> Replay:

@@ -10,7 +10,7 @@ from made_runs import Stage, Values, measure, observed
 
 from engine.cluster import Workload
 from engine.models.replay import Replay
-from engine.models.stage_laws import SLOTS, WORK, pair_fit, with_laws
+from engine.models.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.task_times import SET_UP_SECONDS, Scaled
 from engine.models.warm_up import PARTS, combined, combined_each, warm_up_of
 from engine.profile import Run, StageRun
@@ -142,7 +142,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
         typical_seconds=shape.mean_seconds * work,
         speed=1.0 / slowdown.warm,
     )
-    typical = replay.typical_seconds(0, np.asarray([work]), tasks=64, slots=slots)
+    typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots)
     assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.01 if slots <= 8 else 0.08)
 
 
