@@ -1,4 +1,4 @@
-"""What runs leave of the prior over physical laws: importance sampling, then moves.
+"""What runs leave of the prior over physical laws: sequential Monte Carlo.
 
 The posterior is a set of laws with weights. The same set answers what the laws would have said
 without any one of the runs, by other weights: leave-one-out costs one product of matrices.
@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.models.laws import (
-    CLIFF_HEIGHT,
-    CLIFF_HEIGHT_SPREAD,
     SHARED_TERMS,
     SHARES,
     SPARSEST,
@@ -28,13 +26,23 @@ RUN_NOISE, NOISE_DOF = 0.04, 4.0
 """Prior of the noise of log time about a law: scale and degrees of freedom. Repetitions differ by
 1 to 4 %, and no law is exact."""
 
-FIRST_DRAWS, MOST_FIRST_DRAWS = 480_000, 24_000
-"""Draws from the prior: the former shared by the runs, at most the latter."""
+FIRST_DRAWS = 600_000
+"""Draws from the prior, shared by the runs. Few runs need many: they leave laws of different kinds,
+and how likely each kind is must not hang on chance."""
 
-KEPT, MOVES = 500, 32
-"""Draws that are kept and moved, and how often each is moved."""
+KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
+"""Draws that are kept and moved: the first shared by the runs, within the other two."""
 
-ANSWERING = 200
+MOVES, LAST_MOVES = 4, 10
+"""How often each is moved after a step, and after one that reaches its goal."""
+
+LEFT = 0.7
+"""Effective draws that a step leaves, as a share of those that are kept."""
+
+HALVINGS = 30
+"""Of the interval in which the length of a step is sought."""
+
+ANSWERING = 400
 """Draws that answer questions."""
 
 REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
@@ -155,30 +163,34 @@ def _variance(values: FloatArray, weights: FloatArray) -> FloatArray:
 def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
     """The laws after these runs."""
     r = len(evidence)
-    laws, due = posterior(evidence, seed=seed)
+    followed = posterior(evidence, seed=seed)
+    left_out, variance_left_out = _without_each(evidence, followed)
+    laws = followed.laws.pick(_evenly(np.ones(len(followed.laws)), ANSWERING, 0.5))
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
+    spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
+    return Averaged(
+        laws=laws,
+        weights=np.full(ANSWERING, 1.0 / ANSWERING),
+        effects=evidence.coefficients(residuals),
+        residuals=residuals.mean(axis=1),
+        residuals_left_out=left_out,
+        variance_left_out=variance_left_out,
+        noise=float(np.sqrt(spread / (NOISE_DOF + r - 1))),
+    )
+
+
+def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:
+    """(r, r) residuals about the mean law without run i (rows), and (r,) variance of the answers
+    for it. A Gaussian model without run i: Rasmussen and Williams 5.12."""
+    residuals = evidence.log_seconds[:, None] - followed.flattened.log_times(evidence.at)
     misfit = evidence.misfit(residuals)
-    density = log_density(misfit, r)
-    weights = _normalised(due * density)
-    # A Gaussian model without run i (Rasmussen and Williams 5.12): its error and the misfit left.
     precision = evidence.precision
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
-    own = _normalised(log_density(without, r - 1) - (1.0 - due) * density)
+    runs = len(evidence)
+    own = _normalised(log_density(without, runs - 1) - followed.power * log_density(misfit, runs))
     centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
-    spread = NOISE_DOF * RUN_NOISE**2 + misfit @ weights
-    # Equally probable laws, in the order of the weights' running sum: few, since answers are many.
-    picked = np.searchsorted(np.cumsum(weights), (np.arange(ANSWERING) + 0.5) / ANSWERING)
-    picked = np.minimum(picked, len(laws) - 1)
-    return Averaged(
-        laws=laws.pick(picked),
-        weights=np.full(ANSWERING, 1.0 / ANSWERING),
-        effects=evidence.coefficients(residuals[:, picked]),
-        residuals=residuals[:, picked].mean(axis=1),
-        residuals_left_out=own @ residuals.T,
-        variance_left_out=np.einsum("rd,rd->r", centred**2, own),
-        noise=float(np.sqrt(spread / (NOISE_DOF + r - 1))),
-    )
+    return own @ residuals.T, np.einsum("rd,rd->r", centred**2, own)
 
 
 def _normalised(log_weights: FloatArray) -> FloatArray:
@@ -187,23 +199,69 @@ def _normalised(log_weights: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-def posterior(evidence: Evidence, *, seed: int = 0) -> tuple[Laws, float]:
-    """Draws of laws after the runs, and the power of the likelihood that is still due to them.
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """Equally probable laws after the runs.
 
-    Importance sampling from the prior; then the draws move by differential evolution (ter Braak,
-    Statistics and Computing 2006), so that many runs find their laws too. The likelihood is
-    flattened to the power 1 - 3 / r meanwhile: so the same draws serve with any one run left out.
+    Args:
+        laws: after all of the likelihood.
+        flattened: after the likelihood to some `power`: so wide that the same draws serve with any
+            one run left out.
+    """
+
+    laws: Laws
+    flattened: Laws
+    power: float
+
+
+def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
+    """Draws of laws after the runs.
+
+    Draws from the prior follow the likelihood as its power rises, in steps that leave them enough
+    different laws, and move by differential evolution between the steps (Del Moral, Doucet and
+    Jasra, J. R. Stat. Soc. B 2006; ter Braak, Statistics and Computing 2006): so that many runs
+    find their laws too.
     """
     random = np.random.default_rng(seed)
-    count = int(min(MOST_FIRST_DRAWS, FIRST_DRAWS // len(evidence)))
-    power = max(0.5, 1.0 - 3.0 / len(evidence))
-    laws = drawn(Frame.of(evidence.at), max(count, KEPT), random)
-    density = power * _log_density(laws, evidence)
-    places = random.choice(len(laws), size=KEPT, p=_normalised(density))
-    laws, density = laws.pick(places), density[places]
-    for _ in range(MOVES):
-        laws, density = _moved(laws, density, evidence, power, random)
-    return laws, 1.0 - power
+    runs = len(evidence)
+    kept = int(np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT))
+    laws = drawn(Frame.of(evidence.at), max(FIRST_DRAWS // runs, kept), seed=seed)
+    density, power = _log_density(laws, evidence), 0.0
+    flat, flattened = max(0.5, 1.0 - 3.0 / runs), laws
+    for goal in (flat, 1.0):
+        while power < goal:
+            step = _step(density, goal - power, LEFT * kept)
+            power = goal if step == goal - power else power + step
+            places = _evenly(_normalised(step * density), kept, random.random())
+            laws, density = laws.pick(places), density[places]
+            for _ in range(LAST_MOVES if power == goal else MOVES):
+                laws, density = _moved(laws, density, evidence, power, random)
+        flattened = laws if goal == flat else flattened
+    return Followed(laws, flattened, flat)
+
+
+def _step(density: FloatArray, longest: float, effective: float) -> float:
+    """How far the power of the likelihood may rise so that the weights are worth `effective` equal
+    ones (Kish's sample size)."""
+
+    def left(step: float) -> float:
+        return float(1.0 / np.square(_normalised(step * density)).sum())
+
+    if left(longest) >= effective:
+        return longest
+    low, high = 0.0, longest
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if left(middle) >= effective else (low, middle)
+    return high
+
+
+def _evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]:
+    """(count,) places in the order of the weights' running sum, at even distances: each place as
+    often as its weight says, to within one."""
+    sums = np.cumsum(weights)
+    picked = np.searchsorted(sums, (np.arange(count) + offset) / count * sums[-1])
+    return np.asarray(np.minimum(picked, len(weights) - 1))
 
 
 def _log_density(laws: Laws, evidence: Evidence) -> FloatArray:
@@ -219,36 +277,28 @@ def _moved(
     random: np.random.Generator,
 ) -> tuple[Laws, FloatArray]:
     """Every law after one Metropolis step."""
-    redrawn = random.random(len(laws)) < REDRAWN
-    proposal = _proposed(laws, redrawn, random)
-    proposed_density = power * _log_density(proposal, evidence)
-    gain = proposed_density - density + proposal.log_prior - laws.log_prior
-    # A height that is drawn from its prior comes as often as the prior says, without the step.
-    gain += np.where(redrawn, _height_cost(proposal) - _height_cost(laws), 0.0)
+    proposal = _proposed(laws, random)
+    proposed_density = _log_density(proposal, evidence)
+    gain = power * (proposed_density - density) + proposal.log_prior - laws.log_prior
     accepted = np.log(random.random(len(laws))) < gain
     return laws.where(accepted, proposal), np.where(accepted, proposed_density, density)
 
 
-def _height_cost(laws: Laws) -> FloatArray:
-    return np.asarray(0.5 * ((laws.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD) ** 2)
-
-
-def _proposed(laws: Laws, redrawn: NDArray[np.bool_], random: np.random.Generator) -> Laws:
-    """Laws with a new cliff where `redrawn`; else moved along the difference of two others, in a
-    random part of their shares."""
+def _proposed(laws: Laws, random: np.random.Generator) -> Laws:
+    """Some laws with their cliff elsewhere, as the prior says; the others moved along the
+    difference of two laws, in a random part of their shares."""
     count = len(laws)
+    redrawn = random.random(count) < REDRAWN
     a, b = random.integers(0, count, count), random.integers(0, count, count)
     whole = random.random(count) < WHOLE_STEPS
     step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
     moving = random.random((count, len(SHARES))) > random.random(count)[:, None]
     jump = step[:, None] * (laws.log_shares[a] - laws.log_shares[b])
     jump += JITTER * random.normal(size=jump.shape) * ~redrawn[:, None]
-    fresh = drawn(laws.frame, count, random)
-    height = laws.log_height + step * (laws.log_height[a] - laws.log_height[b])
     return replace(
         laws,
         log_shares=np.maximum(laws.log_shares + moving * jump, SPARSEST),
-        cliff=np.where(redrawn, fresh.cliff, laws.cliff),
-        log_height=np.where(redrawn, fresh.log_height, height),
+        cliff=np.where(redrawn, random.random(count), laws.cliff),
+        log_height=laws.log_height + step * (laws.log_height[a] - laws.log_height[b]),
         logit_once=laws.logit_once + step * (laws.logit_once[a] - laws.logit_once[b]),
     )

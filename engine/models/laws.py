@@ -15,6 +15,7 @@ mean does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -219,18 +220,28 @@ class Laws:
         )
 
 
+MOST_DRAWN = 50_000
+"""Laws that are drawn from the prior."""
+
 ONCE_SPREAD = 1.5
 """Prior spread of the logit of what is done once whatever the iterations."""
 
 
-def drawn(frame: Frame, count: int, random: np.random.Generator) -> Laws:
-    """Laws from the prior."""
+def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
+    """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
+    log_shares, cliff, log_height, logit_once = _prior(seed)
+    return Laws(frame, log_shares[:count], cliff[:count], log_height[:count], logit_once[:count])
+
+
+@lru_cache(maxsize=2)
+def _prior(seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """What laws consist of besides their frame. Drawn once: it takes longer than fitting them."""
+    random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
-        log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (count, len(SHARES)))))
-    return Laws(
-        frame,
+        log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_DRAWN, len(SHARES)))))
+    return (
         np.maximum(log_shares, SPARSEST),
-        random.random(count),
-        random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, count),
-        random.normal(0.0, ONCE_SPREAD, count),
+        random.random(MOST_DRAWN),
+        random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, MOST_DRAWN),
+        random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
     )
