@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +85,26 @@ class Forecast:
         return np.asarray(np.where(self.log_scale == 0.0, exact, p))
 
     def widened(self, log_scale: FloatArray | float) -> Forecast:
-        """The same times with an independent error of `log_scale` added (in quadrature)."""
-        return Forecast.of(self.seconds, np.hypot(self.log_scale, log_scale), self.dof)
+        """The same times with an independent normal error of `log_scale` added.
 
+        Scales add up in quadrature, and so do the bounds at `MATCHED`, which gives the degrees of
+        freedom: no interval up to there becomes narrower by more doubt. (Matching moments, as
+        Satterthwaite does, would shorten tails: a Student law with few degrees of freedom hardly
+        has any.)
+        """
+        scale = np.hypot(self.log_scale, log_scale)
+        bound = np.hypot(
+            student_quantile(MATCHED, self.dof) * self.log_scale,
+            student_quantile(MATCHED, np.asarray(np.inf)) * log_scale,
+        )
+        added = np.broadcast_to(np.asarray(log_scale) > 0.0, np.shape(scale))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dof = np.where(added, _dof_with(bound / scale), self.dof)
+        return Forecast.of(self.seconds, scale, np.where(np.isnan(dof), np.inf, dof))
+
+
+MATCHED = 0.995
+"""Probability below the upper bound of the central 99 % interval."""
 
 LARGE_DOF = 1e6
 """Stands for infinity: SciPy's Student functions want a finite number."""
@@ -99,3 +117,18 @@ def student_quantile(p: float, dof: FloatArray) -> FloatArray:
     distinct, inverse = np.unique(np.minimum(dof, LARGE_DOF), return_inverse=True)
     quantiles = np.asarray(stdtrit(distinct, p), dtype=np.float64)
     return np.asarray(quantiles[inverse].reshape(np.shape(dof)))
+
+
+def _dof_with(quantiles: FloatArray) -> FloatArray:
+    """(n,) degrees of freedom, 1 or more, of the Student laws with these quantiles at `MATCHED`."""
+    inverse, logs = _matched_quantiles()
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / np.interp(np.log(quantiles), logs, inverse))
+
+
+@lru_cache(maxsize=1)
+def _matched_quantiles() -> tuple[FloatArray, FloatArray]:
+    """Inverse degrees of freedom from 0 to 1, and the logarithms of their quantiles."""
+    inverse = np.linspace(0.0, 1.0, 4001)
+    with np.errstate(divide="ignore"):
+        return inverse, np.log(student_quantile(MATCHED, 1.0 / inverse))

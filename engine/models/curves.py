@@ -149,9 +149,8 @@ class Question:
 class CurvesModel(FittedModel):
     """A fitted model that is one curve per measured type, for the wanted job parameters.
 
-    The spread of a prediction is that of the curve's left-out residuals (Student) and, added in
-    quadrature as normal laws, what is assumed beyond the measured range and about the speed of
-    unmeasured types; the degrees of freedom of the sum are Satterthwaite's.
+    The spread of a prediction is that of the curve's left-out residuals (Student), widened by what
+    is assumed beyond the measured range and about the speed of unmeasured types.
 
     Args:
         fit_curve: fits one family of runs.
@@ -270,22 +269,19 @@ class CurvesModel(FittedModel):
         asked = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
         log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
+        doubt = np.array(asked.log_scale)
         for place, curve in enumerate(asked.curves):
             rows = asked.at.family == place
             machines = asked.at.machines[rows]
             seconds[rows] = curve.seconds(
                 machines, size=asked.size, iterations=asked.workload.iterations
             )
-            assumed = np.hypot(
-                asked.log_scale[rows],
-                _extrapolation_spread(
-                    curve, machines, size=asked.size, iterations=asked.workload.iterations
-                ),
+            log_scale[rows], dof[rows] = curve.spread.log_scale, curve.spread.dof
+            extrapolated = _extrapolation_spread(
+                curve, machines, size=asked.size, iterations=asked.workload.iterations
             )
-            log_scale[rows] = np.hypot(curve.spread.log_scale, assumed)
-            dof[rows] = curve.spread.dof * (log_scale[rows] / curve.spread.log_scale) ** 4
-        dof = np.where(np.isnan(dof), np.inf, dof)
-        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof)
+            doubt[rows] = np.hypot(doubt[rows], extrapolated)
+        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(doubt)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         asked = self._asked(batch, workload)

@@ -149,9 +149,8 @@ class TableModel(FittedModel):
             asked, back = _distinct(rows.pick(places))
             parts = _mixed(answers.shares[int(family)], asked)
             mean[places], scale[places], dof[places] = (part[back] for part in parts)
-        total = np.hypot(scale, np.hypot(at.log_scale, _beyond(rows, answers.joint)))
-        dof = dof * (total / scale) ** 4
-        return Forecast.of(np.exp(mean), total, np.where(np.isnan(dof), np.inf, dof))
+        doubt = np.hypot(at.log_scale, _beyond(rows, answers.joint))
+        return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)

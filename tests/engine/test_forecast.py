@@ -42,3 +42,29 @@ def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
 
 def test_widening_adds_in_quadrature() -> None:
     assert Forecast.of(np.array([1.0]), 0.3).widened(0.4).log_scale[0] == pytest.approx(0.5)
+
+
+@given(dofs, scales, st.floats(0.001, 2.0), st.floats(1.01, 2.0))
+def test_more_doubt_never_makes_an_interval_narrower(
+    dof: float, scale: float, doubt: float, factor: float
+) -> None:
+    """Nor a deadline later than the prediction more probable."""
+    sure = Forecast.of(np.array([1.0]), scale, dof)
+    less, least = sure.widened(doubt), sure.widened(factor * doubt)
+    for p in (0.6, 0.8, 0.9, 0.95, 0.975, 0.99, 0.995):
+        bounds = [float(np.log(one.quantile(p))[0]) for one in (sure, less, least)]
+        assert bounds[0] <= bounds[1] * 1.0005
+        assert bounds[1] <= bounds[2] * 1.0005
+
+
+def test_doubt_of_nothing_changes_nothing_and_much_of_it_is_normal() -> None:
+    sure = Forecast.of(
+        np.array([1.0, 1.0, 1.0]), np.array([0.1, 0.1, np.nan]), np.array([3, np.inf, 3.0])
+    )
+    same = sure.widened(0.0)
+    assert same.dof.tolist() == [3.0, np.inf, 3.0]
+    assert same.quantile(0.9)[:2] == pytest.approx(sure.quantile(0.9)[:2])
+    assert sure.widened(10.0).quantile(0.95)[0] == pytest.approx(
+        np.exp(10.0 * stats.norm.ppf(0.95)), rel=0.02
+    )
+    assert np.isnan(same.quantile(0.9)[2])
