@@ -226,11 +226,14 @@ class CurvesModel(FittedModel):
             for place, run in enumerate(runs)
         ]
         residuals = np.log(np.asarray([run.seconds for run in runs]) / np.asarray(foretold))
-        residuals = residuals[np.isfinite(residuals)]
-        if not residuals.size:
+        known = np.isfinite(residuals)
+        if not known.any():
             return None
+        # The curve is off alike for every repetition of a configuration.
+        same = np.unique(np.asarray(foretold)[known], return_inverse=True)[1].reshape(-1)
+        means = np.bincount(same, residuals[known]) / np.bincount(same)
         prior, noise = float(at.log_scale[0]), curve.spread.log_scale
-        return level_of(residuals, prior=prior, noise=noise)
+        return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
 
     def _families(self, runs: Sequence[Run], workload: Workload) -> list[MachineRuns]:
         wanted = workload.iterations

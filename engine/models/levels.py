@@ -28,22 +28,21 @@ class Level:
     runs: int
 
 
-def level_of(residuals: FloatArray, *, prior: float, noise: float) -> Level:
-    """The level after a few runs: the mean residual, shrunk towards 0.
+def level_of(residuals: FloatArray, *, prior: float, noise: float, runs: int) -> Level:
+    """The level after a few configurations: the mean residual, shrunk towards 0.
 
     Residuals are level + noise with level ~ N(0, prior^2) and noise ~ N(0, noise^2); this is the
     normal posterior.
 
     Args:
-        residuals: (k,) log(actual / foretold).
+        residuals: (k,) log(actual / foretold) of each configuration, the mean of its runs.
         prior: standard deviation of the level before any run: the doubt about the speed.
-        noise: that of a single run about its curve; NaN takes `TYPICAL_RESIDUAL`.
+        noise: that of a configuration about its curve; NaN takes `TYPICAL_RESIDUAL`.
+        runs: in all.
     """
     noise = TYPICAL_RESIDUAL if np.isnan(noise) else noise
     weight = len(residuals) * prior**2 / (len(residuals) * prior**2 + noise**2)
-    return Level(
-        float(weight * np.mean(residuals)), prior * float(np.sqrt(1.0 - weight)), len(residuals)
-    )
+    return Level(float(weight * np.mean(residuals)), prior * float(np.sqrt(1.0 - weight)), runs)
 
 
 def level_notice(name: str, level: Level) -> Notice:

@@ -41,7 +41,7 @@ from engine.models.run_time_notices import (
     run_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
-from engine.models.workloads import completed
+from engine.models.workloads import completed, incomplete_notices, telling_runs
 from engine.profile import Notice, Profile, Run
 
 MOST_RUNS = 300
@@ -69,9 +69,10 @@ def fit_table(profile: Profile) -> TableModel:
         ModelDoesNotFit: when runs do not say on how many machines they ran.
     """
     model = TableModel("sparkplan", profile)
-    answers = model.answers(completed(profile.reference_workload, profile))
+    wanted = completed(profile.reference_workload, profile)
+    answers = model.answers(wanted)
     validation = _validation(answers)
-    notices = fit_notices(validation, answers.tables)
+    notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -192,16 +193,31 @@ class TableModel(FittedModel):
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs that say all of the wanted parameters."""
-    telling = [run for run in runs if {*wanted.parameters} <= {*run.workload.parameters}]
+    """The runs that say all that the question depends on, in an order that does not depend on
+    theirs: random numbers meet the same runs then, and so the answer is the same."""
+    telling = telling_runs(runs, wanted)
     if not telling:
+        said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
         raise ModelDoesNotFit(
-            f"no run says all of {', '.join(wanted.parameters)}",
-            remedy="say every parameter in every run, or leave it out",
+            f"no run says all of {', '.join(said)}",
+            remedy="say them in every run, or leave them out",
         )
     for run in telling:
         _check_numbers(run, wanted)
-    return telling
+    return sorted(telling, key=_place)
+
+
+def _place(run: Run) -> tuple[object, ...]:
+    kind, workload = run.cluster.instance, run.workload
+    return (
+        kind.name if kind else "",
+        run.cluster.nodes or 0,
+        run.cluster.slots or 0,
+        workload.input_bytes or 0.0,
+        workload.iterations or 0.0,
+        sorted(workload.parameters.items()),
+        run.seconds,
+    )
 
 
 def _check_numbers(run: Run, wanted: Workload) -> None:

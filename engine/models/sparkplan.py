@@ -6,15 +6,18 @@ better does (docs/models/sparkplan.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from engine.errors import EngineError, ModelDoesNotFit
+from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
 from engine.models.physical import fit_table
 from engine.models.replay_model import fit_replays
 from engine.models.replay_priors import NOISE
-from engine.profile import Notice, Profile
+from engine.profile import Notice, Profile, Run
 
 TERMS_FIT = 0.20
 """Left-out error above which terms are no better evidence than a replay that is off as much."""
@@ -34,18 +37,63 @@ class Sparkplan(Model):
         """Needs one run, or a job profile of OptEx."""
         if not profile.runs:
             return _from_job_profile(profile, models)
-        if not any(run.stages and run.cluster.slots for run in profile.runs):
+        bare = [run for run in profile.runs if not (run.stages and run.cluster.slots)]
+        if len(bare) == len(profile.runs):
             return fit_table(profile)
         fitted = fit_replays(profile)
-        terms = _with_terms(profile, models)
-        if terms is None or fitted.validation is None or terms.validation is None:
-            return fitted
-        if len(terms.validation.actual_seconds) < len(fitted.validation.actual_seconds):
-            return fitted
-        ours, theirs = fitted.validation, terms.validation
-        error = ours.mean_relative_error
-        limit = min(TERMS_BETTER_BY * error, error - NOISE, TERMS_FIT)
-        return terms if theirs.mean_relative_error < limit else fitted
+        terms = _table(profile) if bare else _with_terms(profile, models)
+        if terms is not None and _better(terms, fitted, bare):
+            return terms
+        return fitted if not bare else _without(bare, fitted)
+
+
+def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> bool:
+    """Whether the terms of `terms` foretold left-out runs clearly better than a replay did."""
+    theirs, ours = terms.validation, _errors(fitted, bare)
+    if theirs is None or not len(ours):
+        return False
+    if not bare and len(theirs.actual_seconds) < len(ours):
+        return False
+    error = float(ours.mean())
+    limit = min(TERMS_BETTER_BY * error, error - NOISE, TERMS_FIT)
+    return theirs.mean_relative_error < limit
+
+
+def _errors(fitted: FittedModel, bare: Sequence[Run]) -> FloatArray:
+    """(n,) relative errors of a replay, for logs that were left out and for runs without stages,
+    which it never sees; those that it can answer."""
+    errors = np.zeros(0)
+    if fitted.validation is not None:
+        actual = np.asarray(fitted.validation.actual_seconds)
+        errors = np.abs(np.asarray(fitted.validation.predicted_seconds) / actual - 1.0)
+    if not bare:
+        return errors
+    try:
+        foretold = fitted.predict_many(
+            clusters=[run.cluster for run in bare], workloads=[run.workload for run in bare]
+        )
+    except EngineError:
+        return errors
+    beside = np.abs(foretold.seconds / np.asarray([run.seconds for run in bare]) - 1.0)
+    return np.concatenate((errors, beside[np.isfinite(beside)]))
+
+
+def _without(bare: Sequence[Run], fitted: FittedModel) -> FittedModel:
+    one = len(bare) == 1
+    notice = Notice(
+        "runs-not-used",
+        f"{len(bare)} run{'' if one else 's'} without stages take{'s' if one else ''} no part: the "
+        "logs' stages answer, and run times alone do not foretell clearly better",
+        "add their event logs, or leave the logs out to plan from run times",
+    )
+    return replace(fitted, fit_notices=(*fitted.fit_notices, notice))
+
+
+def _table(profile: Profile) -> FittedModel | None:
+    try:
+        return fit_table(profile)
+    except EngineError:
+        return None
 
 
 def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | None:

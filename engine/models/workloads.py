@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
-from engine.profile import Profile, Run
+from engine.profile import Notice, Profile, Run
 
 SAME = 1e-9
 """Relative difference below which two parameters are the same number."""
@@ -46,6 +46,39 @@ def completed(workload: Workload, profile: Profile) -> Workload:
         scale=workload.scale if size is None else None,
         shuffle_partitions=workload.shuffle_partitions,
     )
+
+
+def telling_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """The runs that say everything that a completed workload says: what is not said is not known,
+    and neither 1 nor nothing."""
+    return [run for run in runs if not _unsaid(run, wanted)]
+
+
+def _unsaid(run: Run, wanted: Workload) -> list[str]:
+    said = run.workload
+    missing = [name for name in wanted.parameters if name not in said.parameters]
+    if wanted.iterations is not None and said.iterations is None:
+        missing.append("iterations")
+    if wanted.input_bytes is not None and said.input_bytes is None:
+        missing.append("input size")
+    return missing
+
+
+def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
+    """That runs are left aside which do not say what the others do."""
+    left_aside = [missing for run in runs if (missing := _unsaid(run, wanted))]
+    if not left_aside:
+        return []
+    names = sorted({name for missing in left_aside for name in missing})
+    one = len(left_aside) == 1
+    return [
+        Notice(
+            "incomplete-runs",
+            f"{len(left_aside)} of {len(runs)} runs {'does' if one else 'do'} not say "
+            f"{' and '.join(names)}, as others do: left aside",
+            "complete them, or leave that column out of all runs",
+        )
+    ]
 
 
 def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import date
 
 import numpy as np
@@ -214,7 +215,25 @@ def test_few_runs_on_a_type_scale_the_nearest_curve() -> None:
 
 
 def test_a_level_is_the_normal_posterior() -> None:
-    level = level_of(np.array([0.3, 0.1]), prior=0.2, noise=0.1)
+    level = level_of(np.array([0.3, 0.1]), prior=0.2, noise=0.1, runs=2)
     precision = 1 / 0.2**2 + 2 / 0.1**2
     assert level.shift == pytest.approx((0.4 / 0.1**2) / precision)
     assert level.log_scale == pytest.approx(precision**-0.5)
+
+
+def test_repetitions_of_one_configuration_say_no_more_of_a_level() -> None:
+    """What the curve is off by on another type, it is off by in every repetition."""
+    noisy = [
+        replace(run, seconds=run.seconds * (1.0 + 0.02 * (-1) ** place))
+        for place, run in enumerate(runs_on(SMALL, (1, 2, 4, 6, 8, 10)))
+    ]
+    other = Run(1.4 * (10.0 + 40.0 / 2), on(BIG, 2), Workload(1.0))
+    once, often = (
+        Ernest()
+        .fit(Profile("p", (*noisy, *[other] * times)), models={})
+        .predict(cluster=on(BIG, 3))
+        for times in (1, 10)
+    )
+    assert often.seconds == pytest.approx(once.seconds)
+    assert often.forecast.log_scale == pytest.approx(once.forecast.log_scale)
+    assert "m.big has 10 runs" in often.warnings[0].text

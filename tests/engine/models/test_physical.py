@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -304,3 +306,40 @@ def test_iterations_scale_and_say_when_they_are_beyond() -> None:
     beyond = model.predict(cluster=nodes(6), workload=Workload(1.0, 100.0))
     assert "extrapolating-iterations" in codes(beyond.warnings)
     assert "extrapolating-iterations" not in codes(inside.warnings)
+
+
+def test_the_order_of_the_runs_does_not_matter() -> None:
+    """More runs than the lengths are sought with, in two types of equally many, with noise."""
+    random = np.random.default_rng(11)
+    runs = [
+        replace(one, seconds=one.seconds * float(np.exp(0.1 * random.normal())))
+        for instance in ("a", "b")
+        for count in (2, 3, 4, 6, 8, 12, 16, 24)
+        for size in np.linspace(0.5, 4.0, 9)
+        for one in (run(count, float(size), instance=instance),)
+    ]
+    asked = [(nodes(count, kind), Workload(5.0)) for count in (3, 40) for kind in ("a", "b")]
+    first = fit(*runs)
+    expected = [first.predict(cluster=cluster, workload=size) for cluster, size in asked]
+    random.shuffle(runs)
+    again = fit(*runs)
+    for (cluster, size), before in zip(asked, expected, strict=True):
+        found = again.predict(cluster=cluster, workload=size)
+        assert (found.seconds, found.low, found.high) == pytest.approx(
+            (before.seconds, before.low, before.high), rel=1e-6
+        )
+
+
+def test_runs_that_do_not_say_their_iterations_are_left_aside_and_that_is_said() -> None:
+    def iterated(count: int, times: float) -> Run:
+        return Run((5.0 + 200.0 / count) * times, nodes(count), Workload(1.0, iterations=times))
+
+    complete = [iterated(count, times) for count in (2, 4, 8) for times in (10.0, 50.0)]
+    blank = [replace(one, workload=Workload(1.0)) for one in (iterated(6, 50.0), iterated(3, 50.0))]
+    asked = Workload(1.0, iterations=50.0)
+    sure = fit(*complete).predict(cluster=nodes(6), workload=asked)
+    found = fit(*complete, *blank).predict(cluster=nodes(6), workload=asked)
+    assert (found.seconds, found.high) == (sure.seconds, sure.high)
+    said = next(notice for notice in found.warnings if notice.code == "incomplete-runs")
+    assert said.text == "2 of 8 runs do not say iterations, as others do: left aside"
+    assert "incomplete-runs" not in codes(sure.warnings)
