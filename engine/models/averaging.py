@@ -6,7 +6,8 @@ without any one of the runs, by other weights: leave-one-out costs one product o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,14 @@ LEFT = 0.7
 HALVINGS = 30
 """Of the interval in which the length of a step is sought."""
 
-ANSWERING = 400
+ANSWERING = 300
 """Draws that answer questions."""
+
+FAR = 4.0
+"""Times the most machines of a run: where draws are told apart."""
+
+BLOCK = 512
+"""Points that are answered at once."""
 
 REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
 """Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
@@ -95,10 +102,9 @@ def log_density(misfit: FloatArray, runs: int) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Averaged:
-    """d laws with weights after r runs.
+    """d equally probable laws after r runs.
 
     Args:
-        weights: (d,) adding up to 1.
         effects: (e, d) each law's own effects.
         residuals: (r,) log time less the mean law's, effects apart.
         residuals_left_out: (r, r) the same by the mean law without run i (rows).
@@ -107,7 +113,6 @@ class Averaged:
     """
 
     laws: Laws
-    weights: FloatArray
     effects: FloatArray
     residuals: FloatArray
     residuals_left_out: FloatArray
@@ -116,29 +121,40 @@ class Averaged:
 
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) mean log time, effects apart, and (n,) variance among the laws, effects included."""
-        times = self.laws.log_times(at)
-        mean = times @ self.weights
-        whole = times + effects @ self.effects
-        return mean, _variance(whole, self.weights)
+        mean, variance = np.empty(len(at)), np.empty(len(at))
+        for rows, times in self._times(at):
+            mean[rows] = times.mean(axis=1)
+            times += effects[rows] @ self.effects
+            times -= times.mean(axis=1, keepdims=True)
+            variance[rows] = np.einsum("nd,nd->n", times, times) / len(self.laws)
+        return mean, variance
+
+    def mean(self, at: Points) -> FloatArray:
+        """(n,) mean log time, effects apart."""
+        mean = np.empty(len(at))
+        for rows, times in self._times(at):
+            mean[rows] = times.mean(axis=1)
+        return mean
+
+    def _times(self, at: Points) -> Iterator[tuple[slice, FloatArray]]:
+        """Log times (rows, d) of a few points at a time: so that they stay in the cache."""
+        for start in range(0, len(at), BLOCK):
+            rows = slice(start, start + BLOCK)
+            yield rows, self.laws.log_times(at.part(rows))
 
     def cliff_at(self, memory_per_input: float) -> Cliff:
         """What the laws say of data that does not fit at a log memory per input."""
         unfit = memory_per_input < self.laws.threshold
-        probability = float(self.weights[unfit].sum())
+        probability = float(unfit.mean())
         if probability == 0.0:
             return Cliff(0.0, 1.0, memory_per_input)
         shares = np.exp(self.laws.log_shares[unfit])
         again = shares @ SHARED_TERMS * np.exp(self.laws.log_height[unfit]) / shares.sum(axis=1)
-        share = self.weights[unfit] / probability
         return Cliff(
             probability,
-            float(np.exp(share @ np.log1p(again))),
-            float(share @ self.laws.threshold[unfit]),
+            float(np.exp(np.log1p(again).mean())),
+            float(self.laws.threshold[unfit].mean()),
         )
-
-    def mean(self, at: Points) -> FloatArray:
-        """(n,) mean log time, effects apart."""
-        return np.asarray(self.laws.log_times(at) @ self.weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,27 +172,30 @@ class Cliff:
     threshold: float
 
 
-def _variance(values: FloatArray, weights: FloatArray) -> FloatArray:
-    return np.asarray((values - (values @ weights)[:, None]) ** 2 @ weights)
-
-
 def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
     """The laws after these runs."""
     r = len(evidence)
     followed = posterior(evidence, seed=seed)
     left_out, variance_left_out = _without_each(evidence, followed)
-    laws = followed.laws.pick(_evenly(np.ones(len(followed.laws)), ANSWERING, 0.5))
+    laws = _representatives(followed.laws, evidence.at)
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
     spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
     return Averaged(
         laws=laws,
-        weights=np.full(ANSWERING, 1.0 / ANSWERING),
         effects=evidence.coefficients(residuals),
         residuals=residuals.mean(axis=1),
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(spread / (NOISE_DOF + r - 1))),
     )
+
+
+def _representatives(laws: Laws, runs: Points) -> Laws:
+    """Few laws for many: evenly from their order at more machines than any run had, where they
+    differ most."""
+    far = Points(*(values.max(keepdims=True) for values in astuple(runs)))
+    order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
+    return laws.pick(order[_evenly(np.ones(len(laws)), ANSWERING, 0.5)])
 
 
 def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:

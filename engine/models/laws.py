@@ -15,7 +15,7 @@ mean does.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,16 @@ class Points:
 
     def __len__(self) -> int:
         return len(self.machines)
+
+    def part(self, rows: slice) -> Points:
+        """Some of them."""
+        return Points(
+            self.machines[rows],
+            self.cores[rows],
+            self.memory[rows],
+            self.size[rows],
+            self.iterations[rows],
+        )
 
     @property
     def memory_per_input(self) -> FloatArray:
@@ -166,7 +176,7 @@ class Laws:
             np.where(mask, other.logit_once, self.logit_once),
         )
 
-    @property
+    @cached_property
     def threshold(self) -> FloatArray:
         """(d,) log memory per input below which data does not fit; -inf for none."""
         inside = INSIDE if self.frame.cliff_inside else 0.0
@@ -191,12 +201,12 @@ class Laws:
         shares = np.exp(self.log_shares)
         relative = terms(at) / self.frame.centre
         sums = relative @ shares.T
-        threshold = self.threshold
-        cliffs = np.flatnonzero(threshold > -np.inf)
+        per_input = at.memory_per_input
+        cliffs = np.flatnonzero(self.threshold > per_input.min(initial=np.inf))
         extra = shares[cliffs] * SHARED_TERMS * np.exp(self.log_height[cliffs])[:, None]
-        unfit = at.memory_per_input[:, None] < threshold[cliffs]
+        unfit = per_input[:, None] < self.threshold[cliffs]
         sums[:, cliffs] += unfit * (relative @ extra.T)
-        times = np.log(sums)
+        times = np.log(sums, out=sums)
         if np.any(at.iterations != self.frame.iterations):
             once = 1.0 / (1.0 + np.exp(-self.logit_once))
             times += np.log(once + (1.0 - once) * at.iterations[:, None] / self.frame.iterations)

@@ -160,7 +160,7 @@ class TableModel(FittedModel):
         if np.isnan(rows.machines[0]):
             return Explanation()
         best = _heaviest(answers.shares[int(at.family[0])]).candidates
-        parts = best.law.weights @ best.law.laws.phases(best.encoding.points(_first(rows)))
+        parts = best.law.laws.phases(best.encoding.points(_first(rows))).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
         named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)

@@ -64,21 +64,24 @@ class Candidates:
             processes.append(smooth(inputs, law.residuals, encoding.lengths))
         return cls(encoding, level, law, tuple(processes))
 
-    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        """(c, n) mean and (c, n) variance of log time by each candidate."""
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(n,) mean of the laws, effects apart; (c, n) mean and (c, n) variance of log time by each
+        candidate."""
         inputs = self.encoding.inputs(rows)
         mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
         parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
         return (
+            mean,
             np.stack([self.level + mean + part for part, _ in parts]),
             np.stack([variance + part for _, part in parts]),
         )
 
-    def means(self, rows: Rows) -> FloatArray:
-        """(c, n) mean of log time by each candidate."""
+    def means(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
+        """(n,) mean of the laws, effects apart, and (c, n) mean of log time by each candidate."""
         inputs, residuals = self.encoding.inputs(rows), self.law.residuals
-        law = self.level + self.law.mean(self.encoding.points(rows))
-        return np.stack([law + process.mean(inputs, residuals) for process in self.processes])
+        law = self.law.mean(self.encoding.points(rows))
+        parts = [process.mean(inputs, residuals) for process in self.processes]
+        return law, np.stack([self.level + law + part for part in parts])
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
         """(c, r) error and (c, r) variance of log time of each run without it."""
@@ -147,21 +150,31 @@ class RunTimes:
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(n,) mean of log time, its scale and degrees of freedom; never less for more input."""
-        means, variances = self.candidates.moments(rows)
-        mean, scale, dof = np.empty(len(rows)), np.empty(len(rows)), np.empty(len(rows))
-        asked = self.asked(rows)
+        law, means, variances = self.candidates.moments(rows)
+        scale, dof, asked = np.empty(len(rows)), np.empty(len(rows)), self.asked(rows)
         for kind in np.unique(asked):
             at = asked == kind
             found = self.validation(str(kind))
-            mean[at], variance = mixed(found.weights, means[:, at], variances[:, at])
-            mean[at] = self._monotone(rows.pick(at), mean[at], found.weights)
+            variance = mixed(found.weights, means[:, at], variances[:, at])[1]
             variance = variance * found.spread.log_scale**2 + self.repetition_variance
             scale[at], dof[at] = np.sqrt(variance), found.spread.dof
+        return self._mean(rows, asked, law, means), scale, dof
+
+    def _mean(
+        self, rows: Rows, asked: NDArray[np.str_], law: FloatArray, means: FloatArray
+    ) -> FloatArray:
+        """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n)."""
+        mean = np.empty(len(rows))
+        for kind in np.unique(asked):
+            at = asked == kind
+            weights = self.validation(str(kind)).weights
+            mean[at] = self._monotone(rows.pick(at), law[at], weights @ means[:, at], weights)
         beyond = asked == "size"
         if beyond.any():
             largest = _at_size(rows.pick(beyond), FURTHER * float(self.rows.size.max()))
-            mean[beyond] = np.maximum(mean[beyond], self.moments(largest)[0])
-        return mean, scale, dof
+            there = self._mean(largest, self.asked(largest), *self.candidates.means(largest))
+            mean[beyond] = np.maximum(mean[beyond], there)
+        return mean
 
     def asked(self, rows: Rows) -> NDArray[np.str_]:
         """(n,) what each row asks for: "inside" the measured range, beyond it in "machines" or in
@@ -214,14 +227,16 @@ class RunTimes:
         """(c, k) error and (c, k) variance of log time of k runs, foretold from the others."""
         rows = self.rows.pick(~out)
         fitted = Candidates.of(Encoding.of(rows), rows, self.log_seconds[~out])
-        means, variances = fitted.moments(self.rows.pick(out))
+        _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
-    def _monotone(self, rows: Rows, mean: FloatArray, weights: FloatArray) -> FloatArray:
+    def _monotone(
+        self, rows: Rows, wanted: FloatArray, mean: FloatArray, weights: FloatArray
+    ) -> FloatArray:
         """The mean, made to grow with the size as the laws do: the remainder may not undo that.
 
         The running maximum over the measured sizes, at the same machines, as a function of what
-        the laws say; beyond them the laws' growth.
+        the laws say (`wanted` of the rows); beyond them the laws' growth.
         """
         sizes = np.unique(self.rows.size)
         if len(sizes) < 2 or weights[0] == 1.0:
@@ -229,14 +244,9 @@ class RunTimes:
         sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
         law, whole = np.empty((len(sizes), len(rows))), np.empty((len(sizes), len(rows)))
         for place, size in enumerate(sizes):
-            sized = _at_size(rows, float(size))
-            law[place] = self._law(sized)
-            whole[place] = weights @ self.candidates.means(sized)
-        whole = np.maximum.accumulate(whole, axis=0)
-        return _along(law, whole, self._law(rows))
-
-    def _law(self, rows: Rows) -> FloatArray:
-        return self.candidates.law.mean(self.candidates.encoding.points(rows))
+            law[place], means = self.candidates.means(_at_size(rows, float(size)))
+            whole[place] = weights @ means
+        return _along(law, np.maximum.accumulate(whole, axis=0), wanted)
 
 
 FURTHER = 1.01
