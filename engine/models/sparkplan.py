@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.models.base import FittedModel, Model
+from engine.models.logs_by_parameters import LogsByParameters
 from engine.models.physical import fit_table
 from engine.models.replay_model import fit_replays
 from engine.models.replay_priors import NOISE
+from engine.models.workloads import logs_of
 from engine.profile import Notice, Profile
 
 TERMS_FIT = 0.20
@@ -34,18 +37,26 @@ class Sparkplan(Model):
         """Needs one run, or a job profile of OptEx."""
         if not profile.runs:
             return _from_job_profile(profile, models)
-        if not any(run.stages and run.cluster.slots for run in profile.runs):
+        if not logs_of(profile.runs):
             return fit_table(profile)
-        fitted = fit_replays(profile)
-        terms = _with_terms(profile, models)
-        if terms is None or fitted.validation is None or terms.validation is None:
-            return fitted
-        if len(terms.validation.actual_seconds) < len(fitted.validation.actual_seconds):
-            return fitted
-        ours, theirs = fitted.validation, terms.validation
-        error = ours.mean_relative_error
-        limit = min(TERMS_BETTER_BY * error, error - NOISE, TERMS_FIT)
-        return terms if theirs.mean_relative_error < limit else fitted
+        fit_logs = partial(_fit_logs, models=models)
+        if any(run.workload.parameters for run in profile.runs):
+            return LogsByParameters.of(profile, fit_logs, fit_table)
+        return fit_logs(profile)
+
+
+def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
+    """The runs of a profile that share their parameters: logs replayed, or physical terms."""
+    fitted = fit_replays(profile)
+    terms = _with_terms(profile, models)
+    if terms is None or fitted.validation is None or terms.validation is None:
+        return fitted
+    if len(terms.validation.actual_seconds) < len(fitted.validation.actual_seconds):
+        return fitted
+    ours, theirs = fitted.validation, terms.validation
+    error = ours.mean_relative_error
+    limit = min(TERMS_BETTER_BY * error, error - NOISE, TERMS_FIT)
+    return terms if theirs.mean_relative_error < limit else fitted
 
 
 def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | None:
