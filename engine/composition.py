@@ -277,7 +277,8 @@ def _of_several(
         raise BadInput("the model has no prediction for this composition", where="composition")
     choice, fitted = mix.choice(), surface.fitted
     low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
-    notices = [*fitted.profile.notices, *fitted.fit_notices, *choice.warnings]
+    answering = fitted.answering(surface.workload)
+    notices = [*fitted.profile.notices, *answering.fit_notices, *choice.warnings]
     prediction = Prediction(
         model=fitted.model,
         seconds=choice.seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -128,19 +128,21 @@ def fit_outcome(model: Model, profile: Profile) -> FitOutcome:
 def ask(
     outcome: FitOutcome, *, cluster: Cluster, workload: Workload | None, confidence: float = 0.9
 ) -> ModelAnswer:
-    """The answer of a fitted model to one question, or why it has none."""
+    """The answer of a fitted model to one question, or why it has none; its `outcome` is that of
+    the fit that answers, with the errors on the runs that it left out."""
     if outcome.fitted is None:
         return ModelAnswer(outcome, None, outcome.why_not)
+    workload = workload or outcome.fitted.profile.reference_workload
     try:
-        prediction = outcome.fitted.predict(
-            cluster=cluster, workload=workload, confidence=confidence
-        )
+        fitted = outcome.fitted.answering(workload)
+        prediction = fitted.predict(cluster=cluster, workload=workload, confidence=confidence)
     except Exception as error:
         return ModelAnswer(outcome, None, in_one_line(error))
+    outcome = replace(outcome, fitted=fitted)
     if not math.isfinite(prediction.seconds):
         return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
     try:
-        executors = _sized(outcome.fitted, cluster, workload)
+        executors = _sized(fitted, cluster, workload)
     except EngineError as error:
         return ModelAnswer(outcome, prediction, why_no_executors=in_one_line(error))
     return ModelAnswer(outcome, prediction, executors=executors)

@@ -251,7 +251,8 @@ def select(
 
 
 def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:
-    notices = [*surface.fitted.profile.notices, *surface.fitted.fit_notices]
+    answering = surface.fitted.answering(surface.workload)
+    notices = [*surface.fitted.profile.notices, *answering.fit_notices]
     if goal.deadline_seconds is not None and shown is not None and shown.low is None:
         notices.append(NO_INTERVAL)
     return distinct(notices)

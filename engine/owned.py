@@ -251,7 +251,7 @@ class _Owned:
         shown = recommended or nearest
         notices = [
             *self.fitted.profile.notices,
-            *self.fitted.fit_notices,
+            *self.fitted.answering(self.workload).fit_notices,
             *self.question.notices,
         ]
         if deadline is not None and shown is not None and shown.low is None:

@@ -152,6 +152,15 @@ class FittedModel(ABC):
             BadInput: when the workload lacks something that the model needs.
         """
 
+    def answering(self, workload: Workload) -> FittedModel:
+        """The fit that answers for a workload: this one, or that of the runs of the workload's job
+        parameters. Its `validation` and `fit_notices` are what holds for the answer.
+
+        Raises:
+            BadInput: as `forecast`.
+        """
+        return self
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         """Where the time goes on the one cluster of `batch`."""
         return Explanation()
@@ -193,7 +202,8 @@ class FittedModel(ABC):
         forecast = self.forecast(batch, workload)
         explanation = self.explain(batch, workload)
         low, high = forecast.interval(confidence)
-        notices = [*self.profile.notices, *self.fit_notices, *self.all_notices(batch, workload)]
+        notices = [*self.profile.notices, *self.answering(workload).fit_notices]
+        notices += self.all_notices(batch, workload)
         if np.isnan(low[0]):
             notices.append(_no_interval(self.model))
         return Prediction(

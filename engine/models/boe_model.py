@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -29,8 +31,9 @@ from engine.models.fitted_states import (
     FittedStates,
     input_ratio,
 )
+from engine.models.log_notices import chosen_notice
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.workloads import completed, sharing_parameters
+from engine.models.workloads import completed, logs_of, sharing_parameters, whole
 from engine.profile import Notice, Profile, Run
 
 SPREAD_EXPLICIT = 0.18
@@ -59,15 +62,29 @@ def fit_states(profile: Profile) -> FittedStates:
     Raises:
         ModelDoesNotFit: when no run tells its stages and its slots.
     """
-    runs = [run for run in profile.runs if run.stages and run.cluster.slots]
-    runs = [run for run in runs if run.complete] or runs
-    if not runs:
+    logs = logs_of(profile.runs)
+    if not logs:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
             remedy="add an event log, or use --model ernest for a run table",
         )
-    runs = sharing_parameters(runs, profile.reference_workload.parameters)
-    return fit_runs(profile, spread_out(runs, MOST_LOGS))
+    of_parameters = partial(_fit_parameters, profile, logs)
+    wanted = profile.reference_workload.parameters
+    own = of_parameters(wanted)
+    if not any(run.workload.parameters for run in profile.runs):
+        return own
+    kept: dict[object, FittedStates] = {tuple(sorted(wanted.items())): own}
+    return replace(own, of_parameters=of_parameters, _answering=kept)
+
+
+def _fit_parameters(
+    profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
+) -> FittedStates:
+    """The stages from the logs that have these parameters: nothing here says what others do."""
+    own = sharing_parameters(logs, wanted)
+    fitted = fit_runs(profile, spread_out(whole(own), MOST_LOGS))
+    chosen = chosen_notice(logs, wanted, len(own))
+    return fitted if chosen is None else _noted(fitted, [chosen, *fitted.fit_notices])
 
 
 def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
@@ -110,10 +127,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
 
 
 def _noted(fitted: FittedStates, notices: Sequence[Notice]) -> FittedStates:
-    return FittedStates(
-        NAME, fitted.profile, fitted.workflow, fitted.plans, fitted.bias, fitted.spread,
-        fit_notices=distinct(notices),
-    )  # fmt: skip
+    return replace(fitted, fit_notices=distinct(notices))
 
 
 def own_error(plan: Plan) -> float:
@@ -189,18 +203,18 @@ def fit_workflow(
 
 
 def _part(job: WorkflowJob, task_profile: str) -> Part:
-    """A job with the log that is nearest to its input."""
+    """A job with the log of its parameters that is nearest to its input."""
     if job.profile is None:
         return Part(job)
-    runs = [run for run in job.profile.runs if run.stages and run.cluster.slots]
-    runs = [run for run in runs if run.complete] or runs
-    if not runs:
+    logs = logs_of(job.profile.runs)
+    if not logs:
         raise ModelDoesNotFit(
             f"no run of job {job.name!r} tells its stages and its slots",
             where=job.where or None,
             remedy="give it an event log",
         )
     wanted = completed(job.workload or job.profile.reference_workload, job.profile)
+    runs = whole(sharing_parameters(logs, wanted.parameters))
     run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
     typical = "median" if task_profile == "median" else "mean"
     return Part(job, ObservedJob.of(run, typical=typical), input_ratio(wanted, run))

@@ -13,6 +13,7 @@ from engine.catalog import Catalog
 from engine.forecast import FloatArray
 from engine.models.laws import Points
 from engine.models.machines import MachineRuns, shape_of, vcpus_of
+from engine.models.parameter_scales import ParameterScales
 from engine.models.residual import Inputs
 
 LEVEL_SPREAD = 3.0
@@ -122,25 +123,17 @@ class Encoding:
     Args:
         runs: the runs.
         largest: the scale of the sizes.
-        logarithmic: (p,) whether a parameter counts by its logarithm: all its values are > 0.
-        scale: (p,) what the others are divided by.
+        parameters: how the job parameters count.
     """
 
     runs: Rows
     largest: float
-    logarithmic: NDArray[np.bool_]
-    scale: FloatArray
+    parameters: ParameterScales
 
     @classmethod
     def of(cls, runs: Rows) -> Encoding:
         """The encoding for these runs."""
-        largest = np.abs(runs.parameters).max(axis=0, initial=0.0)
-        return cls(
-            runs=runs,
-            largest=float(runs.size.max()),
-            logarithmic=np.asarray((runs.parameters > 0.0).all(axis=0)),
-            scale=np.where(largest > 0.0, largest, 1.0),
-        )
+        return cls(runs, float(runs.size.max()), ParameterScales.of(runs.parameters))
 
     def points(self, rows: Rows) -> Points:
         """What the laws see."""
@@ -162,8 +155,10 @@ class Encoding:
         if np.ptp(_per_core(self.runs)) > 0.0:
             centred = _per_core(rows) - _per_core(self.runs).mean()
             effects.append(MEMORY_SPREAD * centred[:, None])
-        own = self._parameters(self.runs)
-        effects.append(PARAMETER_SPREAD * (self._parameters(rows) - own.mean(axis=0)))
+        scales = self.parameters
+        own = scales.coordinates(self.runs.parameters)
+        centred_parameters = scales.coordinates(rows.parameters) - own.mean(axis=0)
+        effects.append(PARAMETER_SPREAD * centred_parameters)
         varying = self._varying
         return Inputs(
             effects=np.concatenate(effects, axis=1),
@@ -172,12 +167,11 @@ class Encoding:
         )
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
-        """(n,) distance from the nearest observed value, over all parameters and iterations; half
-        of the largest value counts as a doubling for one that may be zero."""
-        scale = np.where(self.logarithmic, np.log(2.0), 0.5)
+        """(n,) distance from the nearest observed value, over all parameters and iterations."""
+        doublings = self.parameters.doublings
         columns = zip(
-            (*(self._parameters(rows) / scale).T, np.log2(rows.iterations)),
-            (*(self._parameters(self.runs) / scale).T, np.log2(self.runs.iterations)),
+            (*doublings(rows.parameters).T, np.log2(rows.iterations)),
+            (*doublings(self.runs.parameters).T, np.log2(self.runs.iterations)),
             strict=True,
         )
         squares = np.zeros(len(rows))
@@ -196,13 +190,8 @@ class Encoding:
 
     def _coordinates(self, rows: Rows) -> FloatArray:
         logs = np.log((rows.machines, rows.size, rows.iterations, rows.cores))
-        return np.column_stack((logs.T, _per_core(rows), self._parameters(rows)))
-
-    def _parameters(self, rows: Rows) -> FloatArray:
-        """(n, p) parameters as logs, or over their largest value. One that was always above 0 is
-        taken for no less than a millionth of its largest value."""
-        floored = np.maximum(rows.parameters, 1e-6 * self.scale)
-        return np.where(self.logarithmic, np.log(floored), rows.parameters / self.scale)
+        parameters = self.parameters.coordinates(rows.parameters)
+        return np.column_stack((logs.T, _per_core(rows), parameters))
 
 
 def _per_core(rows: Rows) -> FloatArray:

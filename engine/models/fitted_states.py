@@ -7,7 +7,8 @@ give the rates.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class FittedStates(FittedModel):
         bias: (p,) log of observed over estimated time on the plan's own cluster; 0 for workflows.
         spread: standard deviation of log time where a job was observed.
         learnt: what leaving out logs says the prior's spread must be multiplied by.
+        of_parameters: what fits the logs of other job parameters of the application (and refuses
+            those that no log has); None for one set of logs, and for workflows.
     """
 
     workflow: Workflow
@@ -60,16 +63,32 @@ class FittedStates(FittedModel):
     spread: float = SPREAD
     learnt: float = 1.0
     dof: float = PRIOR_DOF
+    of_parameters: Callable[[Mapping[str, float]], FittedStates] | None = None
+    _answering: dict[object, FittedStates] = field(default_factory=dict, repr=False)
 
     @property
     def is_job(self) -> bool:
         """Whether this is one application's stages, and not a workflow of jobs."""
         return bool(self.profile.runs)
 
+    def answering(self, workload: Workload) -> FittedStates:
+        """Fitted once per set of job parameters.
+
+        Raises:
+            ModelDoesNotFit: for job parameters that no log has.
+        """
+        if self.of_parameters is None:
+            return self
+        wanted = completed(workload, self.profile).parameters
+        key = tuple(sorted(wanted.items()))
+        if key not in self._answering:
+            self._answering[key] = self.of_parameters(wanted)
+        return self._answering[key]
+
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = self._wanted(workload)
-        logs, far, spreads = [], [], []
-        for plan, bias in zip(self.plans, self.bias, strict=True):
+        own, logs, far, spreads = self.answering(wanted), [], [], []
+        for plan, bias in zip(own.plans, own.bias, strict=True):
             scale = self._scale(plan, wanted)
             seconds = seconds_on(plan, batch, scale=scale, partitions=wanted.shuffle_partitions)
             logs.append(np.log(seconds) + bias)
@@ -86,8 +105,8 @@ class FittedStates(FittedModel):
         weights = nearness(np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS)
         seconds = np.exp((weights * np.asarray(logs)).sum(axis=0))
         away = (weights * np.asarray(spreads)).sum(axis=0)
-        log_scale = self.learnt * np.hypot(self.spread, away)
-        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+        log_scale = own.learnt * np.hypot(own.spread, away)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
     def _wanted(self, workload: Workload) -> Workload:
         """The workload with what it leaves open.
@@ -120,7 +139,8 @@ class FittedStates(FittedModel):
         return input_ratio(wanted, observed.run)
 
     def _nearest_run(self, wanted: Workload) -> Run:
-        runs = [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
+        plans = self.answering(wanted).plans
+        runs = [part.observed.run for plan in plans for part in plan.parts if part.observed]
         return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
 
     def _away(self, plan: Plan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
@@ -138,11 +158,12 @@ class FittedStates(FittedModel):
 
     def _best_plan(self, batch: ClusterBatch, wanted: Workload) -> tuple[Plan, Target] | None:
         """The plan that weighs most in an answer about the one cluster of a batch."""
+        plans = self.answering(wanted).plans
         far = [
             float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
-            for plan in self.plans
+            for plan in plans
         ]
-        plan = self.plans[int(np.argmin(far))]
+        plan = plans[int(np.argmin(far))]
         target = plan.target(batch, 0)
         return None if target is None else (plan, target)
 

@@ -1,13 +1,16 @@
-"""What models of event logs warn of alike: a single log, and questions far from all of them."""
+"""What models of event logs warn of alike: a single log, questions far from all of them, and other
+job parameters."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import Notice
+from engine.models.workloads import in_words, same_parameters
+from engine.profile import Notice, Run
 
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
@@ -18,6 +21,72 @@ SINGLE_RUN = Notice(
     "from measurement",
     "add a log of a run with other cores or input",
 )
+
+TRANSFERRED_PARAMETERS, THESE_PARAMETERS = "transferred-parameters", "these parameters"
+"""The warning that runs of other parameters answer, and what to add: of run tables and of logs."""
+
+MOST_SETS = 4
+"""Sets of parameters that are listed in a warning; of more, how many there are."""
+
+
+def chosen_notice(logs: Sequence[Run], taken: Mapping[str, float], answering: int) -> Notice | None:
+    """Which of the logs answer, where their parameters differ: whoever did not say any is told what
+    was taken. None where they do not differ.
+
+    Args:
+        taken: the parameters of the `answering` ones.
+    """
+    sets = _sets(logs)
+    if len(sets) == 1:
+        return None
+    count = f"{answering} of {len(logs)} logs {'answers' if answering == 1 else 'answer'}"
+    which = f"with {in_words(taken)}" if taken else "whatever their parameters"
+    return Notice(
+        "several-parameters",
+        f"{count}, {which}: the logs have {_listed(sets)}",
+        f"ask for others with --param NAME=VALUE, or add logs with {THESE_PARAMETERS}",
+    )
+
+
+def transferred_notice(
+    runs: Sequence[Run],
+    wanted: Mapping[str, float],
+    taken: Mapping[str, float],
+    doublings: float,
+    *,
+    what: str = "logs",
+) -> Notice:
+    """No run has the wanted parameters: those that have the nearest, `taken`, answer."""
+    changed = [name for name in wanted if not same_parameters(taken, {name: wanted[name]})]
+    return Notice(
+        TRANSFERRED_PARAMETERS,
+        f"{what} with {in_words(wanted)}: 0 of {len(runs)} (they have {_listed(_sets(runs))}); the "
+        f"nearest answer, with {in_words(taken)}: what {' and '.join(changed)} would change is not "
+        f"known from them, so the time is theirs, and the interval wider for {doublings:.2g} "
+        "doublings",
+        f"add {what} with {THESE_PARAMETERS}",
+    )
+
+
+def table_notice(logs: Sequence[Run], wanted: Mapping[str, float]) -> Notice:
+    """Runs without stages answer although there are logs, for want of the parameters."""
+    return Notice(
+        "several-parameters",
+        f"logs with {in_words(wanted)}: 0 of {len(logs)} (they have {_listed(_sets(logs))}); run "
+        "times without stages answer",
+        f"add logs with {THESE_PARAMETERS}",
+    )
+
+
+def _sets(logs: Sequence[Run]) -> list[str]:
+    """The sets of parameters that logs have, in words, by name and value."""
+    known = sorted({tuple(sorted(log.workload.parameters.items())) for log in logs})
+    return [in_words(dict(each)) or "none" for each in known]
+
+
+def _listed(sets: Sequence[str]) -> str:
+    more = len(sets) - MOST_SETS
+    return "; ".join([*sets[:MOST_SETS], *([f"{more} more"] if more > 0 else [])])
 
 
 def range_notices(

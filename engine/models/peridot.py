@@ -20,7 +20,7 @@ from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, Sta
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.models.workloads import completed
+from engine.models.workloads import completed, same_parameters
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
@@ -150,7 +150,7 @@ class PeridotFitted(FittedModel):
             )
         wanted = completed(workload, self.profile)
         for name, value in wanted.parameters.items():
-            if value != reference.parameters.get(name):
+            if not same_parameters(reference.parameters, {name: value}):
                 raise BadInput(
                     f"peridot knows nothing of job parameters: no reference has {name} = {value:g}",
                     remedy="add logs of such runs, or use --model sparkplan",

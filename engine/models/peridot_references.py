@@ -15,7 +15,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models.stage_groups import StageGroup, matched, stage_groups
-from engine.models.workloads import sharing_parameters
+from engine.models.workloads import logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
 
 SIZES_DIFFER = 1.05
@@ -107,7 +107,7 @@ def find_references(profile: Profile) -> References:
 
 def _usable(profile: Profile) -> list[Run]:
     """Runs that tell stages, slots and size, whole ones where there are enough of them."""
-    told = [run for run in profile.runs if run.stages and run.cluster.slots]
+    told = logs_of(profile.runs)
     if not told:
         raise ModelDoesNotFit(
             "peridot needs two event logs, and here is no run that tells its stages",

@@ -22,8 +22,8 @@ from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
 from engine.models.design import Kind, Rows, kinds_of, rows_of
 from engine.models.laws import PHASES
+from engine.models.log_notices import transferred_notice
 from engine.models.machines import (
-    SAME,
     Equivalents,
     MachineRuns,
     equivalents,
@@ -32,6 +32,7 @@ from engine.models.machines import (
     vcpus_of,
 )
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
+from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
     fit_notices,
     iteration_notices,
@@ -41,7 +42,13 @@ from engine.models.run_time_notices import (
     run_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
-from engine.models.workloads import completed, incomplete_notices, telling_runs
+from engine.models.workloads import (
+    SAME,
+    completed,
+    incomplete_notices,
+    same_parameters,
+    telling_runs,
+)
 from engine.profile import Notice, Profile, Run
 
 MOST_RUNS = 300
@@ -49,11 +56,6 @@ MOST_RUNS = 300
 
 FEW = 3
 """Configurations that a fit of their own needs."""
-
-SPREAD_PER_PARAMETER = 0.2
-"""Prior spread of log time per doubling of a job parameter, or of the iterations, from the nearest
-value that was run. Time may do anything from nothing (an iteration that has converged) to following
-it, 0.69; other values than the nearest tell some of it."""
 
 IGNORED_WEIGHT = 0.01
 """A fit with less weight is not asked."""
@@ -94,6 +96,8 @@ class Answers:
         shares: of each type; the fit of all runs first.
         same: runs with the wanted parameters.
         runs: runs in all.
+        beside: what is asked of parameters that had one value in all runs, by how many doublings.
+        beside_notices: about those.
     """
 
     tables: tuple[MachineRuns, ...]
@@ -102,6 +106,8 @@ class Answers:
     shares: tuple[tuple[Share, ...], ...]
     same: int
     runs: int
+    beside: float
+    beside_notices: tuple[Notice, ...]
 
     @property
     def joint(self) -> RunTimes:
@@ -137,7 +143,13 @@ class TableModel(FittedModel):
             _shares(rows, seconds, self._joint[key], alike & (rows.kind == place))
             for place in range(len(tables))
         )
-        return Answers(tables, kinds, names, shares, int(alike.sum()), len(rows))
+        constant = {name: v for name, v in wanted.parameters.items() if name not in names}
+        taken, beside = nearest(runs, constant)
+        notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
+        return Answers(
+            tables, kinds, names, shares, int(alike.sum()), len(rows), beside,
+            notices if beside else (),
+        )  # fmt: skip
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
@@ -150,7 +162,7 @@ class TableModel(FittedModel):
             asked, back = _distinct(rows.pick(places))
             parts = _mixed(answers.shares[int(family)], asked)
             mean[places], scale[places], dof[places] = (part[back] for part in parts)
-        doubt = np.hypot(at.log_scale, _beyond(rows, answers.joint))
+        doubt = np.hypot(at.log_scale, _beyond(rows, answers))
         return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
@@ -175,6 +187,7 @@ class TableModel(FittedModel):
         fit = _heaviest(shares)
         found = [notice for notice in at.notices if notice is not None]
         found += run_notices(answers.runs, fit)
+        found += answers.beside_notices
         found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
         found += iteration_notices(wanted, answers.joint.rows)
         found += range_warnings(float(rows.size[0]), answers.tables, at)
@@ -193,8 +206,7 @@ class TableModel(FittedModel):
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
-    """The runs that say all that the question depends on, in an order that does not depend on
-    theirs: random numbers meet the same runs then, and so the answer is the same."""
+    """The runs that say all that the question depends on."""
     telling = telling_runs(runs, wanted)
     if not telling:
         said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
@@ -204,20 +216,7 @@ def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
         )
     for run in telling:
         _check_numbers(run, wanted)
-    return sorted(telling, key=_place)
-
-
-def _place(run: Run) -> tuple[object, ...]:
-    kind, workload = run.cluster.instance, run.workload
-    return (
-        kind.name if kind else "",
-        run.cluster.nodes or 0,
-        run.cluster.slots or 0,
-        workload.input_bytes or 0.0,
-        workload.iterations or 0.0,
-        sorted(workload.parameters.items()),
-        run.seconds,
-    )
+    return telling
 
 
 def _check_numbers(run: Run, wanted: Workload) -> None:
@@ -240,9 +239,9 @@ def _some(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """At most `MOST_RUNS`: evenly from those with the wanted parameters, then from the others."""
     if len(runs) <= MOST_RUNS:
         return list(runs)
-    own = [run for run in runs if dict(run.workload.parameters) == dict(wanted.parameters)]
-    rest = [run for run in runs if dict(run.workload.parameters) != dict(wanted.parameters)]
-    own = _evenly(own, MOST_RUNS)
+    alike = [same_parameters(run.workload.parameters, wanted.parameters) for run in runs]
+    own = _evenly([run for run, same in zip(runs, alike, strict=True) if same], MOST_RUNS)
+    rest = [run for run, same in zip(runs, alike, strict=True) if not same]
     return own + _evenly(rest, MOST_RUNS - len(own))
 
 
@@ -309,12 +308,13 @@ def _first(rows: Rows) -> Rows:
     return rows.pick(np.asarray([0]))
 
 
-def _beyond(rows: Rows, fit: RunTimes) -> FloatArray:
+def _beyond(rows: Rows, answers: Answers) -> FloatArray:
     """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
-    runs, encoding = fit.rows, fit.candidates.encoding
+    runs, encoding = answers.joint.rows, answers.joint.candidates.encoding
     machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
     by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
-    return np.hypot(by_range, SPREAD_PER_PARAMETER * encoding.parameter_doublings(rows))
+    away = np.hypot(encoding.parameter_doublings(rows), answers.beside)
+    return np.hypot(by_range, parameter_spread(away))
 
 
 def _in_gib(kinds: Sequence[Kind]) -> bool:

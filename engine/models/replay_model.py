@@ -9,6 +9,7 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
-from engine.models.workloads import completed, sharing_parameters
+from engine.models.workloads import completed, logs_of, whole
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -312,12 +313,12 @@ HARDLY = 1.05
 
 
 def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel:
-    """The model of a profile's runs that have stages.
+    """The model of a profile's runs that have stages, all of the same job parameters.
 
     Raises:
         ModelDoesNotFit: when no run tells both its stages and its slots.
     """
-    chosen = representatives(profile)
+    chosen = representatives(logs_of(profile.runs))
     if not chosen:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
@@ -355,15 +356,11 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     )
 
 
-def representatives(profile: Profile) -> list[Run]:
-    """The runs to replay: those of the reference workload's parameters, whole ones if there are
-    any; of more than `MOST_REPLAYS` a spread over slots and sizes, from each place the one of
-    median time."""
-    runs = [run for run in profile.runs if run.stages and run.cluster.slots]
-    runs = [run for run in runs if run.complete] or runs
-    if not runs:
-        return []
-    runs = sharing_parameters(runs, profile.reference_workload.parameters)
+def representatives(logs: Sequence[Run]) -> list[Run]:
+    """The runs to replay, of logs with the same job parameters: whole ones if there are any; of
+    more than `MOST_REPLAYS` a spread over slots and sizes, from each place the one of median
+    time."""
+    runs = whole(logs)
     if any(run.workload.input_bytes for run in runs):
         runs = [run for run in runs if run.workload.input_bytes]
     if len(runs) <= MOST_REPLAYS:

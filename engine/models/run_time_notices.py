@@ -10,9 +10,11 @@ from engine.cluster import Workload
 from engine.models.applicability import ERROR_LIMIT, shrinks_with_size
 from engine.models.base import LeaveOneOut
 from engine.models.design import Rows
+from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.machines import Equivalents, MachineRuns
 from engine.models.measured_range import range_notices
 from engine.models.run_times import RunTimes
+from engine.models.workloads import in_words
 from engine.profile import Notice
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
@@ -58,15 +60,15 @@ def parameter_notices(
     """Whether runs of other parameters answer; `names` are those that vary."""
     if same == runs or own_weight >= LIKELY:
         return []
-    parts = [f"{name} {wanted.parameters[name]:g}" for name in names]
+    parts = [in_words({name: wanted.parameters[name]}) for name in names]
     if wanted.iterations is not None:
         parts.append(f"{wanted.iterations:g} iterations")
     return [
         Notice(
-            "transferred-parameters",
+            TRANSFERRED_PARAMETERS,
             f"runs with {', '.join(parts)}: {same} of {runs}; the others answer too, through what "
             "their parameters have in common",
-            "add runs with these parameters",
+            f"add runs with {THESE_PARAMETERS}",
         )
     ]
 

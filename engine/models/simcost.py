@@ -45,7 +45,7 @@ from engine.models.simcost_stages import (
     predicted_seconds,
     transformed,
 )
-from engine.models.workloads import completed, sharing_parameters
+from engine.models.workloads import completed, logs_of, sharing_parameters
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -62,7 +62,10 @@ class Simcost(Model):
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a log with stages and executors, or runs in three configurations of machines and
         size."""
-        chosen = [run for run in representatives(profile) if any(s.tasks for s in run.stages)]
+        logs = logs_of(profile.runs)
+        if logs:
+            logs = sharing_parameters(logs, profile.reference_workload.parameters)
+        chosen = [run for run in representatives(logs) if any(s.tasks for s in run.stages)]
         if not chosen:
             return fitted_curve(self.name, profile)
         learnt = tuple(RunCosts.of(run, profile.resources) for run in chosen)

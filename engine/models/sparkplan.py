@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
+from engine.models.logs_by_parameters import LogsByParameters
 from engine.models.physical import fit_table
 from engine.models.replay_model import fit_replays
 from engine.models.replay_priors import NOISE
+from engine.models.workloads import logs_of
 from engine.profile import Notice, Profile, Run
 
 TERMS_FIT = 0.20
@@ -37,14 +40,23 @@ class Sparkplan(Model):
         """Needs one run, or a job profile of OptEx."""
         if not profile.runs:
             return _from_job_profile(profile, models)
-        bare = [run for run in profile.runs if not (run.stages and run.cluster.slots)]
-        if len(bare) == len(profile.runs):
+        if not logs_of(profile.runs):
             return fit_table(profile)
-        fitted = fit_replays(profile)
-        terms = _table(profile) if bare else _with_terms(profile, models)
-        if terms is not None and _better(terms, fitted, bare):
-            return terms
-        return fitted if not bare else _without(bare, fitted)
+        fit_logs = partial(_fit_logs, models=models)
+        if any(run.workload.parameters for run in profile.runs):
+            return LogsByParameters.of(profile, fit_logs, fit_table)
+        return fit_logs(profile)
+
+
+def _fit_logs(profile: Profile, models: Mapping[str, Model]) -> FittedModel:
+    """The runs of a profile that share their parameters: logs replayed, or physical terms."""
+    logs = {id(run) for run in logs_of(profile.runs)}
+    bare = [run for run in profile.runs if id(run) not in logs]
+    fitted = fit_replays(profile)
+    terms = _table(profile) if bare else _with_terms(profile, models)
+    if terms is not None and _better(terms, fitted, bare):
+        return terms
+    return _without(bare, fitted) if bare else fitted
 
 
 def _better(terms: FittedModel, fitted: FittedModel, bare: Sequence[Run]) -> bool:

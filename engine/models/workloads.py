@@ -10,7 +10,7 @@ from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.profile import Notice, Profile, Run
 
 SAME = 1e-9
-"""Relative difference below which two parameters are the same number."""
+"""Difference, relative and absolute, below which two parameters are the same number."""
 
 
 def completed(workload: Workload, profile: Profile) -> Workload:
@@ -50,8 +50,22 @@ def completed(workload: Workload, profile: Profile) -> Workload:
 
 def telling_runs(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     """The runs that say everything that a completed workload says: what is not said is not known,
-    and neither 1 nor nothing."""
-    return [run for run in runs if not _unsaid(run, wanted)]
+    and neither 1 nor nothing. In an order that does not depend on theirs: random numbers meet the
+    same runs then, and so the answer is the same."""
+    return sorted((run for run in runs if not _unsaid(run, wanted)), key=_place)
+
+
+def _place(run: Run) -> tuple[object, ...]:
+    kind, workload = run.cluster.instance, run.workload
+    return (
+        kind.name if kind else "",
+        run.cluster.nodes or 0,
+        run.cluster.slots or 0,
+        workload.input_bytes or 0.0,
+        workload.iterations or 0.0,
+        sorted(workload.parameters.items()),
+        run.seconds,
+    )
 
 
 def _unsaid(run: Run, wanted: Workload) -> list[str]:
@@ -81,26 +95,52 @@ def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
     ]
 
 
+def logs_of(runs: Sequence[Run]) -> list[Run]:
+    """The runs that tell their stages, and how many tasks they ran at once."""
+    return [run for run in runs if run.stages and run.cluster.slots]
+
+
+def whole(runs: Sequence[Run]) -> list[Run]:
+    """The runs whose end was seen; all of them where there is none."""
+    return [run for run in runs if run.complete] or list(runs)
+
+
 def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
-    """The runs whose job parameters are those wanted.
+    """The runs whose job parameters are those wanted (see `same_parameters`).
 
     Raises:
         ModelDoesNotFit: when no run has them; names the parameter and its observed values.
     """
     sharing = list(runs)
     for name, value in wanted.items():
-        kept = [run for run in sharing if _same(run.workload.parameters.get(name), value)]
+        kept = [run for run in sharing if same_parameters(run.workload.parameters, {name: value})]
         if not kept:
             parameters = [run.workload.parameters for run in sharing]
             seen = sorted({known[name] for known in parameters if name in known})
             raise ModelDoesNotFit(
                 f"no run has {name} = {value:g}, and this model knows nothing of job parameters",
-                remedy=f"add such runs, use --model sparkplan, or choose an observed {name}",
+                remedy="add such runs, use --model sparkplan (it answers from the nearest), or "
+                f"choose an observed {name}",
                 choices=[f"{number:g}" for number in seen],
             )
         sharing = kept
     return sharing
 
 
-def _same(a: float | None, b: float) -> bool:
-    return a is not None and math.isclose(a, b, rel_tol=SAME, abs_tol=SAME)
+def same_parameters(own: Mapping[str, float], wanted: Mapping[str, float]) -> bool:
+    """Whether a run with `own` parameters has all that are wanted; one that does not say a wanted
+    parameter does not have it, and what it says beyond them does not matter."""
+    return all(
+        name in own and math.isclose(own[name], value, rel_tol=SAME, abs_tol=SAME)
+        for name, value in wanted.items()
+    )
+
+
+def saying(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
+    """The runs that say a value of each wanted parameter."""
+    return [run for run in runs if {*wanted} <= {*run.workload.parameters}]
+
+
+def in_words(parameters: Mapping[str, float]) -> str:
+    """Parameters as people read them: "k 10, tolerance 0.1"."""
+    return ", ".join(f"{name} {value:g}" for name, value in parameters.items())

@@ -56,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
+    answering = fitted.answering(workload)
     if args.json:
-        output.print_json(as_dict(prediction, fitted, args.deadline))
+        output.print_json(as_dict(prediction, answering, args.deadline))
     else:
-        print(as_text(prediction, fitted, cluster_in_words(cluster), args.deadline))
+        print(as_text(prediction, answering, cluster_in_words(cluster), args.deadline))
         output.print_notices(prediction.warnings)
     return 0
 
@@ -78,17 +79,19 @@ def run_composition(args: argparse.Namespace) -> int:
     composition = composition_of(args.composition)
     catalog, profile = options.catalog_of(args), options.read_profile(args)
     fitted = engine.fit(profile, model=args.model)
+    workload = options.workload_of(args, profile)
     found = engine.predict_composition(
         fitted,
         composition=composition,
         catalog=catalog,
-        workload=options.workload_of(args, profile),
+        workload=workload,
         deadline_seconds=args.deadline,
         confidence=args.confidence,
         spot=limits.on_spot(args),
         max_spot=args.max_spot,
     )
     prediction, choice = found.prediction, found.choice
+    answering = fitted.answering(workload)
     if args.json:
         costs = {
             name: value
@@ -96,10 +99,10 @@ def run_composition(args: argparse.Namespace) -> int:
             if name in ("composition", "spot", "executors", "layout", "vcore_seconds")
             or name.startswith("cost")
         }
-        output.print_json({**as_dict(prediction, fitted, args.deadline), **costs})
+        output.print_json({**as_dict(prediction, answering, args.deadline), **costs})
         return 0
     words = recommend.composition(choice)
-    lines = [as_text(prediction, fitted, words, args.deadline)]
+    lines = [as_text(prediction, answering, words, args.deadline)]
     low, high = text.usd(choice.cost_low_usd), text.usd(choice.cost_high_usd)
     known = choice.cost_low_usd is not None
     lines.append(f"{text.usd(choice.cost_usd)}{f' ({low} to {high})' if known else ''}")

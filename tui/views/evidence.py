@@ -256,7 +256,8 @@ def _executors_words(best: Choice) -> str:
 
 def model_line(answer: Answer) -> Line:
     """The model, how many runs it learnt from, and how far off it was on those it had not seen."""
-    fitted = answer.built.plan.fitted
+    plan = answer.built.plan
+    fitted = plan.fitted.answering(plan.surface.workload)
     runs = len(fitted.profile.runs)
     line: list[tuple[str, Tone]] = [
         ("Model ", "muted"),

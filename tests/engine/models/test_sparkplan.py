@@ -224,8 +224,8 @@ def test_incomplete_logs_and_changing_clusters_say_so() -> None:
 
 def test_whole_runs_go_before_incomplete_ones() -> None:
     whole, torn = run_of(8), replace(run_of(16), complete=False)
-    assert representatives(Profile("job", (torn, whole))) == [whole]
-    assert representatives(Profile("job", (torn,))) == [torn]
+    assert representatives([torn, whole]) == [whole]
+    assert representatives([torn]) == [torn]
 
 
 def test_many_micro_batches_are_represented_by_a_few() -> None:

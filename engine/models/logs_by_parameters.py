@@ -1,0 +1,134 @@
+"""sparkplan on logs whose job parameters are said: which logs answer for which parameters.
+
+Those that have the wanted ones; without such logs, run times that have them; else the logs whose
+parameters are nearest, less sure. One fit per set of parameters, made when it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.forecast import Forecast
+from engine.models.base import Explanation, FittedModel
+from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
+from engine.models.parameter_scales import nearest, parameter_spread
+from engine.models.workloads import completed, logs_of, same_parameters, saying
+from engine.profile import Notice, Profile, Run
+
+Fitting = Callable[[Profile], FittedModel]
+
+
+@dataclass(frozen=True, eq=False)
+class OfParameters(FittedModel):
+    """What one set of logs answers.
+
+    Args:
+        fitted: to the runs of these logs' parameters.
+        parameters: those, by name.
+        log_scale: prior spread of log time for what is asked beside them; 0 where they are wanted.
+    """
+
+    fitted: FittedModel
+    parameters: Mapping[str, float]
+    log_scale: float
+
+    def _asked(self, workload: Workload) -> Workload:
+        """The workload as these logs know it."""
+        return replace(completed(workload, self.profile), parameters=self.parameters)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        found = self.fitted.forecast(batch, self._asked(workload))
+        return found.widened(self.log_scale) if self.log_scale else found
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        return self.fitted.explain(batch, self._asked(workload))
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        return self.fitted.notices(batch, self._asked(workload))
+
+
+@dataclass(frozen=True, eq=False)
+class LogsByParameters(FittedModel):
+    """A fit for each set of job parameters; what is not asked are those of the largest run.
+
+    Args:
+        fit_logs: fits runs of the same parameters, some of which are logs.
+        fit_times: fits all runs by their times alone.
+    """
+
+    fit_logs: Fitting
+    fit_times: Fitting
+    _fits: dict[tuple[object, ...], FittedModel] = field(default_factory=dict, repr=False)
+    _answering: dict[object, FittedModel] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, profile: Profile, fit_logs: Fitting, fit_times: Fitting) -> LogsByParameters:
+        """Those of the largest run's parameters are fitted at once.
+
+        Raises:
+            ModelDoesNotFit: when nothing answers for these.
+        """
+        found = cls("sparkplan", profile, fit_logs, fit_times)
+        own = found.answering(profile.reference_workload)
+        return replace(found, fit_notices=own.fit_notices, validation=own.validation)
+
+    def answering(self, workload: Workload) -> FittedModel:
+        wanted = completed(workload, self.profile).parameters
+        key = tuple(sorted(wanted.items()))
+        if key not in self._answering:
+            self._answering[key] = self._of(wanted)
+        return self._answering[key]
+
+    def _of(self, wanted: Mapping[str, float]) -> FittedModel:
+        """Whoever answers for these parameters."""
+        logs = logs_of(self.profile.runs)
+        runs = self._having(wanted)
+        own = logs_of(runs)
+        if own:
+            chosen = chosen_notice(logs, wanted, len(own))
+            return self._fitted(runs, wanted, () if chosen is None else (chosen,))
+        telling = saying(logs, wanted)
+        if runs or not telling:
+            found = self._fitted_once(self.fit_times, self.profile)
+            return replace(found, fit_notices=(table_notice(logs, wanted), *found.fit_notices))
+        taken, doublings = nearest(telling, wanted)
+        notice = transferred_notice(logs, wanted, taken, doublings)
+        spread = float(parameter_spread(doublings))
+        return self._fitted(self._having(taken), taken, (notice,), spread)
+
+    def _having(self, parameters: Mapping[str, float]) -> list[Run]:
+        runs = self.profile.runs
+        return [run for run in runs if same_parameters(run.workload.parameters, parameters)]
+
+    def _fitted(
+        self,
+        runs: Sequence[Run],
+        parameters: Mapping[str, float],
+        notices: tuple[Notice, ...],
+        log_scale: float = 0.0,
+    ) -> FittedModel:
+        """The fit of runs of the same parameters; it knows the profile's sizes and iterations."""
+        own = self._fitted_once(self.fit_logs, replace(self.profile, runs=tuple(runs)))
+        found = replace(own, profile=self.profile)
+        return OfParameters(
+            self.model, self.profile, found, parameters, log_scale,
+            fit_notices=(*notices, *found.fit_notices), validation=found.validation,
+        )  # fmt: skip
+
+    def _fitted_once(self, fit: Fitting, profile: Profile) -> FittedModel:
+        key = (fit, *map(id, profile.runs))
+        if key not in self._fits:
+            self._fits[key] = fit(profile)
+        return self._fits[key]
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        return self.answering(workload).forecast(batch, workload)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        return self.answering(workload).explain(batch, workload)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        return self.answering(workload).notices(batch, workload)

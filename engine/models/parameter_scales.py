@@ -1,0 +1,94 @@
+"""How far apart job parameters are, in doublings, and how much less sure that leaves a time.
+
+For run tables and for logs alike, so that a doubling is the same everywhere. Which parameters are
+the same is said in `workloads.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+from engine.profile import Run
+
+SPREAD_PER_PARAMETER = 0.2
+"""Prior spread of log time per doubling of a job parameter, or of the iterations, from the nearest
+value that was run. Time may do anything from nothing (an iteration that has converged) to following
+it, 0.69; other values than the nearest tell some of it."""
+
+MOST_DOUBLINGS = 20.0
+"""Doublings beyond which a time is no less sure: from the nearest value to a millionth of it."""
+
+SAME_DISTANCE = 9
+"""Decimals of a distance in doublings beyond which two are the same."""
+
+LEAST_SHARE = 1e-6
+"""A parameter that was always above 0 is taken for no less than this share of its largest value."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterScales:
+    """How p job parameters count, made from the values that were run.
+
+    Args:
+        logarithmic: (p,) whether a parameter counts by its logarithm: all its values are > 0.
+        largest: (p,) what the others are divided by.
+    """
+
+    logarithmic: NDArray[np.bool_]
+    largest: FloatArray
+
+    @classmethod
+    def of(cls, values: FloatArray) -> ParameterScales:
+        """The scales of (n, p) values that were run."""
+        largest = np.abs(values).max(axis=0, initial=0.0)
+        return cls(
+            logarithmic=np.asarray((values > 0.0).all(axis=0)),
+            largest=np.where(largest > 0.0, largest, 1.0),
+        )
+
+    def coordinates(self, values: FloatArray) -> FloatArray:
+        """(n, p) values as logs, or over their largest."""
+        floored = np.maximum(values, LEAST_SHARE * self.largest)
+        return np.where(self.logarithmic, np.log(floored), values / self.largest)
+
+    def doublings(self, values: FloatArray) -> FloatArray:
+        """(n, p) values so that 1 apart is a doubling; half of the largest value counts as one for
+        a parameter that may be zero."""
+        return np.asarray(self.coordinates(values) / np.where(self.logarithmic, np.log(2.0), 0.5))
+
+
+def parameter_spread(doublings: FloatArray | float) -> FloatArray:
+    """Prior spread of log time so many doublings away from the nearest values that were run."""
+    return np.asarray(SPREAD_PER_PARAMETER * np.minimum(doublings, MOST_DOUBLINGS))
+
+
+def nearest(runs: Sequence[Run], wanted: Mapping[str, float]) -> tuple[dict[str, float], float]:
+    """The parameters among runs that are nearest to the wanted ones, and how many doublings they
+    are away, all parameters together and no more than `MOST_DOUBLINGS`; of two as near those of
+    more runs.
+
+    Args:
+        runs: at least one; each says all that is wanted.
+
+    Raises:
+        BadInput: for a parameter that is no finite number.
+    """
+    for name, value in wanted.items():
+        if not math.isfinite(value):
+            raise BadInput(f"{name} is {value:g}", where="workload", remedy="give a finite number")
+    sets = Counter(tuple(run.workload.parameters[name] for name in wanted) for run in runs)
+    values, counts = np.asarray([*sets]), np.asarray([*sets.values()])
+    doublings = ParameterScales.of(values).doublings
+    apart = doublings(values) - doublings(np.asarray([[*wanted.values()]]))
+    away = np.sqrt((apart**2).sum(axis=1)).round(SAME_DISTANCE)
+    place = np.lexsort((-counts, away))[0]
+    own = dict(zip(wanted, values[place].tolist(), strict=True))
+    return own, min(float(away[place]), MOST_DOUBLINGS)
