@@ -19,6 +19,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.configurations import repetition_spread
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.log_answers import AnswersOfLogs
@@ -330,11 +331,13 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     pairs = Pairs.of(replays, cliffs, bias, catalog)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     validation, log_scale, dof = pairs.left_out()
-    noise_seconds = 0.0
+    noise_seconds, disturbance = 0.0, disturbance_spread(chosen)
     if math.isnan(log_scale):
         noise_seconds = NOISE_SECONDS
         missed = float(np.max(np.abs(own))) / 2.0
-        log_scale, dof = math.hypot(NOISE, missed, disturbance_spread(chosen)), PRIOR_DOF
+        log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
+    least = max(disturbance, repetition_spread(chosen))
+    log_scale, dof = _at_least(least, log_scale, dof)
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
@@ -353,6 +356,15 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         fit_notices=fit_notices(replays, own),
         validation=validation,
     )
+
+
+def _at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
+    """The scale, not below what the logs show of noise by themselves: logs of one hour meet the
+    same machine, and agree better than the next run will. What is added is as sure as a prior
+    (Satterthwaite's degrees of freedom, up to the prior's)."""
+    if least <= log_scale:
+        return log_scale, dof
+    return least, min(max(dof, PRIOR_DOF), dof * (least / log_scale) ** 4)
 
 
 def representatives(profile: Profile) -> list[Run]:

@@ -21,6 +21,7 @@ from engine.forecast import FloatArray, Forecast
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
+from engine.models.configurations import configurations, repetition_spread
 from engine.models.log_notices import range_notices
 from engine.models.replay_corrections import weights_of
 from engine.models.replay_model import PRIOR_DOF, representatives
@@ -77,7 +78,7 @@ class Simcost(Model):
             profile,
             learnt,
             pairs.corrections(np.ones(len(learnt), dtype=bool)),
-            log_scale,
+            max(log_scale, repetition_spread(chosen)),
             dof,
             fit_notices=report.fit_notices(learnt),
             validation=validation,
@@ -344,7 +345,9 @@ def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
             found = predicted_seconds(stages, at, overhead_seconds=overhead)
             predicted[i, j] = math.log(float(found[0]))
             doublings[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
-    return Pairs(predicted, doublings, np.asarray([run.run.seconds for run in learnt]))
+    runs = [run.run for run in learnt]
+    seconds = np.asarray([run.seconds for run in runs])
+    return Pairs(predicted, doublings, seconds, configurations(runs))
 
 
 def simulated(run: RunCosts) -> Estimate:
