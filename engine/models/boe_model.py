@@ -68,7 +68,7 @@ def fit_states(profile: Profile) -> FittedStates:
             remedy="add an event log, or use --model ernest for a run table",
         )
     runs = sharing_parameters(runs, profile.reference_workload.parameters)
-    return fit_runs(profile, spread_out(runs, MOST_LOGS))
+    return fit_runs(profile, spread_out(runs, MOST_LOGS), noise=repetition_spread(runs))
 
 
 def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
@@ -83,8 +83,12 @@ def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
     return [part[len(part) // 2] for part in middle]
 
 
-def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
-    """The model of some logs of one application."""
+def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:
+    """The model of some logs of one application.
+
+    Args:
+        noise: standard deviation of log time among repetitions: the least spread.
+    """
     workflow = single_job(profile.name, profile)
     plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
@@ -100,7 +104,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
             )
         )
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
-    noise, alone = repetition_spread(runs), single_run(runs)
+    alone = single_run(runs)
     if alone is not None:
         return replace(fitted, spread=max(SPREAD, noise), fit_notices=distinct([*notices, alone]))
     groups = configurations(runs)

@@ -38,16 +38,11 @@ from engine.models.replay_notices import (
 from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
+from engine.models.replayed_runs import replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
-from engine.models.workloads import completed, sharing_parameters
-from engine.profile import Notice, Profile, Run
+from engine.models.workloads import completed
+from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
-
-MOST_REPLAYS = 8
-"""Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""
-
-PER_REPLAY = 3
-"""Then each stands for at least so many: the median leaves out a first, cold micro-batch."""
 
 PRIOR_DOF = 8.0
 """Degrees of freedom of the priors: they are no better known than from about ten logs."""
@@ -318,7 +313,8 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     Raises:
         ModelDoesNotFit: when no run tells both its stages and its slots.
     """
-    chosen = representatives(profile)
+    runs = replayable(profile)
+    chosen = representatives(runs)
     if not chosen:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
@@ -336,7 +332,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         noise_seconds = NOISE_SECONDS
         missed = float(np.max(np.abs(own))) / 2.0
         log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
-    least = max(disturbance, repetition_spread(chosen))
+    least = max(disturbance, repetition_spread(runs))
     log_scale, dof = _at_least(least, log_scale, dof)
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
@@ -365,29 +361,6 @@ def _at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]
     if least <= log_scale:
         return log_scale, dof
     return least, min(max(dof, PRIOR_DOF), dof * (least / log_scale) ** 4)
-
-
-def representatives(profile: Profile) -> list[Run]:
-    """The runs to replay: those of the reference workload's parameters, whole ones if there are
-    any; of more than `MOST_REPLAYS` a spread over slots and sizes, from each place the one of
-    median time."""
-    runs = [run for run in profile.runs if run.stages and run.cluster.slots]
-    runs = [run for run in runs if run.complete] or runs
-    if not runs:
-        return []
-    runs = sharing_parameters(runs, profile.reference_workload.parameters)
-    if any(run.workload.input_bytes for run in runs):
-        runs = [run for run in runs if run.workload.input_bytes]
-    if len(runs) <= MOST_REPLAYS:
-        return runs
-    ordered = sorted(
-        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
-    )
-    parts = np.array_split(np.arange(len(ordered)), min(MOST_REPLAYS, len(ordered) // PER_REPLAY))
-    return [
-        sorted((ordered[i] for i in part), key=lambda run: run.seconds)[len(part) // 2]
-        for part in parts
-    ]
 
 
 def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:

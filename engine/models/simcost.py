@@ -24,8 +24,9 @@ from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, d
 from engine.models.configurations import configurations, repetition_spread
 from engine.models.log_notices import range_notices
 from engine.models.replay_corrections import weights_of
-from engine.models.replay_model import PRIOR_DOF, representatives
+from engine.models.replay_model import PRIOR_DOF
 from engine.models.replay_priors import NOISE, ratio_of
+from engine.models.replayed_runs import replayable, representatives
 from engine.models.run_pairs import Corrections, Pairs
 from engine.models.simcost_curve import fitted_curve
 from engine.models.simcost_learning import RunCosts
@@ -63,7 +64,8 @@ class Simcost(Model):
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a log with stages and executors, or runs in three configurations of machines and
         size."""
-        chosen = [run for run in representatives(profile) if any(s.tasks for s in run.stages)]
+        runs = replayable(profile)
+        chosen = [run for run in representatives(runs) if any(s.tasks for s in run.stages)]
         if not chosen:
             return fitted_curve(self.name, profile)
         learnt = tuple(RunCosts.of(run, profile.resources) for run in chosen)
@@ -78,7 +80,7 @@ class Simcost(Model):
             profile,
             learnt,
             pairs.corrections(np.ones(len(learnt), dtype=bool)),
-            max(log_scale, repetition_spread(chosen)),
+            max(log_scale, repetition_spread(runs)),
             dof,
             fit_notices=report.fit_notices(learnt),
             validation=validation,
