@@ -17,13 +17,12 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
+from engine.fitting import IntArray
 from engine.models.base import LeaveOneOut, Model, distinct
 from engine.models.boe_jobs import ObservedJob
-from engine.models.boe_notices import (
-    PRIOR_INTERVAL,
-    SINGLE_RUN,
-)
+from engine.models.boe_notices import PRIOR_INTERVAL
 from engine.models.boe_plan import Part, Plan, Target
+from engine.models.configurations import configurations, repetition_spread
 from engine.models.fitted_states import (
     NAME,
     PRIOR_DOF,
@@ -31,7 +30,7 @@ from engine.models.fitted_states import (
     FittedStates,
     input_ratio,
 )
-from engine.models.log_notices import chosen_notice
+from engine.models.log_notices import chosen_notice, single_run
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.workloads import completed, logs_of, sharing_parameters, whole
 from engine.profile import Notice, Profile, Run
@@ -81,10 +80,12 @@ def _fit_parameters(
     profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
 ) -> FittedStates:
     """The stages from the logs that have these parameters: nothing here says what others do."""
-    own = sharing_parameters(logs, wanted)
-    fitted = fit_runs(profile, spread_out(whole(own), MOST_LOGS))
-    chosen = chosen_notice(logs, wanted, len(own))
-    return fitted if chosen is None else _noted(fitted, [chosen, *fitted.fit_notices])
+    sharing = sharing_parameters(logs, wanted)
+    own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
+    fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
+    if chosen is None:
+        return fitted
+    return replace(fitted, fit_notices=distinct([chosen, *fitted.fit_notices]))
 
 
 def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
@@ -99,8 +100,12 @@ def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
     return [part[len(part) // 2] for part in middle]
 
 
-def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
-    """The model of some logs of one application."""
+def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:
+    """The model of some logs of one application.
+
+    Args:
+        noise: standard deviation of log time among repetitions: the least spread.
+    """
     workflow = single_job(profile.name, profile)
     plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
@@ -116,18 +121,17 @@ def fit_runs(profile: Profile, runs: Sequence[Run]) -> FittedStates:
             )
         )
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
-    if len(runs) == 1:
-        return _noted(fitted, [*notices, SINGLE_RUN])
-    validation, learnt, dof = left_out(fitted)
-    more = [] if len(runs) > 2 else [PRIOR_INTERVAL]
-    return FittedStates(
-        NAME, profile, workflow, tuple(plans), bias, SPREAD, learnt, dof,
-        fit_notices=distinct([*notices, *more]), validation=validation,
+    alone = single_run(runs)
+    if alone is not None:
+        return replace(fitted, spread=max(SPREAD, noise), fit_notices=distinct([*notices, alone]))
+    groups = configurations(runs)
+    validation, learnt, dof = left_out(fitted, groups)
+    if groups.max() < 2:
+        notices.append(PRIOR_INTERVAL)
+    return replace(
+        fitted, spread=max(SPREAD, noise / learnt), learnt=learnt, dof=dof,
+        fit_notices=distinct(notices), validation=validation,
     )  # fmt: skip
-
-
-def _noted(fitted: FittedStates, notices: Sequence[Notice]) -> FittedStates:
-    return replace(fitted, fit_notices=distinct(notices))
 
 
 def own_error(plan: Plan) -> float:
@@ -142,14 +146,18 @@ def own_error(plan: Plan) -> float:
     return math.log(observed.run.seconds / plan.timeline(target, 1.0, None).seconds)
 
 
-def left_out(fitted: FittedStates) -> tuple[LeaveOneOut, float, float]:
-    """Each log predicted from the others: the errors, the factor on the prior's spread (its
-    variance counts as `PRIOR_DOF` errors of its own), and the degrees of freedom."""
-    predicted, actual, squares = [], [], 0.0
+def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:
+    """Each log predicted from those of other configurations: the errors, the factor on the prior's
+    spread (its variance counts as `PRIOR_DOF` errors of its own), and the degrees of freedom.
+
+    Args:
+        groups: (p,) configuration of each log; each counts once, at its mean square error.
+    """
+    predicted, actual, squares = [], [], []
     for place, plan in enumerate(fitted.plans):
         observed = plan.parts[0].observed
         assert observed is not None
-        others = [p for p in range(len(fitted.plans)) if p != place]
+        others = np.flatnonzero(groups != groups[place]).tolist()
         without = FittedStates(
             NAME, fitted.profile, fitted.workflow, tuple(fitted.plans[p] for p in others),
             fitted.bias[others],
@@ -162,10 +170,11 @@ def left_out(fitted: FittedStates) -> tuple[LeaveOneOut, float, float]:
         found = without.forecast(batch, wanted)
         predicted.append(float(found.seconds[0]))
         actual.append(run.seconds)
-        squares += float((math.log(run.seconds / found.seconds[0]) / found.log_scale[0]) ** 2)
-    n = len(predicted)
-    learnt = math.sqrt((PRIOR_DOF + squares) / (PRIOR_DOF + n))
-    return LeaveOneOut(tuple(predicted), tuple(actual)), learnt, PRIOR_DOF + n
+        squares.append(float(math.log(run.seconds / found.seconds[0]) / found.log_scale[0]) ** 2)
+    each = np.bincount(groups, squares) / np.bincount(groups)
+    dof = PRIOR_DOF + len(each)
+    learnt = math.sqrt((PRIOR_DOF + float(each.sum())) / dof)
+    return LeaveOneOut(tuple(predicted), tuple(actual)), learnt, dof
 
 
 def fit_workflow(

@@ -11,13 +11,6 @@ from engine.transfer import notice_of
 FAR = 2.0
 """Slots or input beyond this factor from what was observed are extrapolation."""
 
-SINGLE_RUN = Notice(
-    "single-run",
-    "one run only: how time changes with cores and input follows from its stages and a prior, not "
-    "from measurement",
-    "add a log of a run with other cores or input",
-)
-
 PRIOR_INTERVAL = Notice(
     "prior-interval",
     "how sure this is rests on the errors that the method's authors report, not on measurement",

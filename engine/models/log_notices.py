@@ -9,18 +9,26 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.configurations import configurations
 from engine.models.workloads import in_words, same_parameters
 from engine.profile import Notice, Run
 
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
 
-SINGLE_RUN = Notice(
-    "single-run",
-    "one run only: how time changes with cores and input follows from its stages and a prior, not "
-    "from measurement",
-    "add a log of a run with other cores or input",
-)
+
+def single_run(runs: Sequence[Run]) -> Notice | None:
+    """The warning that the runs, if several, repeat one configuration; None where they do not."""
+    if configurations(runs).max() > 0:
+        return None
+    return Notice(
+        "single-run",
+        f"{'one run only' if len(runs) == 1 else f'{len(runs)} runs of one configuration'}: how "
+        "time changes with cores and input follows from its stages and a prior, not from "
+        "measurement",
+        "add a log of a run with other cores or input",
+    )
+
 
 TRANSFERRED_PARAMETERS, THESE_PARAMETERS = "transferred-parameters", "these parameters"
 """The warning that runs of other parameters answer, and what to add: of run tables and of logs."""

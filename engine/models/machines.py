@@ -24,6 +24,7 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray
+from engine.models.configurations import size_levels
 from engine.profile import Notice, Run
 from engine.transfer import Speed, notice_of, speed_of
 
@@ -64,7 +65,8 @@ class MachineRuns:
     @property
     def configurations(self) -> NDArray[np.int64]:
         """(r,) which configuration each run is of."""
-        rows = np.column_stack((self.machines, self.size, np.nan_to_num(self.iterations)))
+        sizes = size_levels(self.size)
+        rows = np.column_stack((self.machines, sizes, np.nan_to_num(self.iterations)))
         return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
     def subset(self, mask: NDArray[np.bool_]) -> MachineRuns:

@@ -8,15 +8,17 @@ consistent reading is the default (docs/models/peridot.md).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput
+from engine.fitting import IntArray
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
+from engine.models.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
@@ -26,10 +28,7 @@ from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
 
 ENOUGH_LEFT_OUT = 4
-"""Left-out references from which on an interval rests on them more than on the prior."""
-
-NEAR = 1.05
-"""Sizes within this factor are the same size."""
+"""Left-out configurations from which on an interval rests on them more than on the prior."""
 
 FAR = 2.0
 """Cores or input beyond this factor from the references are extrapolation."""
@@ -58,14 +57,17 @@ class Peridot(Model):
         predicted, actual, expected = PeridotFitted(
             self.name, profile, references, parameters, doubt
         ).left_out()
-        doubt = doubt.learnt(np.log(actual / predicted), expected)
+        groups = references.configurations
+        doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
+        noise = repetition_spread((*references.runs, *references.elsewhere))
+        doubt = replace(doubt, near=max(doubt.near, noise / doubt.factor))
         return PeridotFitted(
             self.name,
             profile,
             references,
             parameters,
             doubt,
-            fit_notices=_fit_notices(references, parameters, len(actual)),
+            fit_notices=_fit_notices(references, parameters, groups),
             validation=LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist())),
         )
 
@@ -103,13 +105,14 @@ class PeridotFitted(FittedModel):
         """Predicted and recorded times of runs whose times the parameters had not seen, and what
         error of log time the prior expects: each (k,).
 
-        Every reference by the others (which groups are fixed is taken from all of them: one
-        reference alone cannot tell), and every run of the application on other cores.
+        Every reference by those of other sizes (which groups are fixed is taken from all of them:
+        one reference alone cannot tell), and every run of the application on other cores.
         """
         references = self.references
+        sizes = size_levels(references.sizes)
         found: list[tuple[float, float, float]] = []
         for place in range(len(references)):
-            others = np.arange(len(references)) != place
+            others = sizes != sizes[place]
             size, cores = references.sizes[place], np.asarray([float(references.cores)])
             parameters = Parameters.of(references, others)
             seconds = parameters.seconds(size, cores, np.ones(1))
@@ -232,7 +235,7 @@ class PeridotFitted(FittedModel):
                     "add a log of a run nearer to that size",
                 )
             )
-        if not 1.0 / NEAR <= ratio <= NEAR:
+        if not 1.0 / SAME_SIZE <= ratio <= SAME_SIZE:
             found.append(_SAME_STRUCTURE)
         if workload.shuffle_partitions is not None:
             found.append(
@@ -262,16 +265,18 @@ _SAME_STRUCTURE = Notice(
 
 
 def _fit_notices(
-    references: References, parameters: Parameters, left_out: int
+    references: References, parameters: Parameters, left_out: IntArray
 ) -> tuple[Notice, ...]:
+    """What is to be said of the references; `left_out`: (k,) configurations that tested them."""
     found = [notice for run in references.runs for notice in run.notices]
     found += references.notices
-    if left_out < ENOUGH_LEFT_OUT:
+    tests = len(np.unique(left_out))
+    if tests < ENOUGH_LEFT_OUT:
         found.append(
             Notice(
                 "prior-interval",
                 f"the interval rests on the published errors of this method more than on the "
-                f"{left_out} runs that could be left out",
+                f"{tests} configurations that could be left out",
                 "add logs of other sizes, or of other cores: each one tests the prediction",
             )
         )

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
+from engine.fitting import IntArray
 from engine.forecast import FloatArray
+from engine.models.configurations import configurations, size_levels
 from engine.models.stage_groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
-
-SIZES_DIFFER = 1.05
-"""Inputs within this factor are one size: it takes more to tell what grows with the input."""
 
 MATCHING_SHARE = 0.5
 """Runs of which less of the stages' time matches than this are not the same application."""
@@ -76,6 +75,11 @@ class References:
         return np.asarray([run.seconds for run in self.runs])
 
     @cached_property
+    def configurations(self) -> IntArray:
+        """(k,) configuration of each run, the references first, then those elsewhere."""
+        return configurations((*self.runs, *self.elsewhere))
+
+    @cached_property
     def variable(self) -> NDArray[np.bool_]:
         """(g,) which groups process other numbers of partitions for other inputs (IV-A)."""
         return np.asarray((self.partitions != self.partitions[0]).any(axis=0))
@@ -97,7 +101,7 @@ def find_references(profile: Profile) -> References:
         key = (run.cluster.slots, instance.name if instance else None)
         clusters.setdefault(key, []).append(run)
     chosen = max(clusters.values(), key=lambda group: (_range(group), len(group)))
-    if _range(chosen) < SIZES_DIFFER:
+    if _one_size(chosen):
         raise _no_pair(runs, clusters)
     chosen = sorted(chosen, key=_size)
     cores, here = chosen[0].cluster.slots, chosen[0].cluster.instance
@@ -127,7 +131,7 @@ def _usable(profile: Profile) -> list[Run]:
             f"{_OTHER_MODELS}",
         )
     whole = [run for run in sized if run.complete]
-    sized = whole if _range(whole) >= SIZES_DIFFER else sized
+    sized = sized if _one_size(whole) else whole
     reference = max(sized, key=_size).workload
     sharing = sharing_parameters(sized, reference.parameters)
     return [run for run in sharing if run.workload.iterations == reference.iterations]
@@ -149,7 +153,7 @@ def _no_pair(
     runs: Sequence[Run], clusters: dict[tuple[int | None, str | None], list[Run]]
 ) -> ModelDoesNotFit:
     """Why no two runs serve: other cores, other types, or one size."""
-    if _range(runs) < SIZES_DIFFER:
+    if _one_size(runs):
         return ModelDoesNotFit(
             "peridot needs references of two input sizes, and all runs here read about the same",
             remedy=f"add the log of a run with, say, half the input, or {_OTHER_MODELS}",
@@ -237,6 +241,11 @@ def _unmatched(
 
 def _size(run: Run) -> float:
     return run.workload.input_bytes or 0.0
+
+
+def _one_size(runs: Sequence[Run]) -> bool:
+    """Whether all runs, if any, are of one size."""
+    return not size_levels(np.asarray([_size(run) for run in runs])).any()
 
 
 def _range(runs: Sequence[Run]) -> float:

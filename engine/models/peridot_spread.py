@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.measured_range import SPREAD_PER_DOUBLING, SPREAD_UNSCALED
 
@@ -24,7 +25,7 @@ class Doubt:
     how far left-out references were off.
 
     The scale has the inverse-chi-squared law that is conjugate to normal errors: `PRIOR_DOF`
-    runs' worth of the prior, then each left-out run by its error relative to the prior's.
+    runs' worth of the prior, then each left-out configuration by its error relative to the prior's.
 
     Args:
         near: spread where the references ran: the published one, and by how much their own times
@@ -35,11 +36,12 @@ class Doubt:
     factor: float = 1.0
     dof: float = PRIOR_DOF
 
-    def learnt(self, errors: FloatArray, expected: FloatArray) -> Doubt:
-        """From (k,) errors of log time of left-out runs and (k,) what the prior expected."""
-        dof = PRIOR_DOF + len(errors)
-        squares = PRIOR_DOF + float(np.sum((errors / expected) ** 2))
-        return Doubt(self.near, float(np.sqrt(squares / dof)), dof)
+    def learnt(self, errors: FloatArray, expected: FloatArray, groups: IntArray) -> Doubt:
+        """From (k,) errors of log time of left-out runs, (k,) what the prior expected, and the (k,)
+        configuration of each: repetitions count once, at their mean square."""
+        each = np.bincount(groups, (errors / expected) ** 2) / np.bincount(groups)
+        dof = PRIOR_DOF + len(each)
+        return Doubt(self.near, float(np.sqrt((PRIOR_DOF + float(each.sum())) / dof)), dof)
 
 
 def prior_spread(

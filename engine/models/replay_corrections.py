@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.catalog import Catalog
-from engine.fitting import spread_of
+from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
+from engine.models.configurations import configurations, pairs_between
 from engine.models.memory_cliff import MemoryCliff, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import (
@@ -34,7 +35,7 @@ PAIR_NOISE = 0.10
 that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
 
 COUNTS_FOR_SPREAD = 4
-"""Replayed logs from which on their left-out errors are the interval."""
+"""Configurations of replayed logs from which on their left-out errors are the interval."""
 
 
 def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
@@ -43,7 +44,8 @@ def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
 
     Args:
         doublings: (p, 2) slots and input of one log relative to another, for p pairs.
-        logs: how many logs the pairs come from: p pairs hold logs - 1 independent ones.
+        logs: how many logs (of one configuration each) the pairs come from: p pairs hold logs - 1
+            independent ones.
     """
     prior = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
     weight = (logs - 1) / max(1, len(doublings)) / (2.0 * PAIR_NOISE**2)
@@ -59,12 +61,14 @@ class Pairs:
         bias: (r,) log of observed over replayed time, each where it was observed.
         fits: fits[i][j] is what log j says of the stages of log i; None for i = j.
         doublings: (r, r, 2) slots and input of j relative to i.
+        groups: (r,) configuration of each log.
     """
 
     replays: tuple[Replay, ...]
     bias: FloatArray
     fits: tuple[tuple[PairFit | None, ...], ...]
     doublings: FloatArray
+    groups: IntArray
     catalog: Catalog | None
 
     @classmethod
@@ -88,7 +92,8 @@ class Pairs:
             )
             for i, one in enumerate(replays)
         )
-        return cls(tuple(replays), bias, fits, doublings, catalog)
+        groups = configurations([replay.run for replay in replays])
+        return cls(tuple(replays), bias, fits, doublings, groups, catalog)
 
     def learnt(self, kept: NDArray[np.bool_]) -> dict[int, Replay]:
         """The kept logs by place, each with what the other kept ones tell of its stages."""
@@ -100,27 +105,27 @@ class Pairs:
         return found
 
     def doubt(self) -> FloatArray:
-        """(2, 2) `doubt_per_doubling` of these logs."""
-        r = len(self.replays)
-        first, second = np.triu_indices(r, 1)
-        return doubt_per_doubling(self.doublings[first, second], r)
+        """(2, 2) `doubt_per_doubling` of these logs; a repetition says nothing of growth."""
+        between = pairs_between(self.groups)
+        return doubt_per_doubling(self.doublings[between], len(np.unique(self.groups)))
 
     def left_out(self) -> tuple[LeaveOneOut | None, float, float]:
-        """Each log predicted from the others; with the scale and degrees of freedom of log time."""
-        r = len(self.replays)
-        if r < 2:
+        """Each log predicted from those of other configurations; with the scale and degrees of
+        freedom of log time."""
+        count = len(np.unique(self.groups))
+        if count < 2:
             return None, math.nan, math.inf
-        predicted = [self._predicted(j) for j in range(r)]
+        predicted = [self._predicted(j) for j in range(len(self.replays))]
         seconds = np.asarray([replay.run.seconds for replay in self.replays])
         validation = LeaveOneOut(tuple(predicted), tuple(seconds.tolist()))
-        if r < COUNTS_FOR_SPREAD:
+        if count < COUNTS_FOR_SPREAD:
             return validation, math.nan, math.inf
-        spread = spread_of(np.asarray(predicted), seconds, terms=1)
+        spread = spread_of(np.asarray(predicted), seconds, terms=1, groups=self.groups)
         return validation, spread.log_scale, spread.dof
 
     def _predicted(self, j: int) -> float:
-        """The time of log j from the others."""
-        kept = np.arange(len(self.replays)) != j
+        """The time of log j from those of other configurations."""
+        kept = self.groups != self.groups[j]
         other, logs = self.replays[j], []
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)

@@ -9,7 +9,6 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -20,6 +19,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.configurations import repetition_spread
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.log_answers import AnswersOfLogs
@@ -38,16 +38,11 @@ from engine.models.replay_notices import (
 from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
+from engine.models.replayed_runs import replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
-from engine.models.workloads import completed, logs_of, whole
-from engine.profile import Notice, Profile, Run
+from engine.models.workloads import completed, logs_of
+from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
-
-MOST_REPLAYS = 8
-"""Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""
-
-PER_REPLAY = 3
-"""Then each stands for at least so many: the median leaves out a first, cold micro-batch."""
 
 PRIOR_DOF = 8.0
 """Degrees of freedom of the priors: they are no better known than from about ten logs."""
@@ -318,7 +313,8 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     Raises:
         ModelDoesNotFit: when no run tells both its stages and its slots.
     """
-    chosen = representatives(logs_of(profile.runs))
+    runs = replayable(logs_of(profile.runs))
+    chosen = representatives(runs)
     if not chosen:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
@@ -331,11 +327,13 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     pairs = Pairs.of(replays, cliffs, bias, catalog)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     validation, log_scale, dof = pairs.left_out()
-    noise_seconds = 0.0
+    noise_seconds, disturbance = 0.0, disturbance_spread(chosen)
     if math.isnan(log_scale):
         noise_seconds = NOISE_SECONDS
         missed = float(np.max(np.abs(own))) / 2.0
-        log_scale, dof = math.hypot(NOISE, missed, disturbance_spread(chosen)), PRIOR_DOF
+        log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
+    least = max(disturbance, repetition_spread(runs))
+    log_scale, dof = _at_least(least, log_scale, dof)
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
@@ -356,23 +354,14 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     )
 
 
-def representatives(logs: Sequence[Run]) -> list[Run]:
-    """The runs to replay, of logs with the same job parameters: whole ones if there are any; of
-    more than `MOST_REPLAYS` a spread over slots and sizes, from each place the one of median
-    time."""
-    runs = whole(logs)
-    if any(run.workload.input_bytes for run in runs):
-        runs = [run for run in runs if run.workload.input_bytes]
-    if len(runs) <= MOST_REPLAYS:
-        return runs
-    ordered = sorted(
-        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
-    )
-    parts = np.array_split(np.arange(len(ordered)), min(MOST_REPLAYS, len(ordered) // PER_REPLAY))
-    return [
-        sorted((ordered[i] for i in part), key=lambda run: run.seconds)[len(part) // 2]
-        for part in parts
-    ]
+def _at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
+    """The scale, not below what the logs show of noise by themselves: logs of one hour meet the
+    same machine, and agree better than the next run will. What is added is no better known than a
+    prior."""
+    if least <= log_scale:
+        return log_scale, dof
+    found = Forecast.of(np.ones(1), log_scale, dof).widened(math.sqrt(least**2 - log_scale**2))
+    return least, min(float(found.dof[0]), max(dof, PRIOR_DOF))
 
 
 def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:

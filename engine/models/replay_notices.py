@@ -12,7 +12,7 @@ from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
-from engine.models.log_notices import SINGLE_RUN
+from engine.models.log_notices import single_run
 from engine.models.replay import Replay
 from engine.profile import Notice
 
@@ -89,9 +89,11 @@ def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
 
 
 def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
-    found = [notice for replay in replays for notice in replay.run.notices]
-    if len(replays) == 1:
-        found.append(SINGLE_RUN)
+    runs = [replay.run for replay in replays]
+    found = [notice for run in runs for notice in run.notices]
+    alone = single_run(runs)
+    if alone is not None:
+        found.append(alone)
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
         found.append(
@@ -111,5 +113,5 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
                 "add a log of a whole run with a fixed number of executors",
             )
         )
-    busy = busy_notice([replay.run for replay in replays])
+    busy = busy_notice(runs)
     return distinct([*found, busy] if busy is not None else found)

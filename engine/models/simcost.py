@@ -21,10 +21,12 @@ from engine.forecast import FloatArray, Forecast
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
+from engine.models.configurations import configurations, repetition_spread
 from engine.models.log_notices import range_notices
 from engine.models.replay_corrections import weights_of
-from engine.models.replay_model import PRIOR_DOF, representatives
+from engine.models.replay_model import PRIOR_DOF
 from engine.models.replay_priors import NOISE, ratio_of
+from engine.models.replayed_runs import replayable, representatives
 from engine.models.run_pairs import Corrections, Pairs
 from engine.models.simcost_curve import fitted_curve
 from engine.models.simcost_learning import RunCosts
@@ -65,7 +67,8 @@ class Simcost(Model):
         logs = logs_of(profile.runs)
         if logs:
             logs = sharing_parameters(logs, profile.reference_workload.parameters)
-        chosen = [run for run in representatives(logs) if any(s.tasks for s in run.stages)]
+        runs = replayable(logs)
+        chosen = [run for run in representatives(runs) if any(s.tasks for s in run.stages)]
         if not chosen:
             return fitted_curve(self.name, profile)
         learnt = tuple(RunCosts.of(run, profile.resources) for run in chosen)
@@ -80,7 +83,7 @@ class Simcost(Model):
             profile,
             learnt,
             pairs.corrections(np.ones(len(learnt), dtype=bool)),
-            log_scale,
+            max(log_scale, repetition_spread(runs)),
             dof,
             fit_notices=report.fit_notices(learnt),
             validation=validation,
@@ -347,7 +350,9 @@ def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
             found = predicted_seconds(stages, at, overhead_seconds=overhead)
             predicted[i, j] = math.log(float(found[0]))
             doublings[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
-    return Pairs(predicted, doublings, np.asarray([run.run.seconds for run in learnt]))
+    runs = [run.run for run in learnt]
+    seconds = np.asarray([run.seconds for run in runs])
+    return Pairs(predicted, doublings, seconds, configurations(runs))
 
 
 def simulated(run: RunCosts) -> Estimate:

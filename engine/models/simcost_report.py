@@ -9,7 +9,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.base import distinct
-from engine.models.log_notices import SINGLE_RUN
+from engine.models.log_notices import single_run
 from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost_sampling import Estimate, is_enough, rounds_needed
@@ -69,8 +69,9 @@ def bottleneck(found: Mapping[str, float]) -> str | None:
 def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     """What is to be said of the evidence itself."""
     found = [notice for run in learnt for notice in run.run.notices]
-    if len(learnt) == 1:
-        found.append(SINGLE_RUN)
+    alone = single_run([run.run for run in learnt])
+    if alone is not None:
+        found.append(alone)
     for run in learnt:
         found += rate_notices(run)
     return distinct(found)

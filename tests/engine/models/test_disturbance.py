@@ -107,11 +107,16 @@ def test_a_calm_log_keeps_its_interval_and_a_busy_one_gets_a_wider_one() -> None
     assert "busy-machine" in codes[1]
 
 
-def test_left_out_logs_tell_the_disturbance_themselves() -> None:
-    """From four logs on the interval is what they missed each other by."""
-    calm = [run_of([1.0, 1.0], scale=scale) for scale in (1.0, 1.2, 1.4, 1.6)]
-    busy = [run_of([3.0, 3.0], scale=scale) for scale in (1.0, 1.2, 1.4, 1.6)]
-    assert width(ask(*busy)) < 1.2 * width(ask(*calm))
+def test_logs_that_agree_on_a_busy_machine_are_no_surer_than_it_is() -> None:
+    """From four configurations on the interval is what they missed each other by, but the next run
+    may meet another disturbance than these did: as wide as for one log, and no wider."""
+    scales = (1.0, 1.2, 1.4, 1.6)
+    calm = [run_of([1.0, 1.0], scale=scale) for scale in scales]
+    busy = [run_of([3.0, 3.0], scale=scale) for scale in scales]
+    wide = ask(*busy)
+    assert wide.forecast.log_scale[0] >= disturbance_spread(busy)
+    assert width(wide) == pytest.approx(width(ask(busy[0])), rel=0.05)
+    assert width(wide) > 3.0 * width(ask(*calm))
 
 
 @needs_shared

@@ -329,8 +329,9 @@ def test_a_run_on_other_cores_tests_but_is_no_reference() -> None:
 
 
 def test_left_out_errors_scale_the_prior() -> None:
-    as_expected = Doubt().learnt(np.asarray([0.1, -0.1]), np.asarray([0.1, 0.1]))
-    worse = Doubt().learnt(np.asarray([0.4, -0.4]), np.asarray([0.1, 0.1]))
+    expected, groups = np.asarray([0.1, 0.1]), np.asarray([0, 1])
+    as_expected = Doubt().learnt(np.asarray([0.1, -0.1]), expected, groups)
+    worse = Doubt().learnt(np.asarray([0.4, -0.4]), expected, groups)
     assert as_expected.factor == pytest.approx(1.0)
     assert worse.factor == pytest.approx(np.sqrt((PRIOR_DOF + 32.0) / (PRIOR_DOF + 2.0)))
 

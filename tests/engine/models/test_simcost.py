@@ -295,13 +295,22 @@ def test_more_logs_are_asked_for_until_they_agree() -> None:
     model = fitted(*runs)
     found = model.predict(cluster=made().cluster)
     assert "more-samples" not in {notice.code for notice in found.warnings}
+    assert model.validation is None, "repetitions of one configuration test nothing"
+
+
+def test_four_configurations_measure_the_interval() -> None:
+    runs = [
+        replace(made(ratio=ratio), seconds=made(ratio=ratio).seconds * factor)
+        for ratio, factor in ((1, 0.9), (2, 1.0), (3, 1.1), (4, 1.0))
+    ]
+    model = fitted(*runs)
     assert model.validation is not None
     spread = spread_of(
         np.asarray(model.validation.predicted_seconds),
         np.asarray(model.validation.actual_seconds),
         terms=1,
     )
-    assert found.forecast.log_scale[0] == pytest.approx(spread.log_scale, rel=1e-6)
+    assert model.log_scale == pytest.approx(spread.log_scale, rel=1e-6)
 
 
 def test_iterations_are_repeated() -> None:

@@ -17,9 +17,10 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.replay_corrections import doubt_per_doubling
-from engine.models.replay_model import ReplayModel, representatives
+from engine.models.replay_model import ReplayModel
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
 from engine.models.replay_times import inputs_to
+from engine.models.replayed_runs import replayable
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Notice, OptexProfile, Profile, Run, Waste
 
@@ -224,8 +225,8 @@ def test_incomplete_logs_and_changing_clusters_say_so() -> None:
 
 def test_whole_runs_go_before_incomplete_ones() -> None:
     whole, torn = run_of(8), replace(run_of(16), complete=False)
-    assert representatives([torn, whole]) == [whole]
-    assert representatives([torn]) == [torn]
+    assert replayable([torn, whole]) == [whole]
+    assert replayable([torn]) == [torn]
 
 
 def test_many_micro_batches_are_represented_by_a_few() -> None:

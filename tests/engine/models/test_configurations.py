@@ -1,0 +1,170 @@
+"""Repetitions of a configuration test nothing, and are no further evidence: on bundled logs, each
+made twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.models.base import FittedModel, Prediction
+from engine.models.configurations import configurations, pairs_between, repetition_spread
+from engine.models.disturbance import disturbance_spread
+from engine.models.replay_priors import NOISE
+from engine.profile import Measure, Profile, Run
+
+MODELS = ("sparkplan", "simcost", "boe", "peridot")
+PAIRS = ("sales-report", "pagerank")
+TWICE = (0.97, 1.03)
+
+
+@cache
+def pair(name: str) -> Profile:
+    return engine.read(f"{name}-small", f"{name}-large")
+
+
+def again(run: Run, factor: float) -> Run:
+    """The same run at another time, when everything took `factor` times as long."""
+
+    def slowed(name: str, value: object) -> object:
+        if not name.endswith("seconds"):
+            return value
+        if isinstance(value, Measure):
+            quantiles = tuple(factor * quantile for quantile in value.quantiles)
+            return replace(value, total=factor * value.total, quantiles=quantiles)
+        return factor * value if isinstance(value, float) else value
+
+    def each(whole: object) -> dict[str, object]:
+        return {
+            f.name: slowed(f.name, getattr(whole, f.name))
+            for f in fields(whole)  # type: ignore[arg-type]
+        }
+
+    stages = tuple(replace(stage, **each(stage)) for stage in run.stages)  # type: ignore[arg-type]
+    jobs = tuple(replace(job, **each(job)) for job in run.jobs)  # type: ignore[arg-type]
+    cores = tuple((factor * at, count) for at, count in run.cores)
+    return replace(
+        run,
+        seconds=factor * run.seconds,
+        driver_seconds=None if run.driver_seconds is None else factor * run.driver_seconds,
+        stages=stages,
+        jobs=jobs,
+        cores=cores,
+        app_id=f"{run.app_id}-{factor}",
+    )
+
+
+def repeated(profile: Profile, factors: Sequence[float] = TWICE) -> Profile:
+    return replace(profile, runs=tuple(again(run, f) for run in profile.runs for f in factors))
+
+
+def error(fitted: FittedModel) -> float:
+    assert fitted.validation is not None
+    return fitted.validation.mean_relative_error
+
+
+def width(found: Prediction) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return math.log(found.high / found.low)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("model", MODELS)
+def test_made_twice_logs_are_no_better_foretold(model: str, name: str) -> None:
+    """By runs left out one by one the error fell to 6 %, that between the repetitions."""
+    once, twice = (engine.fit(p, model=model) for p in (pair(name), repeated(pair(name))))
+    assert twice.validation is not None
+    assert len(twice.validation.actual_seconds) == 4
+    assert error(twice) == pytest.approx(error(once), abs=0.01)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("model", MODELS)
+def test_made_twice_logs_make_no_narrower_interval(model: str, name: str) -> None:
+    once, twice = (engine.fit(p, model=model) for p in (pair(name), repeated(pair(name))))
+    run = pair(name).runs[0]
+    slots = run.cluster.slots or 1
+    for cluster in (run.cluster, Cluster.of_executors(executors=4 * slots, executor_cores=1)):
+        before, after = (fitted.predict(cluster=cluster) for fitted in (once, twice))
+        assert width(after) > 0.98 * width(before)
+        limit = 1.1 * before.seconds
+        assert after.p_within(limit) == pytest.approx(before.p_within(limit) or 0.0, abs=0.02)
+
+
+@pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])
+def test_one_configuration_is_one_log(model: str) -> None:
+    """Made four times, it says nothing of other ones."""
+    small = engine.read("sales-report-small")
+    once, often = (engine.fit(p, model=model) for p in (small, repeated(small, (1.0,) * 4)))
+    assert often.validation is None
+    assert "single-run" in {notice.code for notice in often.fit_notices}
+    assert any("4 runs of one configuration" in notice.text for notice in often.fit_notices)
+    workload = small.workload_at(4.0)
+    cluster = small.runs[0].cluster
+    one, four = (fitted.predict(cluster=cluster, workload=workload) for fitted in (once, often))
+    assert four.seconds == pytest.approx(one.seconds, rel=0.01)
+    assert width(four) == pytest.approx(width(one), rel=0.01)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("factors", [(0.7, 1.4), (0.7, 0.9, 1.0, 1.1, 1.4)])
+def test_repetitions_that_differ_widen(model: str, factors: Sequence[float]) -> None:
+    """No interval is narrower than what runs of one configuration differ by, also where only the
+    median of many is replayed."""
+    runs = repeated(pair("sales-report"), factors)
+    noise = repetition_spread(runs.runs)
+    assert noise == pytest.approx(np.std(np.log(factors), ddof=1))
+    found = engine.fit(runs, model=model).predict(cluster=runs.runs[0].cluster)
+    assert found.forecast.log_scale[0] >= noise * (1.0 - 1e-9)
+
+
+def test_repetitions_keep_the_disturbance() -> None:
+    """Two sizes made twice on a machine that others use: no surer than one log of it."""
+    twice = repeated(pair("pagerank"), (1.0, 1.0))
+    spread = disturbance_spread(twice.runs)
+    assert spread > NOISE
+    fitted = engine.fit(twice)
+    assert "busy-machine" in {notice.code for notice in fitted.fit_notices}
+    found = fitted.predict(cluster=twice.runs[0].cluster)
+    assert found.forecast.log_scale[0] >= spread
+
+
+def test_what_is_one_configuration() -> None:
+    def run(
+        slots: int = 2, size: float | None = 100.0, seconds: float = 1.0, **workload: object
+    ) -> Run:
+        cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+        return Run(seconds, cluster, Workload(size, **workload))  # type: ignore[arg-type]
+
+    alike = [run(), run(size=103.0, seconds=2.0), run(size=98.5)]
+    assert configurations(alike).tolist() == [0, 0, 0]
+    assert configurations(alike[::-1]).tolist() == [0, 0, 0]
+    other = [run(slots=4), run(size=110.0), run(iterations=3.0), run(parameters={"k": 1.0})]
+    assert configurations([run(), *other, run(size=None)]).tolist() == [0, 1, 2, 3, 4, 5]
+    typed = [
+        replace(run(), cluster=replace(Cluster.of_nodes(
+            instance_type=kind, nodes=nodes, vcpus=2, memory_gib=8
+        ), executors=2, executor_cores=1))
+        for kind, nodes in (("a", 1), ("b", 1), ("a", 2), ("a", 1))
+    ]  # fmt: skip
+    assert configurations(typed).tolist() == [0, 1, 2, 0]
+    first, second = pairs_between(np.asarray([0, 0, 1]))
+    assert list(zip(first.tolist(), second.tolist(), strict=True)) == [(0, 2), (1, 2)]
+
+
+def test_the_spread_of_repetitions_is_pooled_and_spares_other_heaps() -> None:
+    cluster = Cluster.of_executors(executors=2, executor_cores=1, executor_memory_gib=4.0)
+    runs = [Run(s, cluster, Workload(z)) for s, z in ((10.0, 1.0), (11.0, 1.0), (30.0, 4.0))]
+    expected = math.log(1.1) / math.sqrt(2.0)
+    assert repetition_spread(runs) == pytest.approx(expected)
+    more = Run(90.0, replace(cluster, executor_memory_gib=1.0), Workload(4.0))
+    assert configurations([*runs, more]).tolist() == [0, 0, 1, 1]
+    assert repetition_spread([*runs, more]) == pytest.approx(expected)
+    assert repetition_spread(runs[1:]) == 0.0
