@@ -41,7 +41,7 @@ _HOMES = {
     ),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("billing_notes",),
-    "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload"),
+    "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload", "parse_heap_gib"),
     "engine.profile": (
         "CATEGORIES",
         "Measure",

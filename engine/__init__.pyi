@@ -17,6 +17,7 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.cluster import parse_heap_gib as parse_heap_gib
 from engine.collect import PLACEHOLDERS as PLACEHOLDERS
 from engine.collect import Job as Job
 from engine.collect import Outcome as Outcome

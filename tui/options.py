@@ -159,8 +159,16 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
     parser.add_argument("--executors", type=whole(), metavar="N")
     parser.add_argument("--executor-cores", type=whole(), metavar="C")
+    add_executor_memory(parser)
+
+
+def add_executor_memory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--executor-memory", type=quantity(engine.parse_memory_gib), metavar="M", help="8g, 512m"
+        "--executor-memory",
+        type=quantity(engine.parse_heap_gib),
+        metavar="M",
+        help="heap of an executor, such as 8g or 8192m; a bare number counts MiB, as in Spark; at "
+        "least 450m",
     )
 
 

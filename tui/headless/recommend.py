@@ -36,9 +36,7 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     options.add_terms(parser)
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
-    parser.add_argument(
-        "--executor-memory", type=options.quantity(engine.parse_memory_gib), metavar="M"
-    )
+    options.add_executor_memory(parser)
     parser.add_argument(
         "--max-executors",
         type=options.whole(),
