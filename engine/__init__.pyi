@@ -73,6 +73,7 @@ from engine.models.workflow_report import JobSpan as JobSpan
 from engine.models.workflow_report import StageInState as StageInState
 from engine.models.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.workflow_report import WorkflowState as WorkflowState
+from engine.named_types import held_against as held_against
 from engine.narrowing import Narrowing as Narrowing
 from engine.narrowing import narrowed as narrowed
 from engine.optimiser import Choice as Choice

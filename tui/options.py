@@ -232,12 +232,14 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def read_profile(args: argparse.Namespace) -> engine.Profile:
-    """The profile that the SOURCE arguments give."""
+def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None) -> engine.Profile:
+    """The profile that the SOURCE arguments give; the types that it names are held against
+    `catalog`, where it is open already, else against that of --catalog."""
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
-    profile = engine.read(*args.sources, ran_on=ran_on(args))
+    read = engine.read(*args.sources, ran_on=ran_on(args))
+    profile = engine.held_against(read, catalog or looked_in(args))
     return profile if resources is None else replace(profile, resources=resources)
 
 

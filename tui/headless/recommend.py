@@ -91,7 +91,7 @@ def question_of(args: argparse.Namespace) -> Question:
     check_goal(args)
     owned = args.max_executors is not None
     catalog = None if owned else options.catalog_of(args)
-    profile = options.read_profile(args)
+    profile = options.read_profile(args, catalog)
     return Question(profile, options.workload_of(args, profile), catalog)
 
 
