@@ -41,7 +41,7 @@ _HOMES = {
     ),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("billing_notes",),
-    "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload"),
+    "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload", "parse_heap_gib"),
     "engine.profile": (
         "CATEGORIES",
         "Measure",
@@ -59,6 +59,7 @@ _HOMES = {
     "engine.catalog_file": ("find_type", "load_catalog", "type_in", "validate_catalog"),
     "engine.catalog_index": ("list_catalogs",),
     "engine.files": ("write_text",),
+    "engine.named_types": ("held_against",),
     "engine.host": ("HostReport", "host_catalog_text", "measure_host", "resources_text"),
     "engine.host_probes": ("Measured",),
     "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),

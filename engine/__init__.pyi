@@ -17,6 +17,7 @@ from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
 from engine.cluster import Workload as Workload
+from engine.cluster import parse_heap_gib as parse_heap_gib
 from engine.collect import PLACEHOLDERS as PLACEHOLDERS
 from engine.collect import Job as Job
 from engine.collect import Outcome as Outcome
@@ -72,6 +73,7 @@ from engine.models.workflow_report import JobSpan as JobSpan
 from engine.models.workflow_report import StageInState as StageInState
 from engine.models.workflow_report import WorkflowReport as WorkflowReport
 from engine.models.workflow_report import WorkflowState as WorkflowState
+from engine.named_types import held_against as held_against
 from engine.narrowing import Narrowing as Narrowing
 from engine.narrowing import narrowed as narrowed
 from engine.optimiser import Choice as Choice

@@ -10,9 +10,45 @@ from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput
+from engine.units import parse_memory_gib
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
+
+
+LEAST_HEAP_GIB = 450.0 / 1024.0
+"""Spark refuses to start an executor with less: 1.5 times the 300 MiB that it reserves, since 1.6
+(`UnifiedMemoryManager`, INVALID_EXECUTOR_MEMORY)."""
+
+
+def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) -> float:
+    """A heap in GiB that Spark starts an executor with.
+
+    Args:
+        remedy: what to do about less, where it was given.
+
+    Raises:
+        BadInput: for less, in MiB, as heaps that small are written.
+    """
+    if not heap_gib >= LEAST_HEAP_GIB:
+        raise BadInput(
+            f"an executor of {heap_gib * 1024.0:.4g} MiB is refused by Spark, which needs at least "
+            f"{LEAST_HEAP_GIB * 1024.0:g} MiB",
+            where=where,
+            remedy=remedy,
+        )
+    return heap_gib
+
+
+def parse_heap_gib(text: str, *, where: str | None = None) -> float:
+    """GiB of one executor's heap, as `spark.executor.memory` takes it ("8g", "8192m"); a bare
+    number is MiB.
+
+    Raises:
+        BadInput: for what is no amount of memory, and for less than Spark starts an executor with.
+    """
+    remedy = "give 450m or more, such as 8g; a bare number counts MiB, as in Spark"
+    return checked_heap_gib(parse_memory_gib(text, where=where), where=where, remedy=remedy)
 
 
 @dataclass(frozen=True)
@@ -79,11 +115,15 @@ class Cluster:
     def of_executors(
         cls, *, executors: int, executor_cores: int, executor_memory_gib: float | None = None
     ) -> Cluster:
-        """A cluster that one owns: so many executors of so many cores and so much heap."""
+        """A cluster that one owns: so many executors of so many cores and so much heap.
+
+        Raises:
+            BadInput: for numbers below one, and for less heap than Spark starts an executor with.
+        """
         _at_least_one("executors", executors)
         _at_least_one("executor_cores", executor_cores)
-        if executor_memory_gib is not None and not executor_memory_gib > 0:
-            raise BadInput(f"executor_memory_gib must be more than 0, not {executor_memory_gib}")
+        if executor_memory_gib is not None:
+            checked_heap_gib(executor_memory_gib, remedy="executor_memory_gib counts GiB")
         return cls(
             executors=executors,
             executor_cores=executor_cores,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import Layout
+from engine.cluster import LEAST_HEAP_GIB, Layout
 from engine.forecast import FloatArray
 
 EXECUTOR_CORES = 4
@@ -17,9 +17,6 @@ garbage collection (the field's common advice)."""
 OVERHEAD_FRACTION = 0.10
 OVERHEAD_MINIMUM_GIB = 384.0 / 1024.0
 """`spark.executor.memoryOverhead`: max(10 %, 384 MiB) of the heap."""
-
-HEAP_MINIMUM_GIB = 450.0 / 1024.0
-"""Spark refuses to start an executor with less (1.5 times its reserved 300 MiB)."""
 
 EMR_YARN_SHARE = 0.75
 EMR_YARN_RESERVED_GIB = 8.0
@@ -114,7 +111,7 @@ def layout_of(
         usable -= YARN_MASTER_GIB
     for executors in range(most, 0, -1):
         heap = heap_gib(usable / executors)
-        if heap >= HEAP_MINIMUM_GIB:
+        if heap >= LEAST_HEAP_GIB:
             return Layout(executors, cores, heap)
     return None
 

@@ -39,7 +39,8 @@ _SECONDS = {
 _NUMBER = r"(?:\d+(?:[_,]\d{3})*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
 _SIZE = re.compile(rf"^({_NUMBER})\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
-_CLOCK = re.compile(r"^(\d+):([0-5]\d)(?::([0-5]\d(?:\.\d+)?))?$")
+_CLOCK = re.compile(r"^(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)$")
+_TWO_PART_CLOCK = re.compile(r"^(\d+):([0-5]\d)$")
 _MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNORECASE)
 _TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
 
@@ -108,14 +109,16 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
     """Seconds from a duration: "45m", "1h 30m", "1:30:00" (h:m:s), "90s"; a bare number is seconds.
 
     Raises:
-        BadInput: for anything else, zero and negative durations.
+        BadInput: for anything else, zero and negative durations; also for "15:00", which is a
+            quarter of an hour to one reader and fifteen hours to another.
     """
     stripped = text.strip()
     clock = _CLOCK.match(stripped)
     if clock:
-        head, middle, tail = int(clock[1]), int(clock[2]), clock[3]
-        total = head * 3600.0 + middle * 60.0 + float(tail) if tail else head * 3600.0 + middle * 60
+        total = int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + float(clock[3])
         return _positive(total, text, "a duration", where=where)
+    if _TWO_PART_CLOCK.match(stripped):
+        raise _ambiguous(stripped, where=where)
     total, position, last = 0.0, 0, math.inf
     while position < len(stripped):
         part = _DURATION_PART.match(stripped, position)
@@ -130,6 +133,20 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
             f"{text!r} is not a duration", where=where, remedy="write it like 45m, 1h30m or 90s"
         )
     return _positive(total, text, "a duration", where=where)
+
+
+def _ambiguous(text: str, *, where: str | None) -> BadInput:
+    """What is wrong with "15:30", and how to write either of its meanings."""
+    head, tail = (int(part) for part in text.split(":"))
+    minutes = f"{head}m{tail}s" if tail else f"{head}m"
+    hours = f"{head}h{tail}m" if tail else f"{head}h"
+    # h:mm:ss takes no more than 59 minutes, so "90:00" has no such spelling of its minutes.
+    spelt = f", or 0:{text.zfill(5)} (h:mm:ss)" if head < 60 else ""
+    return BadInput(
+        f"{text!r} is ambiguous: minutes and seconds, or hours and minutes",
+        where=where,
+        remedy=f"write {minutes} or {hours}{spelt}",
+    )
 
 
 def parse_usd(text: str, *, where: str | None = None) -> float:

@@ -159,8 +159,16 @@ def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
     parser.add_argument("--executors", type=whole(), metavar="N")
     parser.add_argument("--executor-cores", type=whole(), metavar="C")
+    add_executor_memory(parser)
+
+
+def add_executor_memory(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--executor-memory", type=quantity(engine.parse_memory_gib), metavar="M", help="8g, 512m"
+        "--executor-memory",
+        type=quantity(engine.parse_heap_gib),
+        metavar="M",
+        help="heap of an executor, such as 8g or 8192m; a bare number counts MiB, as in Spark; at "
+        "least 450m",
     )
 
 
@@ -224,12 +232,14 @@ def add_goal(parser: argparse._ActionsContainer) -> None:
     )
 
 
-def read_profile(args: argparse.Namespace) -> engine.Profile:
-    """The profile that the SOURCE arguments give."""
+def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None) -> engine.Profile:
+    """The profile that the SOURCE arguments give; the types that it names are held against
+    `catalog`, where it is open already, else against that of --catalog."""
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
-    profile = engine.read(*args.sources, ran_on=ran_on(args))
+    read = engine.read(*args.sources, ran_on=ran_on(args))
+    profile = engine.held_against(read, catalog or looked_in(args))
     return profile if resources is None else replace(profile, resources=resources)
 
 

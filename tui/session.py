@@ -153,6 +153,7 @@ class EngineSession:
 
     _profile: Profile | None = None
     _profile_key: Hashable = None
+    _held: tuple[Profile, Hashable, Profile] | None = None
     _fitted: FittedModel | None = None
     _apart: FittedModel | None = None
     _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
@@ -167,9 +168,10 @@ class EngineSession:
 
     def build(self, state: PlanState, say: Say) -> Built:
         """Reads what is not yet read, then fits the model and builds the surface."""
-        profile = self._read(state, say)
+        read = self._read(state, say)
         say("reading prices")
         catalog = self._catalog(state.catalog, state.terms)
+        profile = self._held_against(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
         say("building the plan")
@@ -322,6 +324,15 @@ class EngineSession:
                 self._workflow, self._profile = None, profile
             self._profile_key = key
         return self._profile
+
+    def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
+        """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
+        if self._workflow is not None:
+            return read
+        kept, key = self._held, (state.catalog, state.terms.region, state.terms.platform)
+        if kept is None or kept[0] is not read or kept[1] != key:
+            self._held = kept = (read, key, engine.held_against(read, catalog))
+        return kept[2]
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
         """The fitted model; another size or filter asks the same one again."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from engine.cluster import LEAST_HEAP_GIB
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.memory import HEAP_MINIMUM_GIB
 from engine.models.base import AssuredMemory
 from engine.models.simcost_costs import resource_time
 from engine.profile import Run
@@ -144,7 +144,7 @@ def executor_grid(sample_bytes: float | None) -> tuple[float, ...]:
     if sample_bytes is None:
         return ()
     grid = (executor_memory(gib) for gib in memory_grid(sample_gib=sample_bytes / GIB))
-    return tuple(gib for gib in grid if gib >= HEAP_MINIMUM_GIB)
+    return tuple(gib for gib in grid if gib >= LEAST_HEAP_GIB)
 
 
 def assured_by_cache(cached_bytes: float, *, sample_bytes: float | None) -> AssuredMemory:

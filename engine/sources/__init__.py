@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput
+from engine.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
-from engine.sources.merge import together
+from engine.sources.merge import completed, together
 from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.samples import Sample, list_samples
 
@@ -39,7 +40,8 @@ def read(
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
         ran_on: instance type of the nodes in event logs, which never name it.
-        catalog: completes types that the evidence only names (Databricks logs, run tables).
+        catalog: completes types that the evidence only names (Databricks logs, run tables); what
+            tables say of a type is held against it (`engine.held_against`).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
             end the reading, and what it raises reaches the caller.
 
@@ -56,7 +58,8 @@ def read(
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on=ran_on, report=progress, total=total)
     found = [entry for name in names for entry in reader.read(name)]
-    return together(found, catalog)
+    profile = together(found)
+    return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
 
 def check_sources(*sources: str | Path) -> None:

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
 
 
-def together(found: Sequence[Found], catalog: Catalog | None = None) -> Profile:
+def together(found: Sequence[Found]) -> Profile:
     """One profile from what several sources hold.
-
-    Args:
-        catalog: completes types whose shape the sources do not give.
 
     Raises:
         BadInput: for sources that contradict each other (units of size, shapes of a type).
@@ -41,7 +38,7 @@ def together(found: Sequence[Found], catalog: Catalog | None = None) -> Profile:
         notices.append(_categories(categories))
     return Profile(
         name=names[0] if names else Path(found[0].source).stem,
-        runs=_with_one_shape_each(runs, catalog),
+        runs=_with_one_shape_each(runs),
         category=categories[0] if categories else None,
         optex=tuple(entry for part in found for entry in part.optex),
         input_unit=unit,
@@ -140,7 +137,21 @@ def _categories(categories: Sequence[str]) -> Notice:
     )
 
 
-def _with_one_shape_each(runs: Sequence[Run], catalog: Catalog | None) -> tuple[Run, ...]:
+def completed(profile: Profile, catalog: Catalog) -> Profile:
+    """The profile with the catalog's shape for types whose own it does not give."""
+    groups = [group for run in profile.runs for group in run.cluster.groups]
+    named = {group.instance.name: group.instance for group in groups if group.instance}
+    shapes = {
+        name: catalog.offers[name].instance
+        if name in catalog.offers and (isnan(stated.vcpus) or isnan(stated.memory_gib))
+        else stated
+        for name, stated in named.items()
+    }
+    runs = tuple(replace(run, cluster=_shaped(run.cluster, shapes)) for run in profile.runs)
+    return replace(profile, runs=runs)
+
+
+def _with_one_shape_each(runs: Sequence[Run]) -> tuple[Run, ...]:
     """The runs with one shape for each type, the fullest that is known of it."""
     shapes: dict[str, InstanceType] = {}
     for run in runs:
@@ -149,10 +160,6 @@ def _with_one_shape_each(runs: Sequence[Run], catalog: Catalog | None) -> tuple[
                 name = group.instance.name
                 known = shapes.get(name, group.instance)
                 shapes[name] = _fuller(known, group.instance, run.source)
-    if catalog is not None:
-        for name, shape in shapes.items():
-            if name in catalog.offers and (isnan(shape.vcpus) or isnan(shape.memory_gib)):
-                shapes[name] = catalog.offers[name].instance
     return tuple(replace(run, cluster=_shaped(run.cluster, shapes)) for run in runs)
 
 

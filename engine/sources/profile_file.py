@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
 from engine.profile import CATEGORIES, Profile, Run
@@ -162,6 +162,13 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
                 f"{name} must be more than zero, not {value:g}",
                 where=located.where(f"{path}.{name}"),
             )
+    heap = entry.executor_memory_gib
+    # Runs of a log keep what the log says: before Spark 1.6 an executor could have less.
+    if heap is not None and entry.spark_version is None and not entry.stages:
+        checked_heap_gib(
+            heap, where=located.where(f"{path}.executor_memory_gib"),
+            remedy="executor_memory_gib counts GiB: correct it, or leave it out",
+        )  # fmt: skip
     for name, value in entry.parameters.items():
         if not isfinite(value):
             where = located.where(f"{path}.parameters.{name}")

@@ -15,7 +15,7 @@ from math import isfinite, nan
 from pathlib import Path
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
@@ -270,6 +270,17 @@ def _shape_name(vcpus: float | None, memory: float | None) -> str | None:
     return f"{vcpus:g}-vcpu" if memory is None else f"{vcpus:g}-vcpu-{memory:g}-gib"
 
 
+def _heap(row: _Row, source: str) -> float | None:
+    """GiB of an executor's heap; less than Spark starts with is a slip, such as another unit."""
+    heap = _value(row, "executor_memory_gib", source)
+    if heap is None:
+        return None
+    return checked_heap_gib(
+        heap, where=f"{source}:{row.line}",
+        remedy="executor_memory_gib counts GiB: correct the cell, or leave it empty",
+    )  # fmt: skip
+
+
 def _run(
     row: _Row,
     parameters: Sequence[str],
@@ -294,7 +305,7 @@ def _run(
             ),
             executors=None if executors is None else int(executors),
             executor_cores=None if cores is None else int(cores),
-            executor_memory_gib=_value(row, "executor_memory_gib", source),
+            executor_memory_gib=_heap(row, source),
         ),
         workload=Workload(
             input_bytes=_needed(size, "input_size", row, source),

@@ -1,7 +1,7 @@
 import pytest
 
 from engine.batch import ClusterBatch
-from engine.cluster import Cluster, Layout, Workload
+from engine.cluster import Cluster, Layout, Workload, parse_heap_gib
 from engine.errors import BadInput, EngineError
 from engine.profile import Profile, Run
 
@@ -15,6 +15,23 @@ def test_a_cluster_of_executors_knows_its_slots_and_has_no_nodes() -> None:
     assert cluster.slots == 128
     assert cluster.nodes is None
     assert cluster.composition == {}
+
+
+@pytest.mark.parametrize("heap_gib", [8 / 1024, 449.9 / 1024, 0.0, -1.0, float("nan")])
+def test_executors_that_spark_does_not_start_are_refused(heap_gib: float) -> None:
+    with pytest.raises(BadInput, match="needs at least 450 MiB; executor_memory_gib counts GiB"):
+        Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=heap_gib)
+
+
+@pytest.mark.parametrize("text", ["8", "300m", "471859199b"])
+def test_a_heap_below_what_spark_starts_is_refused(text: str) -> None:
+    with pytest.raises(BadInput, match=r"at least 450 MiB; .* a bare number counts MiB"):
+        parse_heap_gib(text)
+
+
+def test_the_least_heap_is_that_of_spark_to_the_byte() -> None:
+    assert parse_heap_gib("450m") * 1024**3 == 471_859_200  # as INVALID_EXECUTOR_MEMORY says it
+    assert parse_heap_gib("8192") == parse_heap_gib("8g") == 8.0
 
 
 @pytest.mark.parametrize("nodes", [0, -1, 2.5, True])

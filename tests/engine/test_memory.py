@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from engine import memory
 from engine.catalog import InstanceType, MemoryRule
+from engine.cluster import LEAST_HEAP_GIB
 
 EMR = MemoryRule("emr-yarn")
 
@@ -87,5 +88,5 @@ def test_heaps_and_overheads_fit_the_usable_memory(
     overhead = max(memory.OVERHEAD_FRACTION * heap, memory.OVERHEAD_MINIMUM_GIB)
     used = layout.executors_per_node * (heap + overhead)
     assert used <= memory.usable_memory_gib(InstanceType("x", vcpus, gib), rule) + 1e-9
-    assert heap >= memory.HEAP_MINIMUM_GIB
+    assert heap >= LEAST_HEAP_GIB
     assert layout.executors_per_node * layout.executor_cores <= vcpus

@@ -82,7 +82,7 @@ def test_without_an_interval() -> None:
     [
         ({"max_executors": 0}, "max_executors must lie between 1 and"),
         ({"executor_cores": 0}, "executor_cores must be a whole number"),
-        ({"executor_memory_gib": -1.0}, "executor_memory_gib must be more than 0"),
+        ({"executor_memory_gib": -1.0}, "needs at least 450 MiB"),
         ({"deadline_seconds": -5.0}, "deadline_seconds must be more than zero"),
         ({"confidence": 0.0}, "confidence must lie between"),
     ],

@@ -1,4 +1,5 @@
 import math
+import re
 
 import pytest
 from hypothesis import given
@@ -17,8 +18,8 @@ from engine.errors import BadInput
         ("1.5h", 5400.0),
         ("90s", 90.0),
         ("90", 90.0),
-        ("1:30", 5400.0),
         ("1:30:15", 5415.0),
+        ("0:15:00", 900.0),
         ("2d", 172800.0),
         ("250ms", 0.25),
         ("2 hours", 7200.0),
@@ -35,6 +36,25 @@ def test_what_is_not_a_duration_is_refused_in_one_line(text: str) -> None:
     with pytest.raises(BadInput) as caught:
         units.parse_seconds(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("15:00", "write 15m or 15h, or 0:15:00 (h:mm:ss)"),
+        ("8:10", "write 8m10s or 8h10m, or 0:08:10 (h:mm:ss)"),
+        (" 1:05 ", "write 1m5s or 1h5m, or 0:01:05 (h:mm:ss)"),
+        ("90:00", "write 90m or 90h"),
+    ],
+)
+def test_two_parts_of_a_clock_may_be_minutes_or_hours_and_are_refused(
+    text: str, remedy: str
+) -> None:
+    with pytest.raises(BadInput, match="is ambiguous: minutes and seconds, or hours") as caught:
+        units.parse_seconds(text, where="here")
+    assert (caught.value.where, caught.value.remedy) == ("here", remedy)
+    for spelt in re.findall(r"\d\S*\d[ms]?\b|\d+[mh]\b", remedy):
+        assert units.parse_seconds(spelt) > 0  # what is proposed can be read
 
 
 @pytest.mark.parametrize(

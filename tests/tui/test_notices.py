@@ -1,7 +1,7 @@
 """The log of notices."""
 
 import pytest
-from screen import settled, text_of
+from screen import compared, settled, text_of
 
 from tui.screens.notices import MOST_NOTICES
 from tui.session import EngineSession
@@ -64,3 +64,27 @@ async def test_why_there_is_no_plan_is_said_in_every_view(planner, tmp_path, vie
         await app.run_line("ran-on m5.2xlarge")
         await settled(pilot)
         assert "more than zero" not in " ".join(text_of(app).split())
+
+
+async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planner, tmp_path):
+    """Held against the catalog that is looked at; another discount asks nothing again."""
+    table = tmp_path / "runs.csv"
+    rows = "2,20GB,900\n4,20GB,480\n4,40GB,930\n8,40GB,500\n".splitlines()
+    lines = [f"{row},m5.2xlarge,4,16" for row in rows]
+    table.write_text("\n".join(["nodes,input_size,seconds,instance_type,vcpus,memory_gib", *lines]))
+    app = planner(EngineSession(), sources=(str(table),))
+    async with app.run_test(size=(120, 40)) as pilot:
+        while app.busy or app.answer is None:
+            await pilot.pause(0.05)
+        codes = [notice.code for notice in app.answer.report.recommendation.warnings]
+        assert "shape-contradicts-catalog" in codes
+        await pilot.press("5")
+        await compared(pilot)
+        lines = app.query_one("#evidence-about").lines
+        said = " ".join(part for line in lines for part, _ in line)
+        assert "runs.csv:2 says that m5.2xlarge has 4 vCPUs and 16 GiB" in " ".join(said.split())
+        before = app.built.profile
+        await app.run_line("discount 10%")
+        while app.busy or app.built.catalog.billing.discount_fraction == 0.0:
+            await pilot.pause(0.05)
+        assert app.built.profile is before

@@ -77,7 +77,8 @@ def run_composition(args: argparse.Namespace) -> int:
             "a composition says all of the cluster", where=" ".join(given), remedy="leave it out"
         )
     composition = composition_of(args.composition)
-    catalog, profile = options.catalog_of(args), options.read_profile(args)
+    catalog = options.catalog_of(args)
+    profile = options.read_profile(args, catalog)
     fitted = engine.fit(profile, model=args.model)
     workload = options.workload_of(args, profile)
     found = engine.predict_composition(

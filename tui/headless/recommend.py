@@ -36,9 +36,7 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     options.add_terms(parser)
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
-    parser.add_argument(
-        "--executor-memory", type=options.quantity(engine.parse_memory_gib), metavar="M"
-    )
+    options.add_executor_memory(parser)
     parser.add_argument(
         "--max-executors",
         type=options.whole(),
@@ -93,7 +91,7 @@ def question_of(args: argparse.Namespace) -> Question:
     check_goal(args)
     owned = args.max_executors is not None
     catalog = None if owned else options.catalog_of(args)
-    profile = options.read_profile(args)
+    profile = options.read_profile(args, catalog)
     return Question(profile, options.workload_of(args, profile), catalog)
 
 

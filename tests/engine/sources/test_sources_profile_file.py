@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload
+from engine.cluster import LEAST_HEAP_GIB, Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.profile import (
     Measure,
@@ -71,7 +71,7 @@ runs = st.builds(
             st.builds(NodeGroup, st.integers(1, 99), types, st.none() | numbers), max_size=2
         ).map(tuple),
         executors=st.none() | st.integers(1, 99),
-        executor_memory_gib=st.none() | numbers,
+        executor_memory_gib=st.none() | st.floats(LEAST_HEAP_GIB, 1e4),
     ),
     workload=st.builds(
         Workload,
@@ -204,6 +204,17 @@ def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) ->
     assert message.startswith(f"p.yaml:{line}: ")
     assert said in message
     assert "\n" not in message
+
+
+def test_only_a_log_may_tell_of_executors_below_sparks_minimum() -> None:
+    text = (
+        "format: sparkplan-profile/1\nname: a\nruns:\n- seconds: 9\n  executors: 2\n"
+        "  executor_memory_gib: 0.25\n"
+    )
+    with pytest.raises(BadInput, match=r"a.yaml:6: an executor of 256 MiB is refused by Spark"):
+        parse(text, "a.yaml")
+    old = parse(f"{text}  spark_version: 1.4.1\n", "a.yaml")
+    assert old.runs[0].cluster.executor_memory_gib == 0.25
 
 
 def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:

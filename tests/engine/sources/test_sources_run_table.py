@@ -102,6 +102,12 @@ def test_dialects(tmp_path: Path, text: str) -> None:
             4,
             "a has another shape here than in line 2",
         ),
+        (
+            "nodes,input_size,seconds,executor_memory_gib\n2,1,3,0.3\n",
+            2,
+            "307.2 MiB is refused by Spark, which needs at least 450 MiB; executor_memory_gib",
+        ),
+        ("nodes,input_size,seconds\n2,1,3\n4,1,15:00\n", 3, "seconds: '15:00' is ambiguous"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int | None, said: str) -> None:
