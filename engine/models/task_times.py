@@ -156,7 +156,7 @@ class StageShape:
         power = self.law.data
         if power is None:
             power = 0.0 if self.growth is Growth.NONE else 1.0
-        return math.exp(power * math.log(ratio))
+        return math.pow(ratio, power)
 
     def data_on(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
