@@ -134,6 +134,11 @@ class StageRun:
         if self.operation_counts and len(self.operation_counts) != len(self.operations):
             raise BadInput("operation_counts needs one number for each of operations")
 
+    @property
+    def read_bytes(self) -> float:
+        """Bytes that its tasks read, from outside, from a cache and from shuffles."""
+        return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class JobRun:

@@ -19,6 +19,7 @@ from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.replay import Replay
+from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.spilling import DISK_BYTES_PER_SECOND
 from engine.profile import Run, StageRun
 
@@ -130,7 +131,7 @@ class MemoryCliff:
             scaled = shape.scaled(ratio, None)
             seconds = reread.seconds * scaled.partitions * scaled.work / shape.stage.tasks
             if shape.counts_slots:
-                tasks, _ = shape.scaled_on(ratio, shuffle_partitions, slots)
+                tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
                 total += seconds / np.minimum(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)
@@ -157,12 +158,6 @@ def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     power = float((x @ y + prior) / (x @ x + prior))
     power = min(1.5, max(0.0, power))
     return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
-
-
-SIZE_NOISE = 0.05
-POWER_SPREAD = 0.3
-"""Prior: spread of log cached bytes between two runs of a size, and of their growth's power around
-1."""
 
 
 def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:

@@ -122,7 +122,7 @@ class PartitionCount:
         """Whether there may be others on another cluster."""
         return self.fewer is not None
 
-    def at(self, slots: int | None) -> float:
+    def at(self, slots: float | None) -> float:
         """On so many slots; None for the run's own."""
         limits = self.more
         if slots is None or slots == self.own_slots or limits is None:

@@ -22,6 +22,7 @@ from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.configurations import repetition_spread
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
+from engine.models.held_answers import held_logs
 from engine.models.log_answers import AnswersOfLogs
 from engine.models.log_notices import range_notices
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
@@ -86,7 +87,7 @@ class ReplayModel(FittedModel):
     def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
         """The times of every cluster, each worked out."""
         each = self._each(batch, wanted)
-        seconds = np.exp(self._held(batch, wanted, each) + each.mean(each.memory))
+        seconds = np.exp(self._held(batch, wanted, each))
         sure = each.mean(each.sure)
         away = [each.mean(each.far[:, :, k]) * sure for k in range(len(self.doubt))]
         variance = sum(
@@ -127,36 +128,25 @@ class ReplayModel(FittedModel):
         return float(max(*useful, *(replay.slots for replay in self.replays)))
 
     def _path(self, wanted: Workload) -> tuple[list[float], float]:
-        """The inputs that several logs are asked about on the way to the wanted one, and how far
-        between the last two that lies; none where there is one log, or an input is not known."""
+        """The inputs that logs are asked about on the way to the wanted one, and how far between
+        the last two that lies; none where an input is not known."""
         inputs = [replay.run.workload.input_bytes for replay in self.replays]
         known = [size for size in inputs if size is not None]
-        if len(self.replays) == 1 or wanted.input_bytes is None or len(known) < len(inputs):
+        if wanted.input_bytes is None or len(known) < len(inputs):
             return [], 1.0
         return inputs_to(known, wanted.input_bytes)
 
     def _held(self, batch: ClusterBatch, wanted: Workload, each: AnswersOfLogs) -> FloatArray:
-        """(n,) mean log time, memory apart, held to grow with the input.
-
-        The nearer logs count more, so that the mean of growing times may fall where one log hands
-        over to another: inputs on the way from the smallest log to the wanted one are answered as
-        well, each no faster than the one before (no slower below), and interpolated between.
-        """
+        """(n,) mean log time, held to grow with the input."""
         path, share = self._path(wanted)
         if not path:
-            return each.mean(each.logs)
-        hold = np.maximum if path[-1] >= path[0] else np.minimum
-        before = held = None
-        for size in path:
-            at = (
-                each
-                if size == wanted.input_bytes
-                else self._each(batch, replace(wanted, input_bytes=size))
-            )
-            mean = at.mean(at.logs)
-            before, held = held, mean if held is None else hold(held, mean)
-        assert held is not None
-        return held if before is None else (1.0 - share) * before + share * held
+            return each.mean(each.logs + each.memory)
+
+        def answer(size: float) -> AnswersOfLogs:
+            same = size == wanted.input_bytes
+            return each if same else self._each(batch, replace(wanted, input_bytes=size))
+
+        return held_logs(answer, path, share)
 
     def _memory_factor(
         self, place: int, batch: ClusterBatch, wanted: Workload, times: Times, speed: FloatArray

@@ -17,6 +17,11 @@ ERROR_PER_DOUBLING_INPUT = 0.15
 """Prior: standard deviation of the error of log time per doubling (docs/models/sparkplan.md). That
 of slots and `NOISE_SECONDS` were set after too many runs of benchmarks/logs.py lay outside."""
 
+SIZE_NOISE = 0.05
+POWER_SPREAD = 0.3
+"""Prior: spread of log bytes (cached, or read by a stage) between two runs of a size, and of the
+power of the input with which they grow around 1."""
+
 
 def ratio_of(wanted: Workload, run: Run) -> float:
     """Input of a workload relative to a run's, 1 where neither says it."""

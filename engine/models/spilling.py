@@ -7,13 +7,14 @@ written to disk and read again.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.replay import Replay
-from engine.models.task_times import StageShape
+from engine.models.task_times import LARGEST_TASKS, StageShape
 from engine.profile import StageRun
 
 DISK_BYTES_PER_SECOND = 100e6
@@ -50,9 +51,8 @@ class SpillingStage:
 
     def grown_bytes(self, ratio: float) -> float:
         """What a replay at `ratio` times the input already holds of spills: what the log spilled,
-        grown like the rest of its work."""
-        scaled = self.shape.scaled(ratio, None)
-        return self.spilled_bytes * scaled.partitions * scaled.work / self.shape.stage.tasks
+        grown like its data."""
+        return self.spilled_bytes * self.shape.data(ratio)
 
     def seconds(self, spilled: FloatArray) -> FloatArray:
         """(n,) task time of writing (n,) bytes in memory to disk and reading them again."""
@@ -66,18 +66,13 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
         stage = shape.stage
         peak = stage.peak_execution_memory_bytes
         spilled = stage.memory_spilled_bytes or 0.0
-        held = min(peak.mean or 0.0, MOST_EXPANSION * _read_bytes(stage)) if peak else 0.0
+        most = MOST_EXPANSION * stage.read_bytes / stage.tasks
+        held = min(peak.mean or 0.0, most) if peak else 0.0
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
             need = held + spilled / stage.tasks
             found.append(SpillingStage(shape, need, spilled, share, rate))
     return tuple(found)
-
-
-def _read_bytes(stage: StageRun) -> float:
-    """Mean bytes that a task reads."""
-    read = [m.total for m in (stage.input_bytes, stage.shuffle_read_bytes) if m is not None]
-    return sum(read) / stage.tasks
 
 
 def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
@@ -115,23 +110,38 @@ def spill_seconds(
     counted, of_slots = np.unique(slots[known], return_inverse=True)
     memory, of_memory = np.unique(available[known], return_inverse=True)
     alike: dict[float, FloatArray] = {}
-    for stage in stages:
+    for stage in _affected(stages, float(memory[0]), float(counted[0]), ratio, shuffle_partitions):
         asked = counted if stage.shape.counts_slots else counted[:1]
-        tasks, work = stage.shape.scaled_on(ratio, shuffle_partitions, asked)
+        tasks, data = stage.shape.data_on(ratio, shuffle_partitions, asked)
         grown = stage.grown_bytes(ratio)
-        if not grown and stage.task_bytes * work.max() <= memory[0]:
-            continue
         if len(asked) == 1:
-            beyond = np.maximum(0.0, stage.task_bytes * work - memory) * tasks
+            beyond = np.maximum(0.0, stage.task_bytes * data - memory) * tasks
             count = float(tasks[0])
             alike[count] = alike.get(count, 0.0) + stage.seconds(beyond - grown)
             continue
-        needed, many = stage.task_bytes * work[of_slots], tasks[of_slots]
+        needed, many = stage.task_bytes * data[of_slots], tasks[of_slots]
         beyond = np.maximum(0.0, needed - memory[of_memory]) * many
         added[known] += stage.seconds(beyond - grown) / np.minimum(slots[known], many)
     for count, seconds in alike.items():
         added[known] += seconds[of_memory] / np.minimum(slots[known], count)
     return added
+
+
+def _affected(
+    stages: Sequence[SpillingStage],
+    memory: float,
+    slots: float,
+    ratio: float,
+    shuffle_partitions: int | None,
+) -> Iterator[SpillingStage]:
+    """Those that spilled in the log, or may spill with so many bytes for a task on so many slots or
+    more. Of hundreds of stages few do: the others are told apart by plain numbers."""
+    for stage in stages:
+        count = stage.shape.partition_count(ratio, shuffle_partitions)
+        fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
+        need = stage.task_bytes * stage.shape.data(ratio) * stage.shape.stage.tasks / fewest
+        if stage.spilled_bytes or need > memory:
+            yield stage
 
 
 def spilled_bytes(
@@ -142,5 +152,5 @@ def spilled_bytes(
     shuffle_partitions: int | None = None,
 ) -> float:
     """What a stage spills on so many slots with so many bytes of memory per task."""
-    tasks, work = stage.shape.scaled_on(ratio, shuffle_partitions, np.asarray([slots]))
-    return float(max(0.0, stage.task_bytes * work[0] - available) * tasks[0])
+    tasks, data = stage.shape.data_on(ratio, shuffle_partitions, np.asarray([slots]))
+    return float(max(0.0, stage.task_bytes * data[0] - available) * tasks[0])

@@ -18,10 +18,16 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.models.replay import Replay
-from engine.models.replay_priors import ERROR_PER_DOUBLING_SLOTS, ratio_of
+from engine.models.replay_priors import (
+    ERROR_PER_DOUBLING_SLOTS,
+    POWER_SPREAD,
+    SIZE_NOISE,
+    ratio_of,
+)
 from engine.models.stage_match import matches
 from engine.models.task_times import Growth, StageLaw, StageShape
 from engine.models.warm_up import beside_fixed, combined_each
+from engine.profile import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)
 SLOTS = np.linspace(-0.3, 0.3, 13)
@@ -58,11 +64,13 @@ class PairFit:
     Args:
         likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
         partitions: (s,) power of the input with which partitions grow, NaN where unknown.
+        data: (s,) the same of the bytes that a stage reads.
         driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
     """
 
     likelihood: NDArray[np.float32]
     partitions: FloatArray
+    data: FloatArray
     driver: tuple[float, float]
 
 
@@ -74,19 +82,30 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     """
     stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
-    partitions = np.full(stages, np.nan)
+    partitions, data = np.full(stages, np.nan), np.full(stages, np.nan)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partitions, (0.0, 0.0))
+        return PairFit(likelihood, partitions, data, (0.0, 0.0))
     for place, match in enumerate(matches(one.run, other.run)):
         if match is None or place in unlike:
             continue
         shape, seen = one.shapes[place], other.shapes[match]
         if abs(math.log(ratio)) > LOG_RATIO:
             partitions[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
+            data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
-    return PairFit(likelihood, partitions, driver)
+    return PairFit(likelihood, partitions, data, driver)
+
+
+def _data_power(one: StageRun, other: StageRun, log_ratio: float) -> float:
+    """Power of the input with which the bytes that a stage reads grow: in proportion, corrected by
+    what a run says whose input is so much larger (least squares); NaN where either reads none."""
+    if min(one.read_bytes, other.read_bytes) <= 0.0:
+        return math.nan
+    prior = (SIZE_NOISE / POWER_SPREAD) ** 2
+    grown = math.log(other.read_bytes / one.read_bytes)
+    return (log_ratio * grown + prior) / (log_ratio**2 + prior)
 
 
 def _machine(replay: Replay) -> str | None:
@@ -150,8 +169,9 @@ def with_laws(replay: Replay, pairs: Sequence[PairFit]) -> Replay:
     common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
     around = _log_prior(*common)
     powers = _typical(np.stack([pair.partitions for pair in pairs]))
+    data = _typical(np.stack([pair.data for pair in pairs]))
     shapes = tuple(
-        replace(shape, law=_law(likelihood[place] + around, float(powers[place])))
+        replace(shape, law=_law(likelihood[place] + around, powers[place], data[place]))
         for place, shape in enumerate(replay.shapes)
     )
     return replace(
@@ -172,9 +192,10 @@ def _mean(log_density: FloatArray) -> tuple[float, float]:
     return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
 
 
-def _law(log_density: FloatArray, partitions: float) -> StageLaw:
+def _law(log_density: FloatArray, partitions: float, data: float) -> StageLaw:
     work, slots = _mean(log_density)
-    return StageLaw(work, None if math.isnan(partitions) else partitions, slots)
+    grown, read = (None if math.isnan(power) else float(power) for power in (partitions, data))
+    return StageLaw(work, grown, slots, read)
 
 
 def _typical(values: FloatArray) -> FloatArray:

@@ -82,11 +82,14 @@ class StageLaw:
         partitions: power of the input with which its partitions grow; None for the rule of its
             `Growth`.
         slots: log of task time per doubling of tasks at once, beyond the prior's.
+        data: power of the input with which the bytes that it reads grow; None where no other log
+            tells. Apart from `work`: seconds that stay whatever the input are not bytes.
     """
 
     work: float = 0.0
     partitions: float | None = None
     slots: float = 0.0
+    data: float | None = None
 
     def total(self, ratio: float, base: float) -> float:
         """Work at `ratio` times the input where the prior says `base`, both relative."""
@@ -147,14 +150,22 @@ class StageShape:
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
-    def scaled_on(
+    def data(self, ratio: float) -> float:
+        """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
+        unless other logs tell how they grow, unchanged where it reads nothing."""
+        power = self.law.data
+        if power is None:
+            power = 0.0 if self.growth is Growth.NONE else 1.0
+        return math.pow(ratio, power)
+
+    def data_on(
         self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """(n,) tasks and (n,) work of `scaled` on (n,) numbers of slots."""
-        total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
+        """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest of them
+        relative to a task of the log: those of a whole partition, or of what there is of one."""
         wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
         tasks, partitions, _ = whole_tasks(wanted)
-        return tasks, total * self.stage.tasks / partitions
+        return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
 
     @cached_property
     def counts_slots(self) -> bool:

@@ -184,6 +184,7 @@ def test_many_clusters_at_once_are_the_same_as_one_by_one(
     for run in (plan(), plan(merged_tasks=16, shuffle_mib=1024.0, slots=100)):
         for shape in shapes(run):
             each = [shape.scaled(ratio, configured, slots) for slots in SLOTS]
-            tasks, work = shape.scaled_on(ratio, configured, np.asarray(SLOTS, dtype=float))
+            tasks, data = shape.data_on(ratio, configured, np.asarray(SLOTS, dtype=float))
             assert tasks.tolist() == [scaled.tasks for scaled in each]
-            assert work == pytest.approx([scaled.work for scaled in each])
+            whole = [scaled.work * min(1.0, scaled.partitions) for scaled in each]
+            assert data == pytest.approx(whole)

@@ -21,6 +21,7 @@ from engine.models.spilling import (
     spilled_bytes,
     spilling_stages,
 )
+from engine.models.task_times import StageLaw
 from engine.profile import Profile, Run
 
 MIB = 1024.0**2
@@ -151,6 +152,72 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     for at in range(4):
         one = spilled_bytes(wide, available[at], slots[at], 1.0)
         assert one == pytest.approx(spilled[at])
+
+
+@pytest.mark.parametrize("work", [-0.7, -0.3, 0.4])
+@pytest.mark.parametrize("ratio", [1 / 64, 0.5, 64.0])
+def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> None:
+    (plain,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
+    slow = replace(plain, shape=replace(plain.shape, law=StageLaw(work)))
+    assert slow.grown_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
+    need = ratio * (PEAK + 200 * MIB)
+    assert spilled_bytes(slow, 0.0, 4.0, ratio) == pytest.approx(TASKS * need)
+    seconds = [
+        spill_seconds((stage,), np.asarray([400 * MIB]), np.asarray([4.0]), ratio)[0]
+        for stage in (plain, slow)
+    ]
+    assert seconds[0] == seconds[1]
+
+
+def test_bytes_grow_with_the_power_that_logs_tell() -> None:
+    (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
+    half = replace(stage, shape=replace(stage.shape, law=StageLaw(data=0.5)))
+    assert half.grown_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
+    assert spilled_bytes(half, 0.0, 4.0, 64.0) == pytest.approx(8.0 * TASKS * (PEAK + 200 * MIB))
+
+
+def test_part_of_a_partition_needs_part_of_its_memory() -> None:
+    """An input of 40 blocks at 1/100: one task with 0.4 of a block."""
+    peak = measure(np.full(TASKS, PEAK))
+    first = replace(run_of().stages[0], peak_execution_memory_bytes=peak)
+    stages = spilling_stages(Replay.of(replace(run_of(), stages=(first, run_of().stages[1]))))
+    assert spilled_bytes(stages[0], 0.0, 4.0, 0.01) == pytest.approx(0.4 * PEAK)
+
+
+@pytest.mark.parametrize("ratio", [0.02, 1.0, 3.0, 40.0])
+@pytest.mark.parametrize("partitions", [None, 7, 400])
+def test_many_stages_and_clusters_spill_as_each_by_itself(
+    ratio: float, partitions: int | None
+) -> None:
+    """Those that cannot spill are left out by plain numbers: the same answer."""
+    random = np.random.default_rng(3)
+    stages = []
+    for i in range(30):
+        merged = {"sql_execution_id": 0, "operations": ("AQEShuffleRead", "Sort")}
+        count = int(random.integers(2, 60))
+        more = {
+            "peak_execution_memory_bytes": measure(random.uniform(10, 900, count) * MIB),
+            "memory_spilled_bytes": float(random.choice([0.0, 500 * MIB])),
+            **(merged if i % 2 else {}),
+        }
+        shuffle = count * float(random.uniform(1, 120)) * MIB
+        stages.append(Stage(np.full(count, 1.0), (), shuffle_bytes=shuffle, more=more))
+    known = spilling_stages(Replay.of(observed(stages, slots=8)))
+    assert len(known) == len(stages)
+    slots = np.asarray([1.0, 4.0, 8.0, 30.0, 30.0, 200.0])
+    available = np.asarray([50.0, 300.0, 800.0, 100.0, 3000.0, 20.0]) * MIB
+    found = spill_seconds(known, available, slots, ratio, partitions)
+    for at in range(len(slots)):
+        memory, count = float(available[at]), float(slots[at])
+        expected = 0.0
+        for stage in known:
+            beyond = spilled_bytes(stage, memory, count, ratio, partitions)
+            tasks, _ = stage.shape.data_on(ratio, partitions, slots[at : at + 1])
+            moved = np.asarray([beyond - stage.grown_bytes(ratio)])
+            expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
+        assert found[at] == pytest.approx(expected)
+        one = spill_seconds(known, available[at : at + 1], slots[at : at + 1], ratio, partitions)
+        assert one[0] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("heap", [0.7, 1.0, 4.0])

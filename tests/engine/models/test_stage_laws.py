@@ -179,3 +179,28 @@ def test_other_machines_and_the_same_run_teach_nothing() -> None:
             assert shape.law.work == pytest.approx(0.0, abs=1e-6)
             assert shape.law.slots == pytest.approx(0.0, abs=1e-6)
             assert shape.law.partitions is None
+
+
+def reading(*sizes: float) -> Run:
+    """Stages of one second that read so many bytes of a shuffle, after a scan of the first."""
+    stages = [
+        Stage(np.full(8, 1.0), input_bytes=size, more={"name": f"stage {i}"})
+        if i == 0
+        else Stage(np.full(8, 1.0), (0,), shuffle_bytes=size, more={"name": f"stage {i}"})
+        for i, size in enumerate(sizes)
+    ]
+    return observed(stages, slots=4)
+
+
+def test_how_bytes_grow_is_learnt_apart_from_seconds() -> None:
+    """Four times the input: one stage reads four times as much, one twice, one the same, one
+    nothing. No stage takes longer."""
+    small, large = reading(1e9, 1e8, 1e8, 1e8, 0.0), reading(4e9, 4e8, 2e8, 1e8, 0.0)
+    shapes = learnt(small, large).shapes
+    assert all(shape.law.work < -0.1 for shape in shapes[:2])
+    powers = [shape.law.data for shape in shapes]
+    assert powers[:4] == pytest.approx([1.0, 1.0, 0.5, 0.0], abs=0.02)
+    assert powers[4] is None
+    grown = [shape.data(16.0) for shape in shapes]
+    assert grown == pytest.approx([16.0, 16.0, 4.0, 1.0, 1.0], rel=0.05)
+    assert [shape.data(16.0) for shape in Replay.of(small).shapes] == [16.0] * 4 + [1.0]

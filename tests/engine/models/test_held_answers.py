@@ -1,0 +1,134 @@
+"""Answers held along the way to an input: more input is never less time, whatever memory does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import engine
+from engine.cluster import Cluster
+from engine.forecast import FloatArray
+from engine.models.base import FittedModel
+from engine.models.held_answers import PARTS, held_logs
+from engine.models.log_answers import AnswersOfLogs
+from engine.models.replay_times import inputs_to
+
+SAMPLES = Path(__file__).parents[3] / "sample_logs"
+JOBS = ("sales-report", "sort", "word-count", "movie-als", "pagerank")
+KINDS: dict[str, tuple[str, ...]] = {
+    "small": ("-small.zstd",),
+    "large": ("-large.zstd",),
+    "pair": ("-small.zstd", "-large.zstd"),
+}
+FITTED: dict[tuple[str, str], FittedModel] = {}
+
+
+def fitted(job: str, kind: str) -> FittedModel:
+    if (job, kind) not in FITTED:
+        logs = [SAMPLES / (job + end) for end in KINDS[kind]]
+        FITTED[job, kind] = engine.fit(engine.read(*logs))
+    return FITTED[job, kind]
+
+
+def seconds(model: FittedModel, cluster: Cluster, scale: float) -> float:
+    return model.predict(cluster=cluster, workload=model.profile.workload_at(scale)).seconds
+
+
+Law = Callable[[float], float]
+
+
+def one_log(logs: Law, memory: Law) -> Callable[[float], AnswersOfLogs]:
+    """The answers of one log for two clusters, of which memory changes the second's."""
+
+    def answer(size: float) -> AnswersOfLogs:
+        time, zero = np.full(2, logs(size)), np.zeros(2)
+        far = np.full((2, 2), math.log2(size))
+        return AnswersOfLogs.of([time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero])
+
+    return answer
+
+
+def held(answer: Callable[[float], AnswersOfLogs], size: float) -> FloatArray:
+    path, share = inputs_to([1.0], size)
+    return held_logs(answer, path, share)
+
+
+def test_what_memory_saves_does_not_make_more_input_faster() -> None:
+    """A replay that grows with the root of its input, of which memory saves ever more."""
+    answer = one_log(lambda x: 0.5 * math.log(x), lambda x: -0.7 * abs(math.log(x)))
+    sizes = np.geomspace(1 / 50, 50, 83)
+    times = np.asarray([held(answer, float(size)) for size in sizes])
+    assert (np.diff(times, axis=0) >= -1e-12).all()
+    assert times[:, 0] == pytest.approx(0.5 * np.log(sizes))
+
+
+def test_memory_that_suffices_until_late_is_not_told_of_early() -> None:
+    """A cliff at 1.6 times the input shows from the part of the way on in which it lies."""
+    answer = one_log(math.log, lambda x: 0.5 if x >= 1.6 else 0.0)
+    before = 2.0 ** (int(math.log2(1.6) * PARTS) / PARTS)
+    assert held(answer, 0.999 * before)[1] == pytest.approx(math.log(0.999 * before))
+    assert held(answer, 1.9)[1] == pytest.approx(math.log(1.9) + 0.5)
+    assert held(answer, 2.0) == pytest.approx([math.log(2.0), math.log(2.0) + 0.5])
+
+
+@given(
+    job=st.sampled_from(JOBS),
+    kind=st.sampled_from(sorted(KINDS)),
+    executors=st.sampled_from([1, 2, 8, 40]),
+    cores=st.sampled_from([1, 2, 4]),
+    heap=st.sampled_from([0.5, 0.7, 1.0, 2.0, 8.0]),
+    exponents=st.lists(st.floats(-6.0, 6.0), min_size=2, max_size=5),
+)
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_more_input_of_a_bundled_log_is_never_less_time(
+    job: str, kind: str, executors: int, cores: int, heap: float, exponents: list[float]
+) -> None:
+    model = fitted(job, kind)
+    cluster = Cluster.of_executors(
+        executors=executors, executor_cores=cores, executor_memory_gib=heap
+    )
+    times = [seconds(model, cluster, 2.0**exponent) for exponent in sorted(exponents)]
+    assert all(less <= more * (1.0 + 1e-9) for less, more in pairwise(times))
+
+
+@pytest.mark.parametrize(("executors", "cores", "heap"), [(1, 4, 1.0), (1, 1, 0.5), (8, 4, 1.0)])
+def test_a_sixty_fourth_of_the_input_is_no_slower_than_a_quarter(
+    executors: int, cores: int, heap: float
+) -> None:
+    """Two logs whose stages keep fixed seconds: no memory is short with so little data."""
+    model = fitted("sales-report", "pair")
+    cluster = Cluster.of_executors(
+        executors=executors, executor_cores=cores, executor_memory_gib=heap
+    )
+    times = [seconds(model, cluster, 2.0**exponent) for exponent in (-6, -5, -4, -3, -2)]
+    assert times == sorted(times)
+
+
+def test_one_log_asked_on_more_slots_than_little_input_keeps_busy() -> None:
+    model = fitted("sales-report", "small")
+    cluster = Cluster.of_executors(executors=40, executor_cores=4, executor_memory_gib=8.0)
+    times = [seconds(model, cluster, scale) for scale in (0.2, 0.25, 0.3, 0.35, 0.42, 0.5)]
+    assert times == sorted(times)
+
+
+def spilling(job: str, scale: float) -> list[str]:
+    model = fitted(job, "pair")
+    found = model.predict(
+        cluster=model.profile.runs[0].cluster, workload=model.profile.workload_at(scale)
+    )
+    return [notice.text for notice in found.warnings if notice.code == "memory-spill"]
+
+
+def test_spills_follow_bytes_not_seconds() -> None:
+    """At 64 times the input a task of stage 14 needs 665 MiB of 414; none of pagerank's needs more
+    than 130, though its seconds grow faster than its data."""
+    (text,) = spilling("sales-report", 64.0)
+    assert text.startswith("stage 14 ")
+    assert not spilling("pagerank", 64.0)
