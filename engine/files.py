@@ -15,6 +15,9 @@ def write_text(
 ) -> None:
     """Writes a text file: to a temporary file beside it, which then takes its name.
 
+    A link keeps pointing where it does, and its file is written. A device or a pipe (`/dev/null`,
+    `/dev/stdout`, a named pipe) is no file that could be replaced: it is written to.
+
     Args:
         check: looks at the temporary file (which ends like `path`); what it raises, stands, and
             nothing is written.
@@ -24,20 +27,37 @@ def write_text(
     """
     target = Path(path)
     try:
+        stream = _is_stream(target)
+        target = target if stream else target.resolve()
         handle, temporary = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
+            dir=None if stream else target.parent, prefix=f".{target.name}.", suffix=target.suffix
         )
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
                 file.write(text)
             check(Path(temporary))
-            Path(temporary).chmod(_mode(target))
-            Path(temporary).replace(target)
+            if stream:
+                target.write_text(text, encoding="utf-8", newline="\n")
+                Path(temporary).unlink()
+            else:
+                Path(temporary).chmod(_mode(target))
+                Path(temporary).replace(target)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise BadInput(error.strerror or "cannot be written", where=str(target)) from None
+        raise BadInput(error.strerror or "cannot be written", where=str(path)) from None
+
+
+def _is_stream(target: Path) -> bool:
+    """Whether it is a device or a pipe; `/dev/stdout` also where a file stands behind it, which
+    others go on writing to."""
+    if not target.exists() or target.is_dir():
+        return False
+    return not target.is_file() or DEVICES in target.absolute().parents
+
+
+DEVICES = Path("/dev")
 
 
 def _mode(target: Path) -> int:

@@ -1,0 +1,56 @@
+"""Files are written whole or not at all; what is no file is left in its place."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from engine.errors import BadInput
+from engine.files import write_text
+
+
+def test_a_named_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    """As a device does: replacing `/dev/null` would break every program of the machine."""
+    pipe, read = tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    write_text(pipe, "all of it\n")
+    reader.join(timeout=60)
+    assert read == ["all of it\n"]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_link_goes_on_pointing_to_its_file(tmp_path: Path) -> None:
+    file, link = tmp_path / "there" / "plan.yaml", tmp_path / "plan.yaml"
+    file.parent.mkdir()
+    file.write_text("old")
+    link.symlink_to(file)
+    write_text(link, "new")
+    assert link.is_symlink()
+    assert file.read_text() == "new"
+
+
+def test_what_a_check_refuses_is_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("old")
+
+    def refuse(path: Path) -> None:
+        assert path.read_text() == "new"
+        raise BadInput("no plan")
+
+    with pytest.raises(BadInput, match="no plan"):
+        write_text(file, "new", check=refuse)
+    assert file.read_text() == "old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as error:
+        write_text(tmp_path, "new")
+    assert str(tmp_path) in str(error.value)
