@@ -220,6 +220,11 @@ class Catalog:
             raise BadInput(f"the price of a DBU must be more than zero, not {dbu}")
         return replace(billing, usd_per_dbu=dbu, dbu_note="your own price", dbu_date=None)
 
+    def supports(self, name: str) -> bool:
+        """Whether the managed service starts nodes of a type, as far as is known; any does where
+        the catalog is not of such a service."""
+        return not self.managed_only or self.offers[name].instance.emr_supported is not False
+
     def offer(self, name: str) -> Offer:
         """The offer of one type.
 

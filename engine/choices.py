@@ -12,6 +12,7 @@ from engine.catalog import Billing, Catalog, InstanceType, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.interruptions import interruption_notice
 from engine.mixes import source_of
+from engine.platforms import NOT_SUPPORTED, support_notice
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
 from engine.surface import Surface
@@ -87,7 +88,11 @@ class Answers:
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=self._note(row),
             spot=self._spot(row, nodes),
-            warnings=(*self._speed_notices(row), *self._price_notices(row)),
+            warnings=(
+                *self._service_notices(row),
+                *self._speed_notices(row),
+                *self._price_notices(row),
+            ),
         )
 
     def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
@@ -173,7 +178,13 @@ class Answers:
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
         row = flat // self.surface.max_nodes
-        return (*self.surface.notices(flat), *self._price_notices(row))
+        return (
+            *self._service_notices(row), *self.surface.notices(flat), *self._price_notices(row)
+        )  # fmt: skip
+
+    def _service_notices(self, row: int) -> tuple[Notice, ...]:
+        notice = support_notice(self.catalog, self.surface.candidates.names[row])
+        return () if notice is None else (notice,)
 
     def _price_notices(self, row: int) -> tuple[Notice, ...]:
         offer = self.surface.candidates.offers[row]
@@ -189,6 +200,9 @@ class Answers:
         name = self.surface.candidates.offers[row].instance.name
         seconds = float(self.surface.seconds.flat[flat])
         cost = float(self.surface.costs(self.billing).flat[flat])
+        if name in self.surface.candidates.barred(self.surface.limits):
+            reason = f"{NOT_SUPPORTED}: measured, and compared alone"
+            return Rejected(name, None, reason, "not-supported")
         if not self.surface.allowed[row].any():
             return Rejected(name, None, "the limits allow none of it", "limits")
         if not np.isfinite(seconds):

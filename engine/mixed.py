@@ -57,7 +57,9 @@ def apart(surface: Surface) -> dict[int, int]:
     return {
         row: common
         for row, (name, own) in enumerate(zip(candidates.names, cores, strict=True))
-        if name in measured and own != common and others[own] == 0
+        if name in measured - candidates.barred(surface.limits)
+        and own != common
+        and others[own] == 0
     }
 
 

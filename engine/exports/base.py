@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from engine.cluster import Layout
@@ -21,7 +21,8 @@ class Handover:
     comments where its format has any. `composition` is empty, and provider and region are None,
     for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node, in a mix
     `memories_gib` by type; `node_vcpus` are those of the one type, and `memory_rule` says by which
-    rule executors were laid out on it. `dynamic_allocation` are its bounds, None where it is off.
+    rule executors were laid out on it. `unsupported` are the types that EMR does not support, and
+    the nearest that it does. `dynamic_allocation` are its bounds, None where it is off.
     With `spot`
     the workers are rented at spot prices; the master never is. `part_spot` is how many of each type
     are, where the others are not. `report` is the whole answer, and
@@ -46,6 +47,7 @@ class Handover:
     memories_gib: Mapping[str, float] = field(default_factory=dict)
     node_vcpus: float | None = None
     memory_rule: str | None = None
+    unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""

@@ -377,3 +377,11 @@ def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
     )
     groups = json.loads(after(words(render(three, to="emr")), "--instance-groups"))
     assert [len(group.get("Configurations", [])) for group in groups] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("target", ["emr", "terraform"])
+def test_emr_is_not_given_types_that_it_does_not_support(target: str) -> None:
+    small = handover(composition={"m5.large": 1}, unsupported={"m5.large": ("m5.xlarge",)})
+    with pytest.raises(BadInput, match=r"not support m5.large; .* --instances m5.xlarge"):
+        render(small, to=target)
+    assert "m5.large" in render(small, to="kubernetes")
