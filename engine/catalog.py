@@ -162,6 +162,7 @@ class Catalog:
     for USD). `managed_only`: by default only types that the managed service supports are
     candidates (`InstanceType.emr_supported`). `historic`: the prices are old on purpose.
     `dbu_tiers`: the known prices of a DBU by tier; empty where no DBUs are metered.
+    `platform`: what runs the executors, where that was asked for; None as the file has it.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Catalog:
     note: str | None = None
     exchange: Exchange | None = None
     dbu_tiers: Mapping[str, DbuTier] = field(default_factory=dict)
+    platform: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offers", MappingProxyType(dict(self.offers)))

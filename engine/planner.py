@@ -28,7 +28,7 @@ from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle
-from engine.platforms import nearest_supported
+from engine.platforms import nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.statements import statement
@@ -370,7 +370,7 @@ def handover_of(
         dynamic_allocation=found.dynamic_allocation,
         memories_gib=memories,
         node_vcpus=offer.instance.vcpus if offer is not None else None,
-        memory_rule=catalog.memory_rule.kind if catalog is not None else None,
+        platform=platform_of(catalog) if catalog is not None else None,
         unsupported={
             name: nearest_supported(catalog, name)
             for name in (choice.composition if catalog else ())

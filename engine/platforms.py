@@ -73,14 +73,22 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
             remedy=f"name a catalog of {_ON[platform]}, or another platform",
         )
     if platform == _OWN.get(catalog.provider):
-        return catalog
+        return catalog if platform_of(catalog) == platform else replace(catalog, platform=platform)
     return replace(
         catalog,
+        platform=platform,
         memory_rule=_RULES[platform],
         billing=_without_service(catalog.billing, platform),
         managed_only=False,
         dbu_tiers={},
     )
+
+
+def platform_of(catalog: Catalog) -> str | None:
+    """What runs the executors of a catalog's answers: what was asked for, else what its memory rule
+    is of, else its provider's service. None where nothing says."""
+    named = {rule.kind: name for name, rule in _RULES.items() if rule.kind != "share"}
+    return catalog.platform or named.get(catalog.memory_rule.kind) or _OWN.get(catalog.provider)
 
 
 def support_notice(catalog: Catalog, name: str) -> Notice | None:

@@ -33,6 +33,9 @@ class Emr(Export):
     name = "emr"
     summary = "aws emr create-cluster: groups, fleets for a mix"
 
+    def platform(self, handover: Handover) -> str | None:
+        return self.name
+
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")
         if len(handover.composition) == 2 or partly_spot(handover):

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import engine
-from engine.catalog import MEMORY_RULES
+from engine.catalog import MEMORY_RULES, MemoryRule
 from engine.catalog_file import load_catalog
 from engine.memory import layout_of
-from engine.platforms import PLATFORMS, nearest_supported, on_platform, support_notice
+from engine.platforms import (
+    PLATFORMS,
+    nearest_supported,
+    on_platform,
+    platform_of,
+    support_notice,
+)
 
 
 def test_the_own_service_changes_nothing() -> None:
@@ -47,6 +55,22 @@ def test_a_service_of_another_provider_is_refused() -> None:
 
 def test_every_platform_is_known_by_name() -> None:
     assert set(PLATFORMS) == {"emr", "dataproc", "databricks", "yarn", "kubernetes", "standalone"}
+
+
+def test_what_runs_the_executors_is_known() -> None:
+    aws = load_catalog("aws")
+    assert [platform_of(load_catalog(name)) for name in ("aws", "gcp", "azure")] == [
+        "emr",
+        "dataproc",
+        "databricks",
+    ]
+    assert {platform_of(on_platform(aws, name)) for name in ("databricks", "yarn")} == {
+        "databricks",
+        "yarn",
+    }
+    on_pods = replace(aws, memory_rule=MemoryRule("kubernetes"))
+    assert platform_of(on_pods) == "kubernetes", "a file of one's own says it by its rule"
+    assert platform_of(on_platform(on_pods, "emr")) == "emr", "what is asked for wins"
 
 
 def test_the_nearest_supported_types_hold_as_much() -> None:
