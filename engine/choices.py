@@ -22,6 +22,9 @@ from engine.units import format_seconds, format_usd
 
 OLD_PRICE_DAYS = 180
 
+LEAST_LATE = 0.001
+"""Seconds; what is late by less is not told apart."""
+
 NO_INTERVAL = Notice(
     "no-interval",
     "the model gives no interval: the predicted time alone decides whether the deadline is met",
@@ -236,15 +239,10 @@ class Answers:
     def miss(self, flat: int) -> str:
         """What a point misses, in words; empty when it satisfies the goal."""
         texts = []
-        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
-        if deadline is not None and self._late(flat) is not None:
-            late = float(self.surface.seconds.flat[flat]) - deadline
-            if late > 0:
-                texts.append(f"misses the deadline by {format_seconds(late)}")
-            elif (p := self.p_deadline(flat)) is not None:
-                texts.append(f"meets the deadline only {in_runs(p, asked=self.goal.confidence)}")
-            else:
-                texts.append("takes all of the time up to the deadline")
+        budget = self.goal.budget_usd
+        if (late := self._late(flat)) is not None:
+            sure = bool(self.surface.has_interval.flat[flat])
+            texts.append(missed_by(late, self.goal.confidence if sure else None))
         cost = float(self.surface.costs(self.billing).flat[flat])
         if budget is not None and cost > self.goal.most_usd:
             texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")
@@ -357,15 +355,23 @@ def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice
     return Notice("old-price", text, "check the current price")
 
 
-def in_runs(p: float, *, asked: float | None = None) -> str:
-    """A probability in words: "in 30 % of runs", or "in 89 % of runs, not 90 %" where less than
-    `asked`; then with as many digits as it takes to tell the two apart."""
-    if asked is None:
-        if p < 0.005:
-            return "in less than 1 % of runs"
-        return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
-    digits = next((n for n in range(9) if len({round(x, n + 2) for x in (p, asked, 1.0)}) == 3), 9)
-    return f"in {100.0 * p:.{digits}f} % of runs, not {100.0 * asked:.{digits}f} %"
+def missed_by(late: float, confidence: float | None) -> str:
+    """How late, in words: by how much the time that is kept with that probability exceeds the
+    deadline ("misses the deadline by 1m 23s with 90 %"). A confidence of None is a model without
+    intervals, whose predicted time is held to T < D."""
+    if confidence is None:
+        if late < LEAST_LATE:
+            return "takes all of the time up to the deadline"
+        return f"misses the deadline by {format_seconds(late)}"
+    by = f"less than {format_seconds(LEAST_LATE)}" if late < LEAST_LATE else format_seconds(late)
+    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+
+
+def in_runs(p: float) -> str:
+    """A probability in words: "in 30 % of runs"."""
+    if p < 0.005:
+        return "in less than 1 % of runs"
+    return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
 
 
 def more_usd(usd: float) -> str:
