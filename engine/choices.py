@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
 
 import numpy as np
 
-from engine.catalog import Billing, Catalog, InstanceType, Price
+from engine.catalog import Billing, Catalog, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.interruptions import interruption_notice
-from engine.mixes import source_of
 from engine.platforms import NOT_SUPPORTED, support_notice
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
 from engine.surface import Surface
 from engine.sweeps import TIE, IntArray
-from engine.transfer import Speed, notice_of, speed_of
+from engine.transfer import Speed
 from engine.units import format_seconds, format_usd
 
 OLD_PRICE_DAYS = 180
@@ -36,6 +34,7 @@ _NOTES = {
     "transferred-speed": "speed transferred",
     "unknown-source-type": "source type unknown",
     "no-cpu-score": "no CPU score",
+    "speed-as-given": "speed as given",
 }
 
 
@@ -136,28 +135,15 @@ class Answers:
             return None
         return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
 
-    def _speed(self, row: int) -> Speed | None:
-        """How a type's speed came about; None for a type that was measured."""
-        instance = self.surface.candidates.offers[row].instance
-        profile = self.surface.fitted.profile
-        if instance.name in profile.instance_types:
-            return None
-        return speed_of(instance, self._source, self.catalog)
-
-    @cached_property
-    def _source(self) -> InstanceType | None:
-        """The type that the times were measured on, None where nobody named it."""
-        return source_of(self.surface)
-
     def _note(self, row: int) -> str:
-        speed = self._speed(row)
-        return _NOTES[speed.code if speed else None]
+        return _NOTES[self._transferred(row)[0].code]
 
     def _speed_notices(self, row: int) -> tuple[Notice, ...]:
-        speed = self._speed(row)
+        return self._transferred(row)[1]
+
+    def _transferred(self, row: int) -> tuple[Speed, tuple[Notice, ...]]:
         instance = self.surface.candidates.offers[row].instance
-        notice = notice_of(speed, instance) if speed else None
-        return () if notice is None else (notice,)
+        return self.surface.fitted.transferred(instance, self.catalog)
 
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
