@@ -12,7 +12,7 @@ import numpy as np
 from engine.batch import complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.cluster import Cluster, Layout
-from engine.errors import BadInput, UnknownName
+from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
 from engine.memory import layout_of
@@ -144,8 +144,7 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
         if not found:
-            where = f"catalog {catalog.name}"
-            raise UnknownName("instance type", pattern, catalog.offers, where=where)
+            raise catalog.unknown_type(pattern)
         matched.update(dict.fromkeys(found))
     return list(matched)
 

@@ -236,13 +236,17 @@ class Catalog:
         try:
             return self.offers[name]
         except KeyError:
-            raise UnknownName(
-                "instance type",
-                name,
-                self.offers,
-                where=f"catalog {self.name}",
-                remedy=f"`sparkplan catalog show {self.name}` lists its types",
-            ) from None
+            raise self.unknown_type(name) from None
+
+    def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownName:
+        """What is wrong with a name, or a glob, that no type has."""
+        return UnknownName(
+            kind,
+            name,
+            self.offers,
+            where=f"catalog {self.name}",
+            remedy=f"`sparkplan catalog show {self.name}` lists its types",
+        )
 
     @cached_property
     def median_cpu_score_per_vcpu(self) -> float | None:

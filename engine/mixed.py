@@ -39,7 +39,7 @@ MIXED = Notice(
     "mixed-cluster",
     "the time of unlike nodes is averaged over what the model says of each type at the same "
     "capacity; no run on unlike nodes was measured",
-    "ask for one type: --mix 1, in the planner :mix 1",
+    "ask for one type: --mix 1",
 )
 
 
