@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -12,10 +12,11 @@ import numpy as np
 from engine.batch import complete
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.cluster import Cluster, Layout
-from engine.errors import BadInput, UnknownName
+from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
 from engine.memory import layout_of
+from engine.platforms import NOT_SUPPORTED, SERVICE
 from engine.profile import Profile
 from engine.recommendation import Rejected
 
@@ -34,6 +35,8 @@ class Candidates:
         offers, layouts: (k,) in the order of their names.
         rejected: types that were named (or not hidden) and cannot hold an executor.
         hidden: reason -> number of types left out by default.
+        compared: measured types that the managed service does not support: their times are worth
+            seeing, but nobody named them as what to rent.
     """
 
     catalog: Catalog
@@ -41,6 +44,19 @@ class Candidates:
     layouts: tuple[Layout, ...]
     rejected: tuple[Rejected, ...] = ()
     hidden: Mapping[str, int] = field(default_factory=dict)
+    compared: frozenset[str] = frozenset()
+
+    def barred(self, limits: Limits) -> frozenset[str]:
+        """The types that are not rented though they are compared: owning one names it."""
+        return self.compared - {name for name, _ in limits.owned}
+
+    def within(self, limits: Limits) -> Limits:
+        """The limits, and that no node is rented of what is compared alone."""
+        barred = sorted(self.barred(limits))
+        if not barred:
+            return limits
+        kept = [entry for entry in limits.most if entry[0] not in barred]
+        return replace(limits, most=(*kept, *((name, 0) for name in barred)))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,7 +82,8 @@ def select_candidates(
 
     Naming types (globs such as "m5.*", or "*") lifts the default filter, which keeps types of the
     measured architecture with at least 8 GiB that the managed service supports; types that were
-    measured, and those that are owned, always stay. What the limits exclude never does.
+    measured, and those that are owned, always stay (the former to compare with alone, where the
+    service does not support them). What the limits exclude never does.
 
     Raises:
         UnknownName: for a name or glob that matches no type.
@@ -74,6 +91,7 @@ def select_candidates(
     """
     measured = frozenset(profile.instance_types)
     hidden: Counter[str] = Counter()
+    compared: frozenset[str] = frozenset()
     if instances is not None:
         kept = match_names(catalog, instances)
     else:
@@ -85,13 +103,26 @@ def select_candidates(
                 kept.append(name)
             else:
                 hidden[reason] += 1
+        if catalog.filtered_by_default:
+            compared = frozenset(
+                name for name in measured & set(kept) if not catalog.supports(name)
+            )
     owned = [name for name, _ in limits.owned]
     kept = [name for name in dict.fromkeys([*kept, *owned]) if _rentable(name, catalog, limits)]
     if not kept:
         raise BadInput(
             "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
         )
-    return _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
+    found = _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
+    found = replace(found, compared=compared & set(found.names))
+    if found.barred(limits) == set(found.names):
+        raise BadInput(
+            f"{SERVICE} supports none of the types that are left: {', '.join(found.names)}",
+            where=f"catalog {catalog.name}",
+            remedy="name types with --instances, or say what else runs the executors with "
+            "--platform",
+        )
+    return found
 
 
 def _rentable(name: str, catalog: Catalog, limits: Limits) -> bool:
@@ -113,8 +144,7 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
     for pattern in patterns:
         found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
         if not found:
-            where = f"catalog {catalog.name}"
-            raise UnknownName("instance type", pattern, catalog.offers, where=where)
+            raise catalog.unknown_type(pattern)
         matched.update(dict.fromkeys(found))
     return list(matched)
 
@@ -141,8 +171,8 @@ def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str |
         return f"not {arch}"
     if instance.memory_gib < MINIMUM_MEMORY_GIB:
         return f"less than {MINIMUM_MEMORY_GIB:g} GiB"
-    if catalog.managed_only and instance.emr_supported is False:
-        return "not supported by EMR"
+    if not catalog.supports(instance.name):
+        return NOT_SUPPORTED
     return None
 
 

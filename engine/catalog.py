@@ -162,6 +162,7 @@ class Catalog:
     for USD). `managed_only`: by default only types that the managed service supports are
     candidates (`InstanceType.emr_supported`). `historic`: the prices are old on purpose.
     `dbu_tiers`: the known prices of a DBU by tier; empty where no DBUs are metered.
+    `platform`: what runs the executors, where that was asked for; None as the file has it.
     """
 
     name: str
@@ -178,6 +179,7 @@ class Catalog:
     note: str | None = None
     exchange: Exchange | None = None
     dbu_tiers: Mapping[str, DbuTier] = field(default_factory=dict)
+    platform: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offers", MappingProxyType(dict(self.offers)))
@@ -220,6 +222,11 @@ class Catalog:
             raise BadInput(f"the price of a DBU must be more than zero, not {dbu}")
         return replace(billing, usd_per_dbu=dbu, dbu_note="your own price", dbu_date=None)
 
+    def supports(self, name: str) -> bool:
+        """Whether the managed service starts nodes of a type, as far as is known; any does where
+        the catalog is not of such a service."""
+        return not self.managed_only or self.offers[name].instance.emr_supported is not False
+
     def offer(self, name: str) -> Offer:
         """The offer of one type.
 
@@ -229,13 +236,17 @@ class Catalog:
         try:
             return self.offers[name]
         except KeyError:
-            raise UnknownName(
-                "instance type",
-                name,
-                self.offers,
-                where=f"catalog {self.name}",
-                remedy=f"`sparkplan catalog show {self.name}` lists its types",
-            ) from None
+            raise self.unknown_type(name) from None
+
+    def unknown_type(self, name: str, *, kind: str = "instance type") -> UnknownName:
+        """What is wrong with a name, or a glob, that no type has."""
+        return UnknownName(
+            kind,
+            name,
+            self.offers,
+            where=f"catalog {self.name}",
+            remedy=f"`sparkplan catalog show {self.name}` lists its types",
+        )
 
     @cached_property
     def median_cpu_score_per_vcpu(self) -> float | None:

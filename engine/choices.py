@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
 
 import numpy as np
 
-from engine.catalog import Billing, Catalog, InstanceType, Price
+from engine.catalog import Billing, Catalog, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.interruptions import interruption_notice
-from engine.mixes import source_of
+from engine.platforms import NOT_SUPPORTED, support_notice
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
 from engine.surface import Surface
 from engine.sweeps import TIE, IntArray
-from engine.transfer import Speed, notice_of, speed_of
+from engine.transfer import Speed
 from engine.units import format_seconds, format_usd
 
 OLD_PRICE_DAYS = 180
+
+LEAST_LATE = 0.001
+"""Seconds; what is late by less is not told apart."""
 
 NO_INTERVAL = Notice(
     "no-interval",
@@ -32,6 +34,7 @@ _NOTES = {
     "transferred-speed": "speed transferred",
     "unknown-source-type": "source type unknown",
     "no-cpu-score": "no CPU score",
+    "speed-as-given": "speed as given",
 }
 
 
@@ -87,7 +90,11 @@ class Answers:
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=self._note(row),
             spot=self._spot(row, nodes),
-            warnings=(*self._speed_notices(row), *self._price_notices(row)),
+            warnings=(
+                *self._service_notices(row),
+                *self._speed_notices(row),
+                *self._price_notices(row),
+            ),
         )
 
     def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
@@ -128,28 +135,15 @@ class Answers:
             return None
         return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
 
-    def _speed(self, row: int) -> Speed | None:
-        """How a type's speed came about; None for a type that was measured."""
-        instance = self.surface.candidates.offers[row].instance
-        profile = self.surface.fitted.profile
-        if instance.name in profile.instance_types:
-            return None
-        return speed_of(instance, self._source, self.catalog)
-
-    @cached_property
-    def _source(self) -> InstanceType | None:
-        """The type that the times were measured on, None where nobody named it."""
-        return source_of(self.surface)
-
     def _note(self, row: int) -> str:
-        speed = self._speed(row)
-        return _NOTES[speed.code if speed else None]
+        return _NOTES[self._transferred(row)[0].code]
 
     def _speed_notices(self, row: int) -> tuple[Notice, ...]:
-        speed = self._speed(row)
+        return self._transferred(row)[1]
+
+    def _transferred(self, row: int) -> tuple[Speed, tuple[Notice, ...]]:
         instance = self.surface.candidates.offers[row].instance
-        notice = notice_of(speed, instance) if speed else None
-        return () if notice is None else (notice,)
+        return self.surface.fitted.transferred(instance, self.catalog)
 
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
@@ -173,7 +167,13 @@ class Answers:
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
         row = flat // self.surface.max_nodes
-        return (*self.surface.notices(flat), *self._price_notices(row))
+        return (
+            *self._service_notices(row), *self.surface.notices(flat), *self._price_notices(row)
+        )  # fmt: skip
+
+    def _service_notices(self, row: int) -> tuple[Notice, ...]:
+        notice = support_notice(self.catalog, self.surface.candidates.names[row])
+        return () if notice is None else (notice,)
 
     def _price_notices(self, row: int) -> tuple[Notice, ...]:
         offer = self.surface.candidates.offers[row]
@@ -189,6 +189,9 @@ class Answers:
         name = self.surface.candidates.offers[row].instance.name
         seconds = float(self.surface.seconds.flat[flat])
         cost = float(self.surface.costs(self.billing).flat[flat])
+        if name in self.surface.candidates.barred(self.surface.limits):
+            reason = f"{NOT_SUPPORTED}: measured, and compared alone"
+            return Rejected(name, None, reason, "not-supported")
         if not self.surface.allowed[row].any():
             return Rejected(name, None, "the limits allow none of it", "limits")
         if not np.isfinite(seconds):
@@ -222,15 +225,10 @@ class Answers:
     def miss(self, flat: int) -> str:
         """What a point misses, in words; empty when it satisfies the goal."""
         texts = []
-        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
-        if deadline is not None and self._late(flat) is not None:
-            late = float(self.surface.seconds.flat[flat]) - deadline
-            if late > 0:
-                texts.append(f"misses the deadline by {format_seconds(late)}")
-            elif (p := self.p_deadline(flat)) is not None:
-                texts.append(f"meets the deadline only {in_runs(p, asked=self.goal.confidence)}")
-            else:
-                texts.append("takes all of the time up to the deadline")
+        budget = self.goal.budget_usd
+        if (late := self._late(flat)) is not None:
+            sure = bool(self.surface.has_interval.flat[flat])
+            texts.append(missed_by(late, self.goal.confidence if sure else None))
         cost = float(self.surface.costs(self.billing).flat[flat])
         if budget is not None and cost > self.goal.most_usd:
             texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")
@@ -343,15 +341,23 @@ def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice
     return Notice("old-price", text, "check the current price")
 
 
-def in_runs(p: float, *, asked: float | None = None) -> str:
-    """A probability in words: "in 30 % of runs", or "in 89 % of runs, not 90 %" where less than
-    `asked`; then with as many digits as it takes to tell the two apart."""
-    if asked is None:
-        if p < 0.005:
-            return "in less than 1 % of runs"
-        return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
-    digits = next((n for n in range(9) if len({round(x, n + 2) for x in (p, asked, 1.0)}) == 3), 9)
-    return f"in {100.0 * p:.{digits}f} % of runs, not {100.0 * asked:.{digits}f} %"
+def missed_by(late: float, confidence: float | None) -> str:
+    """How late, in words: by how much the time that is kept with that probability exceeds the
+    deadline ("misses the deadline by 1m 23s with 90 %"). A confidence of None is a model without
+    intervals, whose predicted time is held to T < D."""
+    if confidence is None:
+        if late < LEAST_LATE:
+            return "takes all of the time up to the deadline"
+        return f"misses the deadline by {format_seconds(late)}"
+    by = f"less than {format_seconds(LEAST_LATE)}" if late < LEAST_LATE else format_seconds(late)
+    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+
+
+def in_runs(p: float) -> str:
+    """A probability in words: "in 30 % of runs"."""
+    if p < 0.005:
+        return "in less than 1 % of runs"
+    return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
 
 
 def more_usd(usd: float) -> str:

@@ -83,10 +83,9 @@ class Limits:
             UnknownName: for an owned type, or a glob, that no type of the catalog matches.
             BadInput: for limits that contradict each other.
         """
-        where = f"catalog {catalog.name}"
         for name, _ in self.owned:
             if name not in catalog.offers:
-                raise UnknownName("owned instance type", name, catalog.offers, where=where)
+                raise catalog.unknown_type(name, kind="owned instance type")
             excluded = [glob for glob in self.exclude if fnmatchcase(name, glob)]
             if excluded:
                 raise BadInput(
@@ -101,7 +100,7 @@ class Limits:
                 )
         for glob in (*(glob for glob, _ in self.most), *self.exclude):
             if not any(fnmatchcase(name, glob) for name in catalog.offers):
-                raise UnknownName("instance type", glob, catalog.offers, where=where)
+                raise catalog.unknown_type(glob)
         if self.min_nodes > max_nodes:
             raise BadInput(
                 f"at least {self.min_nodes} nodes and at most {max_nodes} contradict each other",

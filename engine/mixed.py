@@ -39,7 +39,7 @@ MIXED = Notice(
     "mixed-cluster",
     "the time of unlike nodes is averaged over what the model says of each type at the same "
     "capacity; no run on unlike nodes was measured",
-    "ask for one type: --mix 1, in the planner :mix 1",
+    "ask for one type: --mix 1",
 )
 
 
@@ -57,7 +57,9 @@ def apart(surface: Surface) -> dict[int, int]:
     return {
         row: common
         for row, (name, own) in enumerate(zip(candidates.names, cores, strict=True))
-        if name in measured and own != common and others[own] == 0
+        if name in measured - candidates.barred(surface.limits)
+        and own != common
+        and others[own] == 0
     }
 
 

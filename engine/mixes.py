@@ -28,12 +28,11 @@ from functools import cached_property
 
 import numpy as np
 
-from engine.catalog import InstanceType
 from engine.forecast import FloatArray, Forecast
 from engine.interruptions import NOTHING_LOST, LostWork, with_hold_ups
 from engine.surface import Surface
 from engine.sweeps import IntArray
-from engine.transfer import speed_of
+from engine.transfer import source_of, speed_of
 
 ROUNDING = 1e-9
 """A count this close to a whole one is whole: the difference is from dividing capacities."""
@@ -113,7 +112,7 @@ class MixLaw:
     def of(cls, surface: Surface) -> MixLaw:
         """The law for what a surface predicts."""
         candidates, run = surface.candidates, surface.fitted.profile.largest_run
-        source = source_of(surface)
+        source = source_of(surface.fitted.profile, candidates.catalog)
         speeds = [
             speed_of(offer.instance, source, candidates.catalog).relative
             for offer in candidates.offers
@@ -213,13 +212,3 @@ class MixLaw:
         rate = self.interrupted[rows] * exposed * self.capacity[rows] / total[:, None]
         square = rate * self.capacity[rows] / total[:, None]
         return with_hold_ups(found, self.lost, rate=rate.sum(axis=1), square=square.sum(axis=1))
-
-
-def source_of(surface: Surface) -> InstanceType | None:
-    """The type that the times were measured on, None where nobody named it."""
-    profile, offers = surface.fitted.profile, surface.candidates.catalog.offers
-    run = profile.largest_run
-    if run is not None and run.cluster.instance is not None:
-        return run.cluster.instance
-    named = [name for name in profile.instance_types if name in offers]
-    return offers[named[0]].instance if named else None

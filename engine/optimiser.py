@@ -105,7 +105,7 @@ def recommend(
         catalog, profile=fitted.profile, instances=instances, limits=limits
     )
     shapes = [offer.instance for offer in candidates.offers]
-    limits.leaving_room(shapes, candidates.layouts, max_nodes)
+    candidates.within(limits).leaving_room(shapes, candidates.layouts, max_nodes)
     surface = Surface.build(
         fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
     )

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.choices import NO_INTERVAL, in_runs, known, plural
+from engine.choices import NO_INTERVAL, in_runs, known, missed_by, plural
 from engine.cluster import Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
@@ -25,7 +25,6 @@ from engine.models.simcost_search import Round, most_rounds, range_search
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.sweeps import IntArray, significant
-from engine.units import format_seconds
 
 MAX_EXECUTORS = 100_000
 
@@ -332,16 +331,14 @@ class _Owned:
         if self.batch.executors[place - 1] != self.batch.executors[place] - 1:
             return choice
         p = self._p_deadline(place - 1)
-        late = float(self.forecast.seconds[place - 1]) - deadline
-        missed = in_runs(1.0 - p) if p is not None else f"by {format_seconds(max(late, 0.0))}"
-        return replace(choice, why=(f"one executor fewer misses the deadline {missed}",))
+        late = float(self.bounds[place - 1]) - deadline
+        missed = missed_by(late, None) if p is None else f"misses the deadline {in_runs(1.0 - p)}"
+        return replace(choice, why=(f"one executor fewer {missed}",))
 
     def _rejected(self, nearest: Choice | None) -> tuple[Rejected, ...]:
         if nearest is None or nearest.executors is None or self.goal.deadline_seconds is None:
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
         late = float(self.bounds.min()) - self.goal.deadline_seconds
-        reason = (
-            f"misses the deadline by {format_seconds(late)} at "
-            f"{plural(nearest.executors, 'executor')}"
-        )
+        missed = missed_by(late, None if nearest.low is None else self.goal.confidence)
+        reason = f"{missed} at {plural(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

@@ -28,6 +28,7 @@ from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle
+from engine.platforms import nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.statements import statement
@@ -139,7 +140,8 @@ class Plan:
         if changed or any(name not in kept for name, _ in limits.owned):
             raise BadInput("these limits change the candidates", remedy="prepare another plan")
         shapes = [offer.instance for offer in self.surface.candidates.offers]
-        limits.leaving_room(shapes, self.surface.candidates.layouts, self.request.max_nodes)
+        binding = self.surface.candidates.within(limits)
+        binding.leaving_room(shapes, self.surface.candidates.layouts, self.request.max_nodes)
         surface = replace(self.surface, limits=limits)
         return replace(self, request=replace(self.request, limits=limits), surface=surface)
 
@@ -239,7 +241,8 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
         limits=request.limits.checked(request.catalog, request.max_nodes),
     )
     shapes = [offer.instance for offer in candidates.offers]
-    request.limits.leaving_room(shapes, candidates.layouts, request.max_nodes)
+    binding = candidates.within(request.limits)
+    binding.leaving_room(shapes, candidates.layouts, request.max_nodes)
     surface = Surface.build(
         fitted,
         candidates,
@@ -367,5 +370,10 @@ def handover_of(
         dynamic_allocation=found.dynamic_allocation,
         memories_gib=memories,
         node_vcpus=offer.instance.vcpus if offer is not None else None,
-        memory_rule=catalog.memory_rule.kind if catalog is not None else None,
+        platform=platform_of(catalog) if catalog is not None else None,
+        unsupported={
+            name: nearest_supported(catalog, name)
+            for name in (choice.composition if catalog else ())
+            if catalog is not None and catalog.offer(name).instance.emr_supported is False
+        },
     )

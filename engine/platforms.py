@@ -7,10 +7,12 @@ the same machines keep back another part of their memory, and the service is not
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
 from typing import Any
 
-from engine.catalog import Billing, Catalog, MemoryRule
+from engine.catalog import Billing, Catalog, InstanceType, MemoryRule
 from engine.errors import BadInput, UnknownName
+from engine.profile import Notice
 
 _LEAVES = "a published tool leaves {} % of a {} node to what is not an executor; assumed"
 
@@ -41,6 +43,11 @@ _ON = {"emr": "aws", "dataproc": "gcp"}
 _OWN = {"aws": "emr", "gcp": "dataproc", "azure": "databricks"}
 """The service that a provider's catalog is of."""
 
+SERVICE = "EMR"
+"""The service whose list of supported types the catalogs know."""
+
+NOT_SUPPORTED = f"not supported by {SERVICE}"
+
 _PLAIN = {
     "kubernetes": "the price of a managed Kubernetes, and of its control plane, is not in it",
     "databricks": "the price of DBUs is not in it: this catalog does not know them",
@@ -66,14 +73,59 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
             remedy=f"name a catalog of {_ON[platform]}, or another platform",
         )
     if platform == _OWN.get(catalog.provider):
-        return catalog
+        return catalog if platform_of(catalog) == platform else replace(catalog, platform=platform)
     return replace(
         catalog,
+        platform=platform,
         memory_rule=_RULES[platform],
         billing=_without_service(catalog.billing, platform),
         managed_only=False,
         dbu_tiers={},
     )
+
+
+def platform_of(catalog: Catalog) -> str | None:
+    """What runs the executors of a catalog's answers: what was asked for, else what its memory rule
+    is of, else its provider's service. None where nothing says."""
+    named = {rule.kind: name for name, rule in _RULES.items() if rule.kind != "share"}
+    return catalog.platform or named.get(catalog.memory_rule.kind) or _OWN.get(catalog.provider)
+
+
+def support_notice(catalog: Catalog, name: str) -> Notice | None:
+    """The warning about a type that the service which is paid for does not start. One that was
+    named, or is owned, is the user's word: it is taken, and this is said."""
+    if catalog.supports(name):
+        return None
+    near = ", ".join(nearest_supported(catalog, name))
+    return Notice(
+        "not-supported-by-emr",
+        f"{SERVICE} does not support {name}, though its price is in the cost",
+        f"name types that it supports{f', such as {near},' if near else ''} or say what else runs "
+        "the executors with --platform",
+    )
+
+
+def nearest_supported(catalog: Catalog, name: str, *, most: int = 3) -> tuple[str, ...]:
+    """The types that EMR supports nearest to one that it does not: of the same architecture, the
+    smallest that hold as much (else the largest), the next of its own series first."""
+    shape = catalog.offers[name].instance
+
+    def key(other: InstanceType) -> tuple[bool, float, float, str]:
+        doublings = (other.vcpus / shape.vcpus, other.memory_gib / shape.memory_gib)
+        price = catalog.offers[other.name].on_demand.usd_per_hour
+        return min(doublings) < 1.0, sum(abs(log2(x)) for x in doublings), price, other.name
+
+    shapes = (offer.instance for offer in catalog.offers.values())
+    found = sorted(
+        (x for x in shapes if x.emr_supported is not False and x.arch in (None, shape.arch)),
+        key=key,
+    )
+    own = [x.name for x in found if _series(x.name) == _series(name)]
+    return tuple(dict.fromkeys([*own[:1], *(x.name for x in found)]))[:most]
+
+
+def _series(name: str) -> str:
+    return name.partition(".")[0]
 
 
 def _startup(billing: Billing, platform: str) -> dict[str, Any]:

@@ -163,7 +163,7 @@ class Surface:
     @cached_property
     def seconds(self) -> FloatArray:
         """(k, m) predicted times of what may be rented; inf elsewhere."""
-        if self.limits == NO_LIMITS:
+        if self._binding == NO_LIMITS:
             return self.predicted
         return np.where(self.allowed, self.predicted, np.inf)
 
@@ -177,7 +177,12 @@ class Surface:
     def constraints(self) -> Constraints:
         """The limits over the candidates."""
         shapes = [offer.instance for offer in self.candidates.offers]
-        return self.limits.constraints(shapes, self.candidates.layouts)
+        return self._binding.constraints(shapes, self.candidates.layouts)
+
+    @cached_property
+    def _binding(self) -> Limits:
+        """The limits, with what the candidates themselves do not allow."""
+        return self.candidates.within(self.limits)
 
     @cached_property
     def owned(self) -> IntArray:

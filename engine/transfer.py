@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.catalog import Catalog, InstanceType
-from engine.profile import Notice
+from engine.profile import Notice, Profile
 
 SPREAD_TRANSFERRED = 0.25
 SPREAD_UNKNOWN_SOURCE = 0.35
@@ -76,6 +76,15 @@ def _scored(instance: InstanceType, catalog: Catalog | None) -> InstanceType:
         return instance
     offer = catalog.offers.get(instance.name)
     return offer.instance if offer is not None and offer.instance.cpu_score else instance
+
+
+def source_of(profile: Profile, catalog: Catalog) -> InstanceType | None:
+    """The type that the times of a job were measured on, None where nobody named it."""
+    run = profile.largest_run
+    if run is not None and run.cluster.instance is not None:
+        return run.cluster.instance
+    named = [name for name in profile.instance_types if name in catalog.offers]
+    return catalog.offers[named[0]].instance if named else None
 
 
 def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:

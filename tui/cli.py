@@ -114,8 +114,9 @@ def open_planner(arguments: list[str]) -> int:
     options.add_model(parser)
     limits.add_limits(parser)
     parser.add_argument(
-        "--mix", type=options.whole(), default=2, metavar="N", help="types per cluster"
-    )
+        "--mix", type=options.whole(), default=2, metavar="N",
+        help="types per cluster at most (default 2; recommend and export: 1)",
+    )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"sparkplan {engine.__version__}")
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")

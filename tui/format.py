@@ -125,6 +125,10 @@ def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
     return f"{_digits(low / factor)}{to}{_digits(high / factor)} {unit}"
 
 
+SPAN_CELLS = 13
+"""The widest interval in a table, "10.4–15.5 min", of anything that ends within ten days."""
+
+
 def _digits(value: float) -> str:
     return f"{value:.0f}" if value >= 19.95 else f"{value:.1f}"
 

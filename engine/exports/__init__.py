@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import UnknownName
-from engine.exports.base import Export, Handover
+from engine.exports.base import Export, Handover, noted
 from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
@@ -37,4 +37,5 @@ def render(handover: Handover, *, to: str) -> str:
     by_name = {target.name: target for target in EXPORTS}
     if to not in by_name:
         raise UnknownName("export target", to, by_name, where="--to")
-    return by_name[to].render(handover)
+    target = by_name[to]
+    return target.render(noted(handover, target.platform(handover)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from engine.cluster import Layout
 from engine.errors import BadInput
@@ -20,12 +20,12 @@ class Handover:
     `statement` says in plain lines what was predicted and assumed; every export carries it as
     comments where its format has any. `composition` is empty, and provider and region are None,
     for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node, in a mix
-    `memories_gib` by type; `node_vcpus` are those of the one type, and `memory_rule` says by which
-    rule executors were laid out on it. `dynamic_allocation` are its bounds, None where it is off.
-    With `spot`
-    the workers are rented at spot prices; the master never is. `part_spot` is how many of each type
-    are, where the others are not. `report` is the whole answer, and
-    `choice` what of it is exported, for the targets that are to be read.
+    `memories_gib` by type; `node_vcpus` are those of the one type. `platform` is what the executors
+    were sized and priced for; None where nothing says. `unsupported` are the types that EMR does
+    not support, and the nearest that it does. `dynamic_allocation` are its bounds, None where it is
+    off. With `spot` the workers are rented at spot prices; the master never is. `part_spot` is
+    how many of each type are, where the others are not. `report` is the whole answer, and `choice`
+    what of it is exported, for the targets that are to be read.
     """
 
     application: str
@@ -45,7 +45,8 @@ class Handover:
     dynamic_allocation: tuple[int, int] | None = None
     memories_gib: Mapping[str, float] = field(default_factory=dict)
     node_vcpus: float | None = None
-    memory_rule: str | None = None
+    platform: str | None = None
+    unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""
@@ -69,6 +70,10 @@ class Export(ABC):
 
     name: str
     summary: str
+
+    def platform(self, handover: Handover) -> str | None:
+        """What the text is for, by the names of `engine.platforms`; None for any."""
+        return None
 
     @abstractmethod
     def render(self, handover: Handover) -> str:
@@ -121,6 +126,18 @@ def allocation(handover: Handover) -> dict[str, str]:
         f"{prefix}.maxExecutors": str(most),
         f"{prefix}.shuffleTracking.enabled": "true",
     }
+
+
+def noted(handover: Handover, platform: str | None) -> Handover:
+    """What is handed to a target that is for one platform: its statement says so where the cluster
+    was planned for another, whose executors and price these are."""
+    if platform is None or not handover.composition or platform == handover.platform:
+        return handover
+    note = (
+        f"note: executors and price are for {handover.platform or 'another platform'}, this is for "
+        f"{platform}: plan with --platform {platform} [other-platform]"
+    )
+    return replace(handover, statement=(*handover.statement, note))
 
 
 def comments(handover: Handover, mark: str = "#") -> str:

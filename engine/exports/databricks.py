@@ -36,6 +36,9 @@ class Databricks(Export):
     name = "databricks"
     summary = "databricks clusters create, with its JSON"
 
+    def platform(self, handover: Handover) -> str | None:
+        return self.name
+
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
         head = f"{comments(handover)}\n# the price of DBUs is in the cost only where it says so"

@@ -26,6 +26,9 @@ class Dataproc(Export):
     name = "dataproc"
     summary = "gcloud dataproc clusters create"
 
+    def platform(self, handover: Handover) -> str | None:
+        return self.name
+
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
         worker = only_type(handover, "Dataproc clusters")

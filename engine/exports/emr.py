@@ -33,6 +33,9 @@ class Emr(Export):
     name = "emr"
     summary = "aws emr create-cluster: groups, fleets for a mix"
 
+    def platform(self, handover: Handover) -> str | None:
+        return self.name
+
     def render(self, handover: Handover) -> str:
         region = require_provider(handover, "aws", "EMR runs on AWS")
         if len(handover.composition) == 2 or partly_spot(handover):
@@ -57,8 +60,19 @@ def by_count(handover: Handover) -> list[tuple[str, int]]:
     """The worker types, the one with the most nodes first.
 
     Raises:
-        BadInput: for a cluster without types, or with more than EMR has groups.
+        BadInput: for a cluster without types, with more than EMR has groups, or with types that EMR
+            does not support: it would refuse them only when the text is run.
     """
+    if handover.unsupported:
+        near = dict.fromkeys(name for names in handover.unsupported.values() for name in names)
+        raise BadInput(
+            f"EMR does not support {' and '.join(handover.unsupported)}",
+            where="--to",
+            remedy=f"take the nearest that it does with --instances {','.join(near)}, or choose "
+            "spark-submit or kubernetes"
+            if near
+            else "choose spark-submit or kubernetes",
+        )
     if not 1 <= len(handover.composition) <= MOST_TYPES:
         raise BadInput(
             f"EMR needs 1 to {MOST_TYPES} worker types, not {len(handover.composition)}",

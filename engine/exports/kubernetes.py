@@ -27,6 +27,9 @@ class Kubernetes(Export):
     name = "kubernetes"
     summary = "SparkApplication for the Kubernetes operator"
 
+    def platform(self, handover: Handover) -> str | None:
+        return self.name
+
     def render(self, handover: Handover) -> str:
         import yaml
 
@@ -42,8 +45,6 @@ def _nodes(handover: Handover) -> str:
     said = f"# needs a node pool of {count} of this type; the driver finds its place elsewhere\n"
     if 0 < handover.spot_nodes < handover.nodes:
         said += f"# of these at most {handover.spot_nodes} spot nodes: an application cannot say\n"
-    if handover.memory_rule not in (None, "kubernetes"):
-        said += "# executors are sized for another platform: plan with --platform kubernetes\n"
     return said
 
 

@@ -42,15 +42,18 @@ class Terraform(Export):
     name = "terraform"
     summary = "Terraform: EMR, Dataproc, Databricks on Azure"
 
+    def platform(self, handover: Handover) -> str | None:
+        return _RESOURCES[handover.provider][0] if handover.provider in _RESOURCES else None
+
     def render(self, handover: Handover) -> str:
-        make = _RESOURCES.get(handover.provider or "")
-        if make is None:
+        if handover.provider not in _RESOURCES:
             raise BadInput(
                 "Terraform needs a provider's cluster, this recommendation is for "
                 f"{handover.provider or 'no provider'}",
                 where="--to",
                 remedy="choose spark-submit, spark-defaults or kubernetes",
             )
+        _, make = _RESOURCES[handover.provider]
         texts = [
             "\n".join([f'resource "{kind}" "{name}" {{', *written(arguments, 1), "}"])
             for kind, name, arguments in make(handover)
@@ -186,9 +189,9 @@ def _databricks(handover: Handover) -> list[Resource]:
     return [Resource("databricks_cluster", label(handover), cluster)]
 
 
-_RESOURCES: dict[str, Callable[[Handover], list[Resource]]] = {
-    "aws": _emr,
-    "gcp": _dataproc,
-    "azure": _databricks,
+_RESOURCES: dict[str, tuple[str, Callable[[Handover], list[Resource]]]] = {
+    "aws": ("emr", _emr),
+    "gcp": ("dataproc", _dataproc),
+    "azure": ("databricks", _databricks),
 }
-"""Provider -> the resource of its managed Spark."""
+"""Provider -> its managed Spark, and the resource of that."""

@@ -15,11 +15,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload
 from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.profile import Notice, Profile
+from engine.transfer import Speed, notice_of, source_of, speed_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,17 @@ class FittedModel(ABC):
             return found
         full = disk_notice(instance, nodes, batch.catalog, self.profile.largest_run, workload)
         return found if full is None else (*found, full)
+
+    def transferred(
+        self, instance: InstanceType, catalog: Catalog
+    ) -> tuple[Speed, tuple[Notice, ...]]:
+        """How fast a core of a type is taken to be, and what is to be said of that; a model of
+        several jobs, which may have run on unlike machines, answers for all of them."""
+        if instance.name in self.profile.instance_types:
+            return Speed(1.0), ()
+        speed = speed_of(instance, source_of(self.profile, catalog), catalog)
+        notice = notice_of(speed, instance)
+        return speed, () if notice is None else (notice,)
 
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """The heap that the workload needs; None where the model does not say."""

@@ -21,7 +21,7 @@ from engine.models.workflow import OwnNodes, WorkflowJob
 from engine.models.workflow_course import Activity, Machines, Timeline
 from engine.transfer import Speed, speed_of
 
-AS_GIVEN = Speed(1.0)
+AS_GIVEN = Speed(1.0, code="speed-as-given")
 """Explicit seconds of a core that name no type are meant for every one."""
 
 
@@ -49,6 +49,11 @@ class Target:
         """As the estimate sees it."""
         rates = Rates(self.cores, self.rates.disk, self.rates.network)
         return Machines(self.nodes, rates, Pool(self.slots, self.memory_gib), self.alike)
+
+
+def one_node(instance: InstanceType | None, catalog: Catalog | None) -> Target:
+    """One node of a type: enough to tell its speed."""
+    return Target(1.0, 1.0, 1.0, math.inf, NodeRates(), instance, catalog)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,11 +176,6 @@ class Plan:
         for found in (*disks[:1], *networks[:1]):
             rates = rates.filled(found)
         return rates
-
-    def sample_target(self, batch: ClusterBatch, kind: int) -> Target:
-        """One node of a type of a batch: enough to tell its speed."""
-        instance = batch.types[kind]
-        return Target(1.0, 1.0, 1.0, math.inf, NodeRates(), instance, batch.catalog)
 
     def target(self, batch: ClusterBatch, place: int) -> Target | None:
         """One cluster of a batch; None where its slots are not known."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
@@ -22,13 +23,14 @@ from engine.models.boe_notices import (
     rate_notices,
     speed_notices,
 )
-from engine.models.boe_plan import Plan, Target, own_target
+from engine.models.boe_plan import Plan, Target, one_node, own_target
 from engine.models.boe_surface import seconds_on
 from engine.models.workflow import OwnNodes, Workflow
 from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.workloads import completed
 from engine.profile import Notice, Run
+from engine.transfer import Speed
 
 NAME = "boe"
 
@@ -148,7 +150,7 @@ class FittedStates(FittedModel):
         about the speed of the machines."""
         slots = np.zeros(len(batch))
         doubt = np.zeros(len(batch))
-        targets = [plan.sample_target(batch, kind) for kind in range(len(batch.types))]
+        targets = [one_node(instance, batch.catalog) for instance in batch.types]
         for part in plan.parts:
             scales = [part.speed_on(target).log_scale for target in targets]
             doubt = np.maximum(doubt, np.asarray(scales)[batch.type_index])
@@ -187,6 +189,17 @@ class FittedStates(FittedModel):
         found = [*rate_notices(plan, target), *speed_notices(plan, target)]
         found += far_notices(plan, target, scale)
         return distinct(found)
+
+    def transferred(
+        self, instance: InstanceType, catalog: Catalog
+    ) -> tuple[Speed, tuple[Notice, ...]]:
+        """Of a workflow, the most doubtful of its jobs: each says where it ran."""
+        if self.is_job:
+            return super().transferred(instance, catalog)
+        (plan,), target = self.plans, one_node(instance, catalog)
+        speeds = [part.speed_on(target) for part in plan.parts]
+        worst = max(speeds, key=lambda speed: (speed.log_scale, speed.code is not None))
+        return worst, distinct(speed_notices(plan, target))
 
     def course(
         self,

@@ -24,7 +24,13 @@ def completed(workload: Workload, profile: Profile) -> Workload:
     known = {name for run in profile.runs for name in run.workload.parameters}
     for name in workload.parameters:
         if name not in known:
-            raise UnknownName("parameter", name, known, where="workload")
+            raise UnknownName(
+                "parameter",
+                name,
+                known,
+                where="workload",
+                remedy=None if known else "the runs have no parameters: leave it out",
+            )
     observed = [run.workload.iterations for run in profile.runs if run.workload.iterations]
     if workload.iterations is not None and not observed:
         raise BadInput(

@@ -6,6 +6,7 @@ from synthetic import catalog_of, offer, profile_on
 from engine.candidates import select_candidates
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, UnknownName
+from engine.limits import Limits
 from engine.profile import Profile, Run
 
 OFFERS = (
@@ -83,3 +84,26 @@ def test_a_measured_type_keeps_its_layout() -> None:
     assert (layouts["m.large"].executors_per_node, layouts["m.large"].executor_cores) == (2, 2)
     assert layouts["m.large"].executor_memory_gib == 2.5
     assert (layouts["odd"].executors_per_node, layouts["odd"].executor_cores) == (1, 4)
+
+
+def test_a_measured_type_that_emr_does_not_support_is_compared_and_not_rented() -> None:
+    found = select_candidates(MANAGED, profile=profile_on(OFFERS[3].instance))
+    assert "x.large" in found.names
+    assert found.compared == {"x.large"}
+    assert found.within(Limits()).most == (("x.large", 0),)
+    assert found.within(Limits(most=(("x.large", 4),))).most == (("x.large", 0),)
+    assert found.within(Limits(owned=(("x.large", 2),))) == Limits(owned=(("x.large", 2),))
+
+
+def test_naming_it_is_the_users_word() -> None:
+    found = select_candidates(
+        MANAGED, profile=profile_on(OFFERS[3].instance), instances=["x.*", "m.large"]
+    )
+    assert found.compared == frozenset()
+    assert found.within(Limits()) == Limits()
+
+
+def test_nothing_is_left_where_only_compared_types_are() -> None:
+    only = catalog_of(OFFERS[3], managed_only=True)
+    with pytest.raises(BadInput, match=r"EMR supports none .*: x.large; name types with --inst"):
+        select_candidates(only, profile=profile_on(OFFERS[3].instance))

@@ -353,11 +353,6 @@ def test_pods_request_no_more_cpus_than_a_node_offers() -> None:
     assert "coreRequest" not in roomy
 
 
-def test_a_layout_for_another_platform_is_said() -> None:
-    assert "--platform kubernetes" in render(handover(memory_rule="emr-yarn"), to="kubernetes")
-    assert "--platform" not in render(handover(memory_rule="kubernetes"), to="kubernetes")
-
-
 def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
     memories = {"m5.large": 6.0, "r5.2xlarge": 56.0}
     mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, memories_gib=memories)
@@ -377,3 +372,39 @@ def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
     )
     groups = json.loads(after(words(render(three, to="emr")), "--instance-groups"))
     assert [len(group.get("Configurations", [])) for group in groups] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("target", ["emr", "terraform"])
+def test_emr_is_not_given_types_that_it_does_not_support(target: str) -> None:
+    small = handover(composition={"m5.large": 1}, unsupported={"m5.large": ("m5.xlarge",)})
+    with pytest.raises(BadInput, match=r"not support m5.large; .* --instances m5.xlarge"):
+        render(small, to=target)
+    assert "m5.large" in render(small, to="kubernetes")
+
+
+ONE_PLATFORM = {
+    ("emr", "aws"): "emr",
+    ("dataproc", "gcp"): "dataproc",
+    ("databricks", "aws"): "databricks",
+    ("databricks", "azure"): "databricks",
+    ("kubernetes", "aws"): "kubernetes",
+    ("terraform", "aws"): "emr",
+    ("terraform", "gcp"): "dataproc",
+    ("terraform", "azure"): "databricks",
+}
+"""(Target, provider) -> what the text is for."""
+
+
+@pytest.mark.parametrize(("target", "provider"), ONE_PLATFORM)
+def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> None:
+    own = ONE_PLATFORM[target, provider]
+    other = render(handover(provider=provider, platform="yarn"), to=target)
+    note = f"executors and price are for yarn, this is for {own}: plan with --platform {own}"
+    assert other.count(note) == 1
+    assert f"# note: {note}" in other
+    assert "--platform" not in render(handover(provider=provider, platform=own), to=target)
+
+
+@pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
+def test_options_for_any_platform_are_not(target: str) -> None:
+    assert "--platform" not in render(handover(platform="yarn"), to=target)

@@ -15,12 +15,14 @@ from engine.batch import ClusterBatch
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.catalog_file import load_catalog
+from engine.choices import missed_by
 from engine.cluster import Workload
 from engine.cost import cost_usd, service_rate
 from engine.errors import BadInput, UnknownName
 from engine.forecast import Forecast
 from engine.optimiser import Goal, Recommendation, Surface, recommend, select
 from engine.profile import Notice
+from engine.units import format_seconds
 
 TOLERANCE = 1e-9
 
@@ -211,6 +213,11 @@ def check_order_and_reasons(answer: Recommendation) -> None:
         }.get((late, over), entry.code) == entry.code
         assert ("deadline" in entry.reason) == late
         assert ("over budget" in entry.reason) == over
+        if entry.late_seconds is not None and entry.late_seconds >= 0.001:
+            assert f"by {format_seconds(entry.late_seconds)}" in entry.reason
+    if goal.budget_usd is None:
+        lateness = [entry.late_seconds for entry in answer.rejected if entry.late_seconds]
+        assert lateness == sorted(lateness)
     json.dumps(answer.to_dict(), allow_nan=False)
 
 
@@ -339,20 +346,49 @@ def test_the_nearest_miss_keeps_every_constraint() -> None:
     assert answer.nearest.p_deadline < 0.9
     by_type = {entry.instance: entry for entry in answer.rejected}
     assert by_type["fast"].composition == {"fast": 8}
-    assert by_type["fast"].reason == "misses the deadline by 52.5 s at 8 nodes"
+    assert by_type["fast"].reason == "misses the deadline by 1m 08s with 90 % at 8 nodes"
+    assert by_type["fast"].late_seconds == pytest.approx(
+        112.5 * math.exp(0.1 * 1.2815516) - 60, rel=1e-4
+    )
     assert by_type["slow"].composition == {"slow": 8}
     assert len(answer.alternatives) == 0
 
 
-def test_a_miss_by_doubt_alone_is_told_as_such() -> None:
+def test_a_miss_by_doubt_alone_is_told_alike() -> None:
     fitted = model(lambda name, nodes: 100.0 / nodes, log_scale=0.5)
     answer = recommend(fitted, catalog=catalog_of(SLOW), deadline_seconds=60.0, max_nodes=2)
     assert answer.recommended is None
-    reason = "meets the deadline only in 64 % of runs, not 90 % at 2 nodes"
-    assert answer.rejected[0].reason == reason
+    assert answer.rejected[0].reason == "misses the deadline by 34.9 s with 90 % at 2 nodes"
     assert answer.rejected[0].late_seconds == pytest.approx(
         50 * math.exp(0.5 * 1.2815516) - 60, rel=1e-4
     )
+
+
+def test_misses_go_by_what_they_say() -> None:
+    """The slower type may be the surer one: its miss is the smaller, and comes first."""
+    fitted = model(
+        lambda name, nodes: (110.0 if name == "slow" else 90.0) / nodes,
+        log_scales={"slow": 0.01, "fast": 0.5},
+    )
+    answer = recommend(fitted, catalog=TWO, deadline_seconds=50.0, max_nodes=1)
+    assert [entry.instance for entry in answer.rejected] == ["slow", "fast"]
+    assert answer.nearest is not None
+    assert answer.nearest.instance == "slow"
+
+
+@pytest.mark.parametrize(
+    ("late", "confidence", "said"),
+    [
+        (83.0, 0.9, "misses the deadline by 1m 23s with 90 %"),
+        (83.0, 0.999, "misses the deadline by 1m 23s with 99.9 %"),
+        (83.0, 0.9999999, "misses the deadline by 1m 23s with 99.99999 %"),
+        (1e-9, 0.9, "misses the deadline by less than 1 ms with 90 %"),
+        (83.0, None, "misses the deadline by 1m 23s"),
+        (0.0, None, "takes all of the time up to the deadline"),
+    ],
+)
+def test_how_late_in_words(late: float, confidence: float | None, said: str) -> None:
+    assert missed_by(late, confidence) == said
 
 
 def test_ties_go_to_the_faster_then_fewer_nodes_then_the_name() -> None:

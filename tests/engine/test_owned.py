@@ -8,6 +8,7 @@ import pytest
 from synthetic import TableModel, model, profile_on
 
 from engine.batch import ClusterBatch
+from engine.choices import missed_by
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import Forecast
@@ -67,7 +68,9 @@ def test_nothing_meets_the_deadline() -> None:
     assert answer.nearest is not None
     assert answer.nearest.executors == 64
     assert [entry.code for entry in answer.rejected] == ["deadline"]
-    assert answer.rejected[0].reason.endswith("at 64 executors")
+    late = answer.rejected[0].late_seconds
+    assert late is not None
+    assert answer.rejected[0].reason == f"{missed_by(late, 0.9)} at 64 executors"
 
 
 def test_without_an_interval() -> None:

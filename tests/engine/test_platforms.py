@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import engine
-from engine.catalog import MEMORY_RULES
+from engine.catalog import MEMORY_RULES, MemoryRule
 from engine.catalog_file import load_catalog
 from engine.memory import layout_of
-from engine.platforms import PLATFORMS, on_platform
+from engine.platforms import (
+    PLATFORMS,
+    nearest_supported,
+    on_platform,
+    platform_of,
+    support_notice,
+)
 
 
 def test_the_own_service_changes_nothing() -> None:
@@ -47,3 +55,42 @@ def test_a_service_of_another_provider_is_refused() -> None:
 
 def test_every_platform_is_known_by_name() -> None:
     assert set(PLATFORMS) == {"emr", "dataproc", "databricks", "yarn", "kubernetes", "standalone"}
+
+
+def test_what_runs_the_executors_is_known() -> None:
+    aws = load_catalog("aws")
+    assert [platform_of(load_catalog(name)) for name in ("aws", "gcp", "azure")] == [
+        "emr",
+        "dataproc",
+        "databricks",
+    ]
+    assert {platform_of(on_platform(aws, name)) for name in ("databricks", "yarn")} == {
+        "databricks",
+        "yarn",
+    }
+    on_pods = replace(aws, memory_rule=MemoryRule("kubernetes"))
+    assert platform_of(on_pods) == "kubernetes", "a file of one's own says it by its rule"
+    assert platform_of(on_platform(on_pods, "emr")) == "emr", "what is asked for wins"
+
+
+def test_the_nearest_supported_types_hold_as_much() -> None:
+    aws = load_catalog("aws")
+    shape = aws.offer("m5.large").instance
+    found = nearest_supported(aws, "m5.large")
+    assert found[0] == "m5.xlarge", "of its own series first"
+    assert len(found) == 3
+    for name in found:
+        other = aws.offer(name).instance
+        assert (other.emr_supported, other.arch) == (True, shape.arch)
+        assert other.vcpus >= shape.vcpus
+        assert other.memory_gib >= shape.memory_gib
+
+
+def test_emr_alone_warns_of_what_it_does_not_support() -> None:
+    aws = load_catalog("aws")
+    notice = support_notice(aws, "m5.large")
+    assert notice is not None
+    assert notice.code == "not-supported-by-emr"
+    assert "m5.xlarge" in notice.remedy
+    assert support_notice(aws, "m5.xlarge") is None
+    assert support_notice(on_platform(aws, "yarn"), "m5.large") is None

@@ -6,11 +6,14 @@ import pytest
 from fakes import FakeSession
 from screen import settled, text_of, typed
 
+from tui import format as text
 from tui.app import AppOptions
 from tui.changes import FilterList, SortList
 from tui.reducer import reduce
+from tui.views import compare, compositions, frontier
 from tui.views.compositions import chosen_rows, holds, rows
 from tui.views.marks import Marks
+from tui.widgets.columns import fit_columns
 from tui.widgets.table import Table
 
 MARKS = Marks("*", "x", "!")
@@ -140,3 +143,25 @@ async def test_elsewhere_slash_names_the_candidate_types(planner):
         await pilot.press("slash")
         await pilot.pause()
         assert "Instance types" in text_of(app)
+
+
+MINUTES = [(5.7 * 60, 16.5 * 60), (10.4 * 60, 15.5 * 60), (1.0, 99.0), (600.0, 7199.0)]
+
+
+@pytest.mark.parametrize(("low", "high"), [*MINUTES, (40_000.0, 70_000.0), (90_000.0, 860_000.0)])
+@pytest.mark.parametrize("columns", [compositions.COLUMNS, compare.COLUMNS, frontier.COLUMNS])
+def test_an_interval_is_never_cut_off(columns, low, high):
+    said = text.span(low, high, to="–")
+    (place,) = (i for i, column in enumerate(columns) if column.title == "interval")
+    assert len(said) <= columns[place].width
+
+
+def test_eighty_columns_hold_the_interval_and_the_note():
+    """As below the charts at 80x24, beside the margins and the mark of the cursor."""
+    columns = compositions.COLUMNS
+    natural = [column.width or 0 for column in columns]
+    natural[1], natural[-1] = len("4 × c6id.2xlarge"), len("measured type")
+    fitted = dict(fit_columns(columns, natural, 76))
+    assert len(fitted) == len(columns)
+    assert fitted[3] == text.SPAN_CELLS
+    assert fitted[6] >= len("transferred")

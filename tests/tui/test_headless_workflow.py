@@ -99,6 +99,53 @@ def test_recommend_is_of_the_family_of_recommend(capsys: pytest.CaptureFixture[s
     assert missed["nearest"] is not None
 
 
+OBSERVED = """format: sparkplan-workflow/1
+name: two logs
+jobs:
+- {name: features, source: nightly-features, ran_on: m5.large}
+- {name: sort, source: sort-small, ran_on: m5.large, after: features}
+"""
+
+
+def notes_of(found: Any) -> dict[str, tuple[str, set[str]]]:
+    """Type -> its note and the warnings about its speed."""
+    return {
+        next(iter(choice["composition"])): (
+            choice["note"],
+            {w["code"] for w in choice["warnings"]}
+            & {"transferred-speed", "unknown-source-type", "speed-as-given"},
+        )
+        for choice in [found["recommended"], *found["alternatives"]]
+    }
+
+
+def test_where_each_job_ran_is_known_to_every_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path, goal = tmp_path / "w.yaml", "--deadline 2h --max-nodes 2 --instances m5.large,m5.xlarge"
+    path.write_text(OBSERVED)
+    same = notes_of(answer(capsys, f"workflow recommend {path} {goal}"))
+    assert same == {
+        "m5.large": ("measured type", set()),
+        "m5.xlarge": ("speed transferred", {"transferred-speed"}),
+    }
+    path.write_text(OBSERVED.replace("m5.large", "m5.xlarge", 1))
+    unlike = notes_of(answer(capsys, f"workflow recommend {path} {goal}"))
+    assert {note for note, _ in unlike.values()} == {"speed transferred"}
+    path.write_text(OBSERVED.replace(", ran_on: m5.large", "", 1))
+    open_ = notes_of(answer(capsys, f"workflow recommend {path} {goal}"))
+    assert {note for note, _ in open_.values()} == {"source type unknown"}
+    assert "unknown-source-type" in open_["m5.xlarge"][1]
+
+
+def test_seconds_of_no_type_are_taken_as_given(
+    capsys: pytest.CaptureFixture[str], fig_1: str
+) -> None:
+    goal = "--deadline 2h --max-nodes 4 --instances 'm5.*'"
+    found = notes_of(answer(capsys, f"workflow recommend {fig_1} {goal}"))
+    assert set(map(str, found.values())) == {"('speed as given', {'speed-as-given'})"}
+
+
 def test_hostile_names_reach_no_terminal(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

@@ -98,7 +98,7 @@ def show(args: argparse.Namespace) -> int:
         if any(fnmatchcase(name, pattern) for pattern in patterns)
     ]
     if not offers:
-        raise engine.UnknownName("instance type", args.instances, catalog.offers, where=args.name)
+        raise catalog.unknown_type(args.instances)
     if args.json:
         offered = [as_dict(offer) for offer in offers]
         output.print_json({**summary(catalog), "instances": offered, "billing": billing(catalog)})

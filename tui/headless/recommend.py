@@ -31,8 +31,9 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     options.add_goal(parser)
     limits.add_limits(parser)
     parser.add_argument(
-        "--mix", type=options.whole(), default=1, metavar="N", help="types per cluster"
-    )
+        "--mix", type=options.whole(), default=1, metavar="N",
+        help="types per cluster at most (default 1; the planner begins with 2)",
+    )  # fmt: skip
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     options.add_terms(parser)
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")

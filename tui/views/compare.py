@@ -23,7 +23,7 @@ COLUMNS = (
     Column(title="composition", shrink=True, least=16),
     Column(title="time", width=7, align="right"),
     Column(title="than 1st", width=8, align="right", priority=1),
-    Column(title="interval", width=11, align="right", priority=4),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=4),
     Column(title="cost", width=7, align="right"),
     Column(title="than 1st", width=9, align="right", priority=2),
     Column(title="in time", width=7, align="right", priority=3),

@@ -38,10 +38,10 @@ COLUMNS = (
     Column(title="", width=1),
     Column(title="composition", shrink=True, least=30),
     Column(title="time", width=7, align="right"),
-    Column(title="interval", width=11, align="right", priority=2),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=2),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
-    Column(title="note", shrink=True, least=12, priority=3),
+    Column(title="note", shrink=True, least=11, priority=3),
 )
 
 

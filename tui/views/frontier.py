@@ -34,7 +34,7 @@ COLUMNS = (
     Column(title="", width=1),
     Column(title="composition", shrink=True, least=18),
     Column(title="time", width=7, align="right"),
-    Column(title="interval", width=11, align="right", priority=3),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=3),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="against above", shrink=True, least=20, priority=2),

@@ -1,0 +1,37 @@
+"""A name that nothing has: one line that says what to do."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from engine.mixed import MIXED
+from tui.cli import main
+from tui.views.words import in_planner
+
+RECOMMEND = "recommend nightly-features --deadline 4h"
+LISTED = "`sparkplan catalog show aws` lists its types"
+MISTAKES = {
+    f"{RECOMMEND} --instances 'zz*'": f"catalog aws: unknown instance type 'zz*'; {LISTED}",
+    f"{RECOMMEND} --exclude 'zz*'": f"catalog aws: unknown instance type 'zz*'; {LISTED}",
+    f"{RECOMMEND} --limit 'zz*=3'": f"catalog aws: unknown instance type 'zz*'; {LISTED}",
+    f"{RECOMMEND} --own zz=3": f"catalog aws: unknown owned instance type 'zz'; {LISTED}",
+    f"{RECOMMEND} --own m5.xlrge=3": "did you mean m5.xlarge",
+    "catalog show aws --instances 'zz*'": f"unknown instance type 'zz*'; {LISTED}",
+    "predict nightly-features --param k=3": "workload: unknown parameter 'k'; the runs have no "
+    "parameters: leave it out",
+}
+
+
+@pytest.mark.parametrize("line", MISTAKES)
+def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    assert main(shlex.split(line)) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert len(captured.err.splitlines()) == 1
+    assert MISTAKES[line] in captured.err
+
+
+def test_the_planner_names_its_own_command_once() -> None:
+    assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"

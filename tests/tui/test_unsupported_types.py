@@ -1,0 +1,78 @@
+"""Types that EMR does not support: hidden, compared, warned of and never exported for EMR."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import Any
+
+import pytest
+
+from tui.cli import main
+
+ON = "nightly-features --ran-on m5.large --deadline 4h"
+CODE = "not-supported-by-emr"
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str) -> Any:
+    return json.loads(run(capsys, f"{line} --json")[0])
+
+
+def codes(choice: Any) -> set[str]:
+    return {warning["code"] for warning in choice["warnings"]}
+
+
+def test_the_measured_type_is_not_recommended(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"recommend {ON} --max-nodes 8")
+    offered = [found["recommended"], *found["alternatives"], *found["frontier"]]
+    assert not any("m5.large" in choice["composition"] for choice in offered)
+    assert CODE not in codes(found["recommended"])
+    (entry,) = (miss for miss in found["rejected"] if miss["instance"] == "m5.large")
+    assert (entry["code"], entry["composition"]) == ("not-supported", None)
+    assert "not supported by EMR" in entry["reason"]
+
+
+def test_nor_is_it_part_of_a_mix(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"recommend {ON} --max-nodes 3 --mix 2")
+    assert "m5.large" not in found["recommended"]["composition"]
+    assert not any("m5.large" in warning["text"] for warning in found["warnings"])
+
+
+@pytest.mark.parametrize("named", ["--instances m5.large", "--instances m5.large --own m5.large=1"])
+def test_naming_it_is_taken_with_a_warning(capsys: pytest.CaptureFixture[str], named: str) -> None:
+    found = answer(capsys, f"recommend {ON} --max-nodes 8 {named}")
+    assert list(found["recommended"]["composition"]) == ["m5.large"]
+    assert CODE in codes(found["recommended"])
+    assert run(capsys, f"recommend {ON} --max-nodes 8 {named}")[1].count(CODE) == 1
+
+
+def test_every_type_of_a_mix_is_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"predict {ON} --composition c8i.xlarge=1,m5.xlarge=1 --catalog aws")
+    said = [warning["text"] for warning in found["warnings"] if warning["code"] == CODE]
+    assert len(said) == 1
+    assert "c8i.xlarge" in said[0]
+
+
+def test_another_platform_rents_it(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"recommend {ON} --max-nodes 8 --platform yarn --instances m5.large"
+    found = answer(capsys, line)
+    assert CODE not in codes(found["recommended"])
+
+
+@pytest.mark.parametrize("target", ["emr", "terraform"])
+@pytest.mark.parametrize("platform", ["emr", "yarn"])
+def test_the_export_for_emr_is_refused(
+    capsys: pytest.CaptureFixture[str], target: str, platform: str
+) -> None:
+    line = f"export {ON} --max-nodes 8 --instances m5.large --platform {platform} --to {target}"
+    out, err = run(capsys, line, status=2)
+    assert out == ""
+    assert "EMR does not support m5.large" in err
+    assert "m5.xlarge" in err
+    assert len(err.splitlines()) == 1
