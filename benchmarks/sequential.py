@@ -6,9 +6,10 @@ Every workload of the run tables in DIR (same job, input and parameters, at leas
 compositions of type and nodes) is searched with deadlines of 1.1, 1.5, 2 and 3 times its fastest.
 The first run is drawn at random (one per seed); the next two tell most of all compositions, each
 one after them has the largest expected saving, per dollar that it costs or as it is. After 6, 10
-and 15 runs a composition is chosen by the optimiser's rule, and compared with what the table says
-of it: deadline met %, cost relative to the cheapest composition that meets it (mean and median over
-those that met it).
+and 15 runs a composition is chosen by the optimiser's rule, from what is believed and from what the
+model alone predicts (as `sparkplan recommend` does), and compared with what the table says of it:
+deadline met %, cost relative to the cheapest composition that meets it (mean and median over those
+that met it).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.belief import Belief, Points, believe
+from engine.belief import Points, believe, forecast_at
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run
@@ -56,20 +57,24 @@ def rates(runs: Sequence[Run]) -> FloatArray:
 
 def searched(
     runs: Sequence[Run], deadline: float, first: int, *, per_dollar: bool, confidence: float
-) -> Iterator[tuple[int, int]]:
-    """(runs made, chosen composition) at each count of `AFTER`."""
+) -> Iterator[tuple[int, int, int]]:
+    """(runs made, composition chosen by belief, and by the model) at each count of `AFTER`."""
     made, usd_per_second = [first], rates(runs)
-    decision = Decision(usd_per_second, deadline, confidence)
     while True:
         profile = Profile("benchmark", tuple(runs[place] for place in made))
         points = Points.of([run.cluster for run in runs], [run.workload for run in runs], profile)
-        belief = believe(fit(profile), points)
+        fitted = fit(profile)
+        belief = believe(fitted, points)
+        decision = Decision(usd_per_second, deadline, confidence, dof=belief.dof)
         if len(made) in AFTER:
-            yield len(made), decision.best(belief)
+            model = forecast_at(fitted, points)
+            by_model = Decision(usd_per_second, deadline, confidence, dof=model.dof)
+            recommended = int(by_model.choices(np.log(model.seconds), model.log_scale))
+            yield len(made), decision.best(belief), recommended
         if len(made) >= max(AFTER):
             return
-        both = Belief(np.tile(belief.mean, 2), np.tile(belief.covariance, (2, 2)))
         n = len(runs)
+        both = belief.taken(np.tile(np.arange(n), 2))
         value = told(both, n) if is_opening(profile) else gains(decision, both, n).gain
         if per_dollar:
             value = value / (usd_per_second * belief.seconds)
@@ -77,8 +82,10 @@ def searched(
         made.append(int(np.argmax(value)))
 
 
-def row(directory: Path, seeds: int, *, per_dollar: bool, confidence: float) -> tuple[str, ...]:
-    outcomes: dict[int, list[tuple[bool, float]]] = defaultdict(list)
+def rows_of(
+    directory: Path, seeds: int, *, per_dollar: bool, confidence: float
+) -> list[tuple[str, ...]]:
+    outcomes: dict[tuple[str, int], list[tuple[bool, float]]] = defaultdict(list)
     for runs in workloads(directory):
         seconds = np.asarray([run.seconds for run in runs])
         cost = seconds * rates(runs)
@@ -90,17 +97,23 @@ def row(directory: Path, seeds: int, *, per_dollar: bool, confidence: float) -> 
                 found = searched(
                     runs, deadline, first, per_dollar=per_dollar, confidence=confidence
                 )
-                for count, chosen in found:
-                    met = bool(seconds[chosen] <= deadline)
-                    outcomes[count].append((met, float(cost[chosen]) / best))
+                for count, believed, recommended in found:
+                    for by, chosen in (("believed", believed), ("recommended", recommended)):
+                        met = bool(seconds[chosen] <= deadline)
+                        outcomes[by, count].append((met, float(cost[chosen]) / best))
     if not outcomes:
         sys.exit(f"{directory}: no workload of at least {LEAST} compositions")
-    cells = []
-    for count in AFTER:
-        met = np.asarray([entry[0] for entry in outcomes[count]])
-        relative = np.asarray([entry[1] for entry in outcomes[count]])[met]
-        cells.append(f"{100 * met.mean():.0f} / {relative.mean():.2f} ({np.median(relative):.2f})")
-    return (f"saving per {'dollar' if per_dollar else 'run'} ({directory.name})", *cells)
+    saving = f"saving per {'dollar' if per_dollar else 'run'} ({directory.name})"
+    return [
+        (f"{saving}, {by}", *(_cell(outcomes[by, count]) for count in AFTER))
+        for by in ("believed", "recommended")
+    ]
+
+
+def _cell(outcomes: Sequence[tuple[bool, float]]) -> str:
+    met = np.asarray([entry[0] for entry in outcomes])
+    relative = np.asarray([entry[1] for entry in outcomes])[met]
+    return f"{100 * met.mean():.0f} / {relative.mean():.2f} ({np.median(relative):.2f})"
 
 
 def main() -> None:
@@ -114,15 +127,13 @@ def main() -> None:
     options = parser.parse_args()
     rows: list[tuple[str, ...]] = [("method", *(f"{count} runs" for count in AFTER))]
     for directory in options.directories:
-        rows += [
-            row(
+        for by in options.by or ("dollar", "run"):
+            rows += rows_of(
                 directory,
                 options.seeds,
                 per_dollar=by == "dollar",
                 confidence=options.confidence,
             )
-            for by in options.by or ("dollar", "run")
-        ]
     rows += REFERENCES
     widths = [max(len(line[column]) for line in rows) for column in range(len(rows[0]))]
     for line in rows:

@@ -9,23 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.belief import (
-    RUN_NOISE,
-    RUNS_FOR_PROCESS,
-    SMALLEST_SPREAD,
-    Belief,
-    Points,
-    believe,
-    p_within,
-)
+from engine.belief import RUNS_FOR_PROCESS, Belief, Points, believe, forecast_at, known_scale
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Workload
 from engine.design import IntArray
 from engine.errors import BadInput
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
-from engine.recommendation import Goal
+from engine.optimiser import settle
+from engine.recommendation import Choice, Goal
 from engine.sequential import Decision, Gains, gains, is_opening, told
 from engine.surface import Surface
 from engine.training import share_of
@@ -153,30 +146,26 @@ def advise(
         fitted.profile,
     )
     belief = believe(fitted, points.joined(trials))
-    decision = _decision(found, belief.part(slice(0, n)), goal)
+    now = belief.part(slice(0, n))
+    decision = _decision(found, now.mean, now.dof, goal)
     learnt = gains(decision, belief, n)
-    best = decision.best(belief.part(slice(0, n)))
+    best = _recommended(fitted, points, found, goal, surface)
     opening = is_opening(fitted.profile)
     runs = _next_runs(
         Trials(trials, np.asarray([place for place, _ in places]), [f for _, f in places]),
         learnt, belief, found, best=best, goal=goal, shown=shown,
         worth=told(belief, n) if opening else learnt.gain,
     )  # fmt: skip
-    mean, deviation = decision.held_up(belief.mean[:n], belief.deviation[:n])
-    seconds = np.exp(mean)
-    low, high = interval_of(mean[best], deviation[best], confidence)
     most_likely_change = float(learnt.changes.max())
     stop, reason = (False, FIRST_RUNS) if opening else _verdict(most_likely_change, runs)
     return Advice(
-        instance=_name(found.clusters[best]),
-        nodes=int(found.clusters[best].nodes or 0),
-        seconds=float(seconds[best]),
-        low=low,
-        high=high,
-        usd=float(found.usd(seconds, np.arange(n))[best]),
-        p_deadline=None
-        if deadline_seconds is None
-        else float(p_within(mean, deviation, deadline_seconds)[best]),
+        instance=_name(found.clusters[best.place]),
+        nodes=int(found.clusters[best.place].nodes or 0),
+        seconds=best.seconds,
+        low=best.low,
+        high=best.high,
+        usd=best.usd,
+        p_deadline=best.p_deadline,
         next_runs=runs,
         changes=most_likely_change,
         stop=stop,
@@ -198,17 +187,67 @@ CENT = 0.01
 compared per dollar."""
 
 
-def _decision(found: Weighed, now: Belief, goal: Goal) -> Decision:
-    """The decision among compositions whose times are believed so."""
+class Recommended(NamedTuple):
+    """What is recommended now: its place among the compositions, and as in `Advice` its time, the
+    interval of that, its cost and P(deadline met)."""
+
+    place: int
+    seconds: float
+    low: float
+    high: float
+    usd: float
+    p_deadline: float | None
+
+
+def _recommended(
+    fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
+) -> Recommended:
+    """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
+    choice = None if surface is None else _choice(surface, goal, found.billing)
+    if choice is not None:
+        low, high, usd = choice.low, choice.high, choice.cost_usd
+        for place, cluster in enumerate(found.clusters):
+            if (choice.instance, choice.nodes) != (_name(cluster), cluster.nodes):
+                continue
+            if low is not None and high is not None and usd is not None:
+                return Recommended(place, choice.seconds, low, high, usd, choice.p_deadline)
+    # Without a catalog, with a number of nodes that was not asked for, or without an interval, when
+    # the predicted time alone decides: by the same rule.
+    by_model = forecast_at(fitted, points)
+    mean = np.log(by_model.seconds)
+    decision = _decision(found, mean, by_model.dof, goal)
+    sure = np.where(np.isnan(by_model.log_scale), 0.0, by_model.log_scale)
+    best = int(decision.choices(mean, sure))
+    times = decision.times(*decision.held_up(mean, known_scale(by_model)))
+    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
+    return Recommended(
+        best,
+        float(times.seconds[best]),
+        float(lows[best]),
+        float(highs[best]),
+        float(found.usd(times.seconds, np.arange(len(found.clusters)))[best]),
+        None if deadline is None else float(times.p_within(deadline)[best]),
+    )
+
+
+def _choice(surface: Surface, goal: Goal, billing: Billing) -> Choice | None:
+    """The optimiser's answer, or its nearest miss."""
+    answer = settle(surface, goal, billing)
+    return answer.recommended or answer.nearest
+
+
+def _decision(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
+    """The decision among compositions of (n,) such log times and degrees of freedom."""
     return Decision(
         found.usd_per_second,
         goal.deadline_seconds,
         goal.confidence,
-        fixed_usd=found.fixed_usd(np.exp(now.mean + found.longer)),
+        fixed_usd=found.fixed_usd(np.exp(mean + found.longer)),
         budget_usd=None if goal.budget_usd is None else goal.most_usd,
         least=goal.minimises,
         longer=found.longer,
         spread=found.spread,
+        dof=dof,
     )
 
 
@@ -226,7 +265,7 @@ def _next_runs(
     belief: Belief,
     found: Weighed,
     *,
-    best: int,
+    best: Recommended,
     goal: Goal,
     shown: int,
     worth: FloatArray,
@@ -235,7 +274,6 @@ def _next_runs(
 
     Args:
         belief: over the n compositions, followed by the places of the runs.
-        best: the composition that would be chosen now.
         worth: (m,) what each run is worth: what it saves, or tells.
     """
     n = len(found.clusters)
@@ -243,12 +281,12 @@ def _next_runs(
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
     paid = found.usd(np.exp(mean), trials.owner)
+    low, high = Forecast.of(np.exp(mean), deviation, then.dof).interval(goal.confidence)
+    now = math.hypot(float(belief.deviation[best.place]), found.spread[best.place])
     runs = []
     for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
-        low, high = interval_of(mean[at], deviation[at], goal.confidence)
-        after = math.hypot(_deviation_after(belief, best, [n + at]), found.spread[best])
-        middle = belief.mean[best] + found.longer[best]
-        then_low, then_high = interval_of(middle, after, goal.confidence)
+        left = _deviation_after(belief, best.place, [n + at])
+        narrower = math.hypot(left, found.spread[best.place]) / now
         cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
         runs.append(
             NextRun(
@@ -256,14 +294,14 @@ def _next_runs(
                 nodes=int(cluster.nodes or 0),
                 fraction=float(trials.fractions[at]),
                 seconds=math.exp(mean[at]),
-                low=low,
-                high=high,
+                low=float(low[at]),
+                high=float(high[at]),
                 usd=float(paid[at]),
                 gain_usd=None if goal.minimises == "time" else gain,
                 gain_seconds=gain if goal.minimises == "time" else None,
                 changes=float(learnt.changes[at]),
-                then_low=then_low,
-                then_high=then_high,
+                then_low=best.seconds * (best.low / best.seconds) ** narrower,
+                then_high=best.seconds * (best.high / best.seconds) ** narrower,
             )
         )
     return tuple(runs)
@@ -288,23 +326,15 @@ def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, 
     return False, (f"a run may change the recommendation (chance up to {most_likely_change:.0%})")
 
 
-def interval_of(mean: float, deviation: float, confidence: float) -> tuple[float, float]:
-    """The central interval of one log-normal time, of the mean and deviation of its logarithm."""
-    from scipy.special import ndtri
-
-    reach = float(ndtri(0.5 + 0.5 * confidence)) * deviation
-    return math.exp(mean - reach), math.exp(mean + reach)
-
-
 def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
-    """Standard deviation of log time at one place once runs at others have been made.
+    """Scale of the next run's log time at one place once runs at others have been made.
 
-    Under a normal law it does not depend on how they turn out: var - c' (K + noise I)^-1 c.
+    Under a normal law it does not depend on how they turn out: var - c' (K + noise)^-1 c.
     """
     across = belief.covariance[runs, place]
-    among = belief.covariance[np.ix_(runs, runs)] + RUN_NOISE**2 * np.eye(len(runs))
+    among = belief.covariance[np.ix_(runs, runs)] + np.diag(np.square(belief.noise[runs]))
     left = belief.covariance[place, place] - across @ np.linalg.solve(among, across)
-    return math.sqrt(max(float(left), SMALLEST_SPREAD**2))
+    return float(belief.scale_at(left)[place])
 
 
 def _name(cluster: Cluster) -> str | None:

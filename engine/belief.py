@@ -11,7 +11,7 @@ Where run times are the evidence, the mean is a power law of cores and size with
 amplitude and length are averaged over a small grid by their likelihood; half of the belief is that,
 the other half the fitted model's, which knows physical laws and memory cliffs. Where logs are (or
 fewer than three runs), the mean and the spread are the fitted model's alone, which knows stages.
-The runs correct it near where they were made.
+The runs correct it near where they were made, as far as they are not noise (`run_noise.py`).
 """
 
 from __future__ import annotations
@@ -19,21 +19,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models.base import FittedModel
 from engine.models.workloads import completed
 from engine.profile import Profile
-
-RUN_NOISE = 0.03
-"""Standard deviation of log time between repetitions of one run: medians of a few repetitions on
-public run tables scatter by 0.014 on average."""
+from engine.run_noise import Noise, run_noise
 
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
@@ -173,28 +170,44 @@ def _alike(coordinates: FloatArray, length: float) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """A normal law of log seconds at n places: (n,) mean and (n, n) covariance."""
+    """What is believed of n places: a normal law of the log seconds that runs there take in the
+    middle, and how a single run differs from that.
+
+    Args:
+        mean, covariance: (n,) and (n, n) of the middle's log seconds.
+        noise: (n,) scale of log time of a run about the middle.
+        dof: (n,) degrees of freedom of a run's time, whose law is Student's.
+    """
 
     mean: FloatArray
     covariance: FloatArray
+    noise: FloatArray
+    dof: FloatArray
 
     @property
     def deviation(self) -> FloatArray:
-        """(n,) standard deviation of log seconds."""
-        return np.asarray(np.sqrt(np.maximum(np.diag(self.covariance), SMALLEST_SPREAD**2)))
+        """(n,) scale of the log seconds of the next run: a promise is about runs, and so is an
+        interval."""
+        return self.scale_at(np.diag(self.covariance))
+
+    def scale_at(self, variance: FloatArray) -> FloatArray:
+        """(n,) scale of the next run's log seconds at (n,) variances of the middle's."""
+        total = np.maximum(variance, 0.0) + np.square(self.noise)
+        return np.asarray(np.sqrt(np.maximum(total, SMALLEST_SPREAD**2)))
 
     @property
     def seconds(self) -> FloatArray:
         """(n,) expected seconds."""
         return expected_seconds(self.mean, self.deviation)
 
-    def p_within(self, deadline_seconds: float) -> FloatArray:
-        """(n,) P(T <= deadline)."""
-        return p_within(self.mean, self.deviation, deadline_seconds)
+    def taken(self, places: IntArray) -> Belief:
+        """The law of some of the places, in their order, also several times."""
+        covariance = self.covariance[np.ix_(places, places)]
+        return Belief(self.mean[places], covariance, self.noise[places], self.dof[places])
 
     def part(self, places: slice) -> Belief:
-        """The law of some of the places."""
-        return Belief(self.mean[places], self.covariance[places, places])
+        """The law of a stretch of the places."""
+        return self.taken(np.arange(len(self.mean))[places])
 
 
 def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
@@ -202,31 +215,25 @@ def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
     return np.asarray(np.exp(mean + 0.5 * np.square(deviation)))
 
 
-def p_within(mean: FloatArray, deviation: FloatArray, deadline_seconds: float) -> FloatArray:
-    """P(T <= deadline) of a log-normal time."""
-    from scipy.special import ndtr
-
-    return np.asarray(ndtr((math.log(deadline_seconds) - mean) / deviation))
-
-
 def believe(fitted: FittedModel, points: Points) -> Belief:
     """What the fitted model and its runs say of some places."""
-    runs = fitted.profile.runs
-    by_model = _from_model(fitted, points)
-    if len(runs) < RUNS_FOR_PROCESS or fitted.profile.has_stages:
+    profile, n = fitted.profile, len(points)
+    every = points.joined(Points.of_runs(profile))
+    told = forecast_at(fitted, every)
+    noise = run_noise(profile, told.log_scale[n:])
+    by_model = _from_model(told, every, n, profile, noise)
+    if len(profile.runs) < RUNS_FOR_PROCESS or profile.has_stages:
         return by_model
-    by_runs = _from_runs(points, fitted.profile)
+    by_runs = _from_runs(every, n, profile, noise)
     if np.isnan(by_model.mean).any():
         return by_runs
     return _averaged((by_runs, by_model), EVEN)
 
 
-def _from_runs(points: Points, profile: Profile) -> Belief:
+def _from_runs(every: Points, n: int, profile: Profile, noise: Noise) -> Belief:
     """The process conditioned on the runs, averaged over its amplitudes, lengths and own parts by
     their likelihood."""
-    every = points.joined(Points.of_runs(profile))
     seconds = np.asarray([run.seconds for run in profile.runs])
-    n = len(points)
     cores = every.coordinates[:, 0] - every.coordinates[:, 0].mean()
     size = every.coordinates[:, 2] - every.coordinates[:, 2].mean()
     mean = CORES_POWER * cores + SIZE_POWER * size
@@ -236,7 +243,7 @@ def _from_runs(points: Points, profile: Profile) -> Belief:
     same = every.same_place()
     for amplitude, length, own in product(AMPLITUDES, LENGTHS, OWN_PARTS):
         covariance = trend + every.residual(amplitude, length) + own**2 * same
-        law, likelihood = _conditioned(mean + level, covariance, n, np.log(seconds))
+        law, likelihood = _conditioned(mean + level, covariance, n, np.log(seconds), noise)
         laws.append(law)
         likelihoods.append(likelihood)
     shares = np.exp(np.asarray(likelihoods) - max(likelihoods))
@@ -244,75 +251,86 @@ def _from_runs(points: Points, profile: Profile) -> Belief:
 
 
 def _conditioned(
-    mean: FloatArray, covariance: FloatArray, n: int, observed: FloatArray
+    mean: FloatArray, covariance: FloatArray, n: int, observed: FloatArray, noise: Noise
 ) -> tuple[Belief, float]:
     """The law of the first n places given log times at the others, and its log likelihood."""
-    noisy = covariance[n:, n:] + RUN_NOISE**2 * np.eye(len(observed))
+    noisy = covariance[n:, n:] + noise.scale**2 * np.eye(len(observed))
     factor = np.linalg.cholesky(noisy)
     white = np.linalg.solve(factor, observed - mean[n:])
     across = np.linalg.solve(factor, covariance[n:, :n])
-    law = Belief(mean[:n] + across.T @ white, covariance[:n, :n] - across.T @ across)
+    after = covariance[:n, :n] - across.T @ across
+    total = np.maximum(np.diag(after), 0.0) + noise.scale**2
+    law = Belief(
+        mean[:n] + across.T @ white,
+        after,
+        np.full(n, noise.scale),
+        noise.dof * np.square(total / noise.scale**2),
+    )
     return law, float(-0.5 * white @ white - np.log(np.diag(factor)).sum())
 
 
 def _averaged(laws: Sequence[Belief], shares: FloatArray) -> Belief:
-    """The normal law with the mean and covariance of a mixture."""
+    """The law with the mean and covariance of a mixture; its degrees of freedom are those of a sum
+    of variances (Satterthwaite), as good as the parts that make most of it."""
     mean = np.asarray(sum(share * law.mean for share, law in zip(shares, laws, strict=True)))
-    covariance = np.zeros_like(laws[0].covariance)
+    covariance, noise, doubt = np.zeros_like(laws[0].covariance), np.zeros_like(mean), 0.0
     for share, law in zip(shares, laws, strict=True):
         apart = law.mean - mean
         covariance += share * (law.covariance + np.outer(apart, apart))
-    return Belief(mean, covariance)
+        noise += share * np.square(law.noise)
+        doubt = doubt + share * law.deviation**4 / law.dof
+    found = Belief(mean, covariance, np.sqrt(noise), np.full(len(mean), np.inf))
+    with np.errstate(divide="ignore"):
+        return replace(found, dof=np.asarray(found.deviation**4 / doubt))
 
 
-def _from_model(fitted: FittedModel, points: Points) -> Belief:
+def _from_model(told: Forecast, every: Points, n: int, profile: Profile, noise: Noise) -> Belief:
     """The fitted model's forecast, corrected by the residuals of its runs.
 
-    What it gets wrong of its own runs beyond their noise (`misfit`) may be peculiar to single
-    places, such as the edge of a memory cliff, which no smooth correction can follow: so much is
-    each place's own, and what was measured is believed as it was measured.
+    Its interval is about the next run, so that the noise of a run is a part of it, and no run made
+    there takes that away. What it gets wrong of its own runs beyond their noise (`misfit`) may be
+    peculiar to single places, such as the edge of a memory cliff, which no smooth correction can
+    follow: so much is each place's own, and what was measured is believed as it was measured.
     """
-    n = len(points)
-    every = points.joined(Points.of_runs(fitted.profile))
-    mean, deviation = _log_forecast(fitted, every)
-    unit = every.residual(1.0, LENGTHS[0]) / (1.0 + FAMILY_PART**2 + TYPE_PART**2)
-    covariance = unit * np.outer(deviation, deviation)
+    mean, scale = np.log(told.seconds), known_scale(told)
     known = np.flatnonzero(np.isfinite(mean[n:])) + n
-    if not len(known):
-        return Belief(mean[:n], covariance[:n, :n])
-    kept = np.concatenate((np.arange(n), known))
-    observed = np.log([fitted.profile.runs[place - n].seconds for place in known])
-    covariance += misfit(observed - mean[known]) ** 2 * every.same_place()
-    law, _ = _conditioned(mean[kept], covariance[np.ix_(kept, kept)], n, observed)
-    return law
+    observed = np.log([profile.runs[place - n].seconds for place in known])
+    own = misfit(observed - mean[known], noise.scale) if len(known) else 0.0
+    middle = np.maximum(np.square(scale) - noise.scale**2, own**2)
+    shared = np.sqrt(middle - own**2)
+    unit = every.residual(1.0, LENGTHS[0]) / (1.0 + FAMILY_PART**2 + TYPE_PART**2)
+    covariance = unit * np.outer(shared, shared) + own**2 * every.same_place()
+    if len(known):
+        kept = np.concatenate((np.arange(n), known))
+        law, _ = _conditioned(mean[kept], covariance[np.ix_(kept, kept)], n, observed, noise)
+        mean, covariance = law.mean, law.covariance
+    return Belief(mean[:n], covariance[:n, :n], np.minimum(noise.scale, scale[:n]), told.dof[:n])
 
 
-def misfit(residuals: FloatArray) -> float:
+def known_scale(told: Forecast) -> FloatArray:
+    """(n,) scale of log time, also where the model gives no interval."""
+    scale = np.where(np.isnan(told.log_scale), UNKNOWN_SPREAD, told.log_scale)
+    return np.clip(scale, SMALLEST_SPREAD, MOST_SPREAD)
+
+
+def misfit(residuals: FloatArray, noise: float) -> float:
     """Standard deviation of log time that a model gets wrong of its own runs, their noise apart.
 
     Args:
         residuals: (r,) of log seconds.
+        noise: standard deviation of log time between repetitions.
     """
-    return math.sqrt(max(0.0, float(np.mean(np.square(residuals))) - RUN_NOISE**2))
+    return math.sqrt(max(0.0, float(np.mean(np.square(residuals))) - noise**2))
 
 
-def _log_forecast(fitted: FittedModel, points: Points) -> tuple[FloatArray, FloatArray]:
-    """(n,) mean and (n,) standard deviation of log time; NaN mean where there is no answer.
-
-    A Student law with few degrees of freedom is replaced by the normal law of its variance (of
-    that with three, where it has none).
-    """
-    mean, deviation = np.full(len(points), np.nan), np.full(len(points), UNKNOWN_SPREAD)
+def forecast_at(fitted: FittedModel, points: Points) -> Forecast:
+    """The model's forecasts of n places, one workload each; NaN seconds where it has no answer."""
+    seconds, scale, dof = (np.full(len(points), np.nan) for _ in range(3))
     for workload, places in _by_workload(points.workloads):
         batch = ClusterBatch.of([points.clusters[place] for place in places], fitted.profile)
-        forecast = fitted.forecast(batch, workload)
-        dof = np.maximum(forecast.dof, 3.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            wider = np.sqrt(np.where(np.isinf(dof), 1.0, dof / (dof - 2.0)))
-            spread = forecast.log_scale * wider
-            mean[places] = np.log(forecast.seconds)
-        deviation[places] = np.where(np.isnan(spread), UNKNOWN_SPREAD, spread)
-    return mean, np.clip(deviation, SMALLEST_SPREAD, MOST_SPREAD)
+        found = fitted.forecast(batch, workload)
+        seconds[places], scale[places], dof[places] = found.seconds, found.log_scale, found.dof
+    return Forecast(seconds, scale, dof)
 
 
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:

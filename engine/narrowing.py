@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.advice import interval_of
-from engine.belief import RUN_NOISE, Points, believe
+from engine.belief import Belief, Points, believe, forecast_at, known_scale
 from engine.cluster import Cluster, Workload
 from engine.design import rank
 from engine.errors import BadInput
 from engine.experiments import Experiment, Grid
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
 from engine.models.terms import ERNEST_TERMS, Term, columns
 from engine.training import known_of
@@ -55,7 +54,8 @@ def narrowed(
 
     The fit predicts its time with the variance x' M^-1 x, M = sum a_i a_i' / (noise t_i)^2 over the
     runs planned and known, and with the misfit of the terms. That estimate and what is believed
-    now are taken as independent, so that their precisions add.
+    now are taken as independent, so that their precisions add; the noise of the next run stays. The
+    interval now is the fitted model's, as everywhere, and narrows in proportion.
 
     Raises:
         BadInput: for runs without nodes or an expected time, and for runs that do not identify the
@@ -64,8 +64,8 @@ def narrowed(
     if not runs or any(run.nodes is None or run.seconds is None for run in runs):
         raise BadInput("what runs teach of a composition needs their nodes and expected times")
     whole = workload or fitted.profile.reference_workload
-    now = believe(fitted, Points.of([cluster], [whole], fitted.profile))
-    mean, deviation = float(now.mean[0]), float(now.deviation[0])
+    points = Points.of([cluster], [whole], fitted.profile)
+    told, now = forecast_at(fitted, points), believe(fitted, points)
     grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
     earlier = known_of(fitted.profile, grid, whole)
     machines = np.asarray([float(run.nodes or 1) for run in runs])
@@ -77,32 +77,38 @@ def narrowed(
             columns(tuple(terms), earlier.machines, earlier.fraction) / earlier.seconds[:, None],
         )
     )
-    target = columns(tuple(terms), grid.machines, grid.fraction)[0] / math.exp(mean)
-    after = _deviation(rows, target, deviation)
+    target = columns(tuple(terms), grid.machines, grid.fraction)[0] / told.seconds[0]
+    after = _deviation(rows, target, now)
     if after is None:
         raise BadInput("the planned runs do not tell the terms apart")
     left = [np.delete(rows, place, axis=0) for place in range(len(runs))]
-    wider = [_deviation(kept, target, deviation) for kept in left]
-    low, high = interval_of(mean, deviation, confidence)
-    then_low, then_high = interval_of(mean, after, confidence)
+    wider = [_deviation(kept, target, now) for kept in left]
+    scale, by = known_scale(told), after / float(now.deviation[0])
+    low, high = Forecast.of(told.seconds, scale, told.dof).interval(confidence)
+    then_low, then_high = Forecast.of(told.seconds, scale * by, told.dof).interval(confidence)
     return Narrowing(
-        low=low,
-        high=high,
-        then_low=then_low,
-        then_high=then_high,
+        low=float(low[0]),
+        high=float(high[0]),
+        then_low=float(then_low[0]),
+        then_high=float(then_high[0]),
         without=tuple(None if value is None else value / after - 1.0 for value in wider),
     )
 
 
-def _deviation(rows: FloatArray, target: FloatArray, now: float) -> float | None:
-    """Standard deviation of log time once runs have been fitted; None where they do not identify
+def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | None:
+    """Scale of the next run's log time once runs have been fitted; None where they do not identify
     the terms.
 
     Args:
         rows: (r, p) terms of each run over its time; target: (p,) those of the prediction.
-        now: the standard deviation that is believed now.
+        now: what is believed of the prediction now, one place.
     """
     if rank(rows) < rows.shape[1]:
         return None
-    fitted = RUN_NOISE**2 * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
-    return 1.0 / math.sqrt(1.0 / now**2 + 1.0 / fitted)
+    noise, known = float(now.noise[0]) ** 2, max(float(now.covariance[0, 0]), SURE)
+    fitted = noise * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
+    return math.sqrt(noise + 1.0 / (1.0 / known + 1.0 / fitted))
+
+
+SURE = 1e-12
+"""Variance of log time that is none."""

@@ -9,23 +9,16 @@ Powell and Dayanik, "The Knowledge-Gradient Policy for Correlated Normal Beliefs
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.belief import (
-    RUN_NOISE,
-    RUNS_FOR_PROCESS,
-    SMALLEST_SPREAD,
-    Belief,
-    expected_seconds,
-    p_within,
-)
+from engine.belief import RUNS_FOR_PROCESS, Belief, expected_seconds
 from engine.design import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, Forecast
 from engine.profile import Profile
 
 OUTCOMES = 41
@@ -66,6 +59,7 @@ class Decision:
         least: whether the "cost" or the "time" is to be the least.
         longer, spread: (n,) log of how much longer than believed a run is expected to take, and the
             standard deviation of that (interruptions of spot nodes); None for neither.
+        dof: (n,) degrees of freedom of the time of a run; None for a normal law.
     """
 
     usd_per_second: FloatArray
@@ -76,6 +70,7 @@ class Decision:
     least: str = "cost"
     longer: FloatArray | None = None
     spread: FloatArray | None = None
+    dof: FloatArray | None = None
 
     @property
     def weighs(self) -> str:
@@ -94,10 +89,19 @@ class Decision:
             mean = mean + self.longer
         return mean, deviation if self.spread is None else np.hypot(deviation, self.spread)
 
-    def costs(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
-        """(..., n) expected cost in USD of times that are held up already."""
-        cost = self.usd_per_second * expected_seconds(mean, deviation)
+    def times(self, mean: FloatArray, deviation: FloatArray) -> Forecast:
+        """(..., n) times that are held up already, as forecasts."""
+        return Forecast.of(np.exp(mean), deviation, np.inf if self.dof is None else self.dof)
+
+    def costs(self, seconds: FloatArray) -> FloatArray:
+        """(..., n) cost in USD of so many seconds."""
+        cost = self.usd_per_second * seconds
         return np.asarray(cost if self.fixed_usd is None else cost + self.fixed_usd)
+
+    def p_within(self, mean: FloatArray, deviation: FloatArray) -> FloatArray:
+        """(..., n) P(T <= deadline) of times that are held up already."""
+        assert self.deadline_seconds is not None
+        return self.times(mean, deviation).p_within(self.deadline_seconds)
 
     def stakes(self, belief: Belief) -> Stakes:
         """What broken promises are worth.
@@ -111,7 +115,7 @@ class Decision:
         if self.deadline_seconds is None and self.budget_usd is None:
             return Stakes(0.0, 0.0)
         mean, deviation = self.held_up(belief.mean, belief.deviation)
-        cost, aim = self._costs_and_aims(mean, deviation)
+        cost, aim = self._costs_and_aims(expected_seconds(mean, deviation))
         safe = np.isfinite(cost) & np.isfinite(aim)
         over = 0.0
         if self.budget_usd is not None:
@@ -122,49 +126,65 @@ class Decision:
             safe = least_dear
         if self.deadline_seconds is None:
             return Stakes(0.0, over)
-        p = np.where(safe, p_within(mean, deviation, self.deadline_seconds), -1.0)
+        p = np.where(safe, self.p_within(mean, deviation), -1.0)
         safe &= p >= min(self.confidence, float(p.max()))
         return Stakes(self.confidence / (1.0 - self.confidence) * _least(aim, safe), over)
 
-    def _costs_and_aims(
-        self, mean: FloatArray, deviation: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """(..., n) expected cost in USD, and what is to be the least."""
-        cost = self.costs(mean, deviation)
-        return cost, cost if self.least == "cost" else expected_seconds(mean, deviation)
+    def _costs_and_aims(self, seconds: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(..., n) cost in USD, and what is to be the least."""
+        cost = self.costs(seconds)
+        return cost, cost if self.least == "cost" else seconds
 
     def losses(self, mean: FloatArray, deviation: FloatArray, stakes: Stakes) -> FloatArray:
         """(..., n) expected cost in USD of each composition (or time in seconds), with what broken
         promises are worth: a deadline that is kept less surely than was asked, a budget exceeded;
         inf where the time is not known."""
         mean, deviation = self.held_up(mean, deviation)
-        cost, loss = self._costs_and_aims(mean, deviation)
+        cost, loss = self._costs_and_aims(expected_seconds(mean, deviation))
         if self.budget_usd is not None:
             loss = loss + stakes.over * np.maximum(cost / self.budget_usd - 1.0, 0.0)
         if self.deadline_seconds is not None:
-            short = self.confidence - p_within(mean, deviation, self.deadline_seconds)
+            short = self.confidence - self.p_within(mean, deviation)
             loss = loss + stakes.late / self.confidence * np.maximum(short, 0.0)
         return np.asarray(np.where(np.isnan(loss), np.inf, loss))
 
-    def choices(self, mean: FloatArray, deviation: FloatArray, losses: FloatArray) -> IntArray:
-        """(...) which composition is recommended: of those that keep what was promised, as surely
-        as was asked, the cheapest (or fastest), as `engine.recommend` chooses; where none does, the
-        one of least expected loss."""
+    @cached_property
+    def _reach(self) -> FloatArray | float:
+        """(n,) scales above the middle up to which a run stays at the confidence asked for."""
+        known = self.times(np.zeros(len(self.usd_per_second)), np.asarray(1.0))
+        return np.log(known.quantile(self.confidence))
+
+    def choices(self, mean: FloatArray, deviation: FloatArray) -> IntArray:
+        """(...) which composition is recommended, by the rule of `engine.recommend`: of those that
+        keep what was promised, as surely as was asked, the cheapest (or fastest) at its predicted
+        time; where none does, the nearest miss: the time that could be promised over the deadline,
+        the cost over the budget, or the larger of the two."""
         mean, deviation = self.held_up(mean, deviation)
-        cost, aim = self._costs_and_aims(mean, deviation)
-        kept = np.isfinite(aim)
+        cost, aim = self._costs_and_aims(np.exp(mean))
+        kept, violation = np.isfinite(aim), np.full(np.shape(mean), -np.inf)
         if self.deadline_seconds is not None:
-            kept &= p_within(mean, deviation, self.deadline_seconds) >= self.confidence
+            late = mean + self._reach * deviation - math.log(self.deadline_seconds)
+            kept, violation = kept & (late <= 0.0), late
         if self.budget_usd is not None:
-            kept &= cost <= self.budget_usd
+            kept = kept & (cost <= self.budget_usd)
+            violation = np.maximum(violation, np.log(cost / self.budget_usd))
+        violation = np.where(np.isfinite(aim), violation, np.inf)
         any_kept = kept.any(axis=-1, keepdims=True)
-        chosen = np.where(any_kept, np.where(kept, aim, np.inf), losses).argmin(axis=-1)
-        return np.asarray(chosen)
+        return np.asarray(
+            np.where(any_kept, np.where(kept, aim, np.inf), violation).argmin(axis=-1)
+        )
 
     def best(self, belief: Belief) -> int:
         """Which composition is recommended."""
-        losses = self.losses(belief.mean, belief.deviation, self.stakes(belief))
-        return int(self.choices(belief.mean, belief.deviation, losses))
+        return int(self.choices(belief.mean, belief.deviation))
+
+    def taken(self, places: IntArray) -> Decision:
+        """Of some of the compositions, in their order, also several times."""
+        arrays = ("usd_per_second", "fixed_usd", "longer", "spread", "dof")
+        values = {name: getattr(self, name) for name in arrays}
+        return replace(
+            self, **{name: value[places] for name, value in values.items() if value is not None}
+        )
 
 
 def _least(values: FloatArray, among: NDArray[np.bool_]) -> float:
@@ -202,7 +222,7 @@ def told(belief: Belief, n: int) -> FloatArray:
     own = np.diag(belief.covariance)[n:]
     across = np.square(belief.covariance[:n, n:]).sum(axis=0)
     with np.errstate(invalid="ignore"):
-        found = across / (own + RUN_NOISE**2)
+        found = across / (own + np.square(belief.noise[n:]))
     return np.asarray(np.where(np.isfinite(found) & np.isfinite(belief.mean[n:]), found, 0.0))
 
 
@@ -216,20 +236,26 @@ def gains(decision: Decision, belief: Belief, n: int) -> Gains:
     now = belief.part(slice(0, n))
     stakes = decision.stakes(now)
     chosen = decision.best(now)
-    variance = np.square(now.deviation)
+    variance = np.diag(now.covariance)
+
+    def lost(places: IntArray, after: FloatArray, deviation: FloatArray) -> FloatArray:
+        """(OUTCOMES,) the loss of one composition in each outcome."""
+        own = after[np.arange(OUTCOMES), places]
+        return decision.taken(places).losses(own, deviation[places], stakes)
+
     m = len(mean) - n
     gain, changes = np.zeros(m), np.zeros(m)
     for place in range(m):
         at = n + place
-        total = covariance[at, at] + RUN_NOISE**2
+        total = covariance[at, at] + belief.noise[at] ** 2
         if not np.isfinite(total) or not np.isfinite(mean[at]):
             continue
         slope = covariance[:n, at] / math.sqrt(total)
-        deviation = np.sqrt(np.maximum(variance - np.square(slope), SMALLEST_SPREAD**2))
+        deviation = now.scale_at(variance - np.square(slope))
         after = now.mean + _outcomes()[:, None] * slope
-        losses = decision.losses(after, deviation[None, :], stakes)
-        best = decision.choices(after, deviation[None, :], losses)
-        saved = losses[:, chosen] - losses[np.arange(len(best)), best]
+        best = decision.choices(after, deviation[None, :])
+        saved = lost(np.full(OUTCOMES, chosen), after, deviation)
+        saved -= lost(best, after, deviation)
         gain[place] = max(0.0, float(saved.mean()))
         changes[place] = float((best != chosen).mean())
     return Gains(gain, changes)

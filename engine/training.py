@@ -27,6 +27,7 @@ from engine.paper_plans import (
 )
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
+from engine.run_noise import repetitions
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -147,15 +148,7 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
 
 
 def _known_type(name: str | None, runs: Sequence[Run]) -> KnownType:
-    repeats: dict[object, list[float]] = {}
-    for run in runs:
-        work = run.workload
-        place = (
-            run.cluster.nodes, run.cluster.slots, work.input_bytes, work.iterations,
-            *sorted(work.parameters.items()),
-        )  # fmt: skip
-        repeats.setdefault(place, []).append(run.seconds)
-    most = max(repeats.values(), key=len)
+    most = max(repetitions(runs), key=len)
     return KnownType(
         instance=name,
         runs=len(runs),

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import engine
-from engine.belief import RUN_NOISE
+from engine.belief import Points, believe
 from engine.experiments import Experiment
 from engine.narrowing import MISFIT, narrowed
+from engine.run_noise import run_noise
 from engine.units import parse_seconds
 
 TERMS_OF = [
@@ -44,13 +45,16 @@ def test_precisions_of_the_fit_and_of_the_belief_add(fitted):
     found = narrowed(fitted, cluster=cluster(), runs=runs())
     middle = math.sqrt(found.low * found.high)
     rows = np.array([[term(n, f) for term in TERMS_OF] for n, f in PLANNED])
-    noisy = rows / (RUN_NOISE * np.array([run.seconds for run in runs()]))[:, None]
+    belief = believe(
+        fitted, Points.of([cluster()], [fitted.profile.reference_workload], fitted.profile)
+    )
+    noise = belief.noise[0]
+    noisy = rows / (noise * np.array([run.seconds for run in runs()]))[:, None]
     at = np.array([term(4, 1.0) for term in TERMS_OF])
     variance = at @ np.linalg.inv(noisy.T @ noisy) @ at / middle**2 + MISFIT**2
-    z = 1.6448536269514722
-    now = math.log(found.high / found.low) / (2.0 * z)
-    then = math.log(found.then_high / found.then_low) / (2.0 * z)
-    assert 1.0 / then**2 == pytest.approx(1.0 / now**2 + 1.0 / variance, rel=1e-6)
+    narrower = math.log(found.then_high / found.then_low) / math.log(found.high / found.low)
+    then = (narrower * belief.deviation[0]) ** 2 - noise**2
+    assert 1.0 / then == pytest.approx(1.0 / belief.covariance[0, 0] + 1.0 / variance, rel=1e-6)
     assert math.sqrt(found.then_low * found.then_high) == pytest.approx(middle)
 
 
@@ -71,6 +75,12 @@ def test_runs_that_say_too_little_are_refused(fitted, planned):
         narrowed(fitted, cluster=cluster(), runs=planned)
 
 
+def test_the_interval_now_is_the_one_that_is_predicted(fitted):
+    found = narrowed(fitted, cluster=cluster(), runs=runs())
+    predicted = fitted.predict(cluster=cluster())
+    assert (found.low, found.high) == pytest.approx((predicted.low, predicted.high))
+
+
 def test_a_run_leaves_the_choice_no_less_sure(fitted):
     advice = engine.advise(
         fitted,
@@ -82,6 +92,8 @@ def test_a_run_leaves_the_choice_no_less_sure(fitted):
         assert advice.low <= run.then_low * (1 + 1e-9)
         assert run.then_high <= advice.high * (1 + 1e-9)
     own = [r for r in advice.next_runs if (r.instance, r.nodes) == (advice.instance, advice.nodes)]
+    noise = run_noise(fitted.profile, np.array([0.0]))
     for run in own:
         # Running the choice itself leaves only the scatter of repetitions.
-        assert math.log(run.then_high / run.then_low) < 2 * 1.645 * 0.0301
+        assert math.log(run.then_high / run.then_low) < math.log(advice.high / advice.low)
+        assert math.log(run.then_high / run.then_low) > 2.0 * 1.645 * noise.scale

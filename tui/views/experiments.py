@@ -166,7 +166,7 @@ def _worth(run: NextRun) -> str:
 
 
 def _now(advice: Advice, state: PlanState) -> Line:
-    """What weighing cost and lateness chooses now, and its interval before and after the run."""
+    """What the optimiser chooses now, and its interval before and after the run."""
     why = f"Chosen by {advice.by}{' at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     line: list[Span] = [
