@@ -326,8 +326,8 @@ def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows
     """The batch as rows: measured types as they are, others by their own shape where it is known,
     else as machines of the type that they resemble."""
     at = equivalents(batch, answers.tables)
-    cores = np.asarray([kind.cores for kind in answers.kinds])[at.family]
-    memory = np.asarray([kind.memory for kind in answers.kinds])[at.family]
+    cores = np.asarray([kind.cores for kind in answers.kinds], dtype=float)[at.family]
+    memory = np.asarray([kind.memory for kind in answers.kinds], dtype=float)[at.family]
     machines, kind = at.machines.copy(), at.family.copy()
     measured = {own.name for own in answers.kinds}
     for place, target in enumerate(batch.types):

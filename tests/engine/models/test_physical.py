@@ -343,3 +343,14 @@ def test_runs_that_do_not_say_their_iterations_are_left_aside_and_that_is_said()
     said = next(notice for notice in found.warnings if notice.code == "incomplete-runs")
     assert said.text == "2 of 8 runs do not say iterations, as others do: left aside"
     assert "incomplete-runs" not in codes(sure.warnings)
+
+
+def test_whole_numbers_of_vcpus_are_numbers() -> None:
+    """A type that was not measured, in its own shape, where all shapes were given as integers."""
+
+    def whole(count: int, kind: str, vcpus: int) -> Cluster:
+        return Cluster.of_nodes(instance_type=kind, nodes=count, vcpus=vcpus, memory_gib=4 * vcpus)
+
+    runs = [Run(30.0 + 600.0 / count, whole(count, "m", 4), Workload(1.0)) for count in (2, 4, 8)]
+    found = fit(*runs).predict(cluster=whole(3, "other", 8))
+    assert 30.0 < found.seconds < 330.0
