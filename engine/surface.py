@@ -91,13 +91,8 @@ class Surface:
         return surface
 
     def __post_init__(self) -> None:
-        for name, kept in (
-            ("log_bounds", _KEPT),
-            ("costs", _KEPT),
-            ("rates", _KEPT),
-            ("points", _KEPT),
-            ("notices", _KEPT_NOTICES),
-        ):
+        kinds = dict.fromkeys(("log_bounds", "costs", "rates", "points"), _KEPT)
+        for name, kept in (kinds | {"notices": _KEPT_NOTICES}).items():
             cached = lru_cache(kept)(getattr(self, f"_{name}"))
             object.__setattr__(self, f"_cached_{name}", cached)
 

@@ -166,6 +166,11 @@ def test_a_failed_run_ends_with_3_and_one_line(
     assert len(err.splitlines()) == 1
 
 
+def _as_from_a_terminal() -> None:
+    """Under nohup the tests ignore hang-ups, and what they start would as well: as it should."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_ended_session_ends_the_run_and_leaves_nothing(
     tmp_path: Path, number: signal.Signals
@@ -176,13 +181,13 @@ def test_an_ended_session_ends_the_run_and_leaves_nothing(
     words = ["collect", "--app", "job.py", "--run", "2@5%", "--into", str(tmp_path / "logs")]
     process = subprocess.Popen(
         [sys.executable, "-m", "tui.cli", *words, "--spark-submit", str(script)],
-        stderr=subprocess.PIPE, text=True,
+        stderr=subprocess.PIPE, text=True, preexec_fn=_as_from_a_terminal,
     )  # fmt: skip
-    waited = time.monotonic() + 30.0
+    waited = time.monotonic() + 120.0
     while not mark.exists() and time.monotonic() < waited:
         time.sleep(0.05)
     process.send_signal(number)
-    _, err = process.communicate(timeout=30.0)
+    _, err = process.communicate(timeout=120.0)
     assert process.returncode == 130
     assert err == "sparkplan: interrupted\n"
     with pytest.raises(ProcessLookupError):
