@@ -7,13 +7,13 @@ a prior decides, which a few repetitions outweigh.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from engine.configurations import scatter
 from engine.forecast import FloatArray
-from engine.profile import Profile, Run
+from engine.profile import Profile
 
 RUN_NOISE, NOISE_DOF = 0.02, 4.0
 """Prior: scale of log time between repetitions of one run, and for how many repetitions it counts.
@@ -25,7 +25,6 @@ PECULIAR = 0.1
 cliff: so far a model may be off where a run table was measured without its runs being noisy. The
 scale of `sparkplan` at its own runs is 0.05 to 0.07 in the middle of designs of 6 and 10 runs of
 public tables, and at most 0.15 in nine of ten; with another 0.4 of noise it is 0.13 to 0.22."""
-
 
 OF_A_LOG = 0.5
 """Share of the variance with which a model of logs misses them that is the noise of runs: it misses
@@ -45,20 +44,6 @@ class Noise:
     dof: float
 
 
-def repetitions(runs: Sequence[Run]) -> list[list[float]]:
-    """Seconds of the runs of each configuration: type, nodes, slots and workload are the same."""
-    groups: dict[object, list[float]] = {}
-    for run in runs:
-        work = run.workload
-        place = (
-            run.cluster.instance.name if run.cluster.instance else None,
-            run.cluster.nodes, run.cluster.slots, work.input_bytes, work.scale, work.iterations,
-            *sorted(work.parameters.items()),
-        )  # fmt: skip
-        groups.setdefault(place, []).append(run.seconds)
-    return list(groups.values())
-
-
 def run_noise(profile: Profile, model_scale: FloatArray) -> Noise:
     """The noise of a profile's runs.
 
@@ -71,16 +56,13 @@ def run_noise(profile: Profile, model_scale: FloatArray) -> Noise:
         model_scale: (r,) scale of log time that the model foretells for each of the runs; NaN where
             it gives no interval.
     """
-    scatter, repeated = 0.0, 0
-    for seconds in repetitions(profile.runs):
-        scatter += float(np.log(seconds).var()) * len(seconds)
-        repeated += len(seconds) - 1
+    squares, repeated = scatter(profile.runs)
     dof = NOISE_DOF + repeated
     known = model_scale[np.isfinite(model_scale)]
     by_model = float(np.median(known)) ** 2 if len(known) else 0.0
     if profile.has_stages:
         by_model *= OF_A_LOG
     else:
-        by_model -= PECULIAR**2 + scatter / dof
+        by_model -= PECULIAR**2 + squares / dof
     prior = max(RUN_NOISE**2, by_model)
-    return Noise(math.sqrt((NOISE_DOF * prior + scatter) / dof), dof)
+    return Noise(math.sqrt((NOISE_DOF * prior + squares) / dof), dof)

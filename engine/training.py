@@ -11,6 +11,7 @@ import numpy as np
 from engine.batch import complete
 from engine.catalog import Catalog
 from engine.cluster import Cluster, Workload
+from engine.configurations import repetitions
 from engine.designed_runs import designed
 from engine.errors import BadInput, UnknownName
 from engine.experiments import Estimates, ExperimentPlan, Grid, Known, smallest_runs
@@ -27,7 +28,6 @@ from engine.paper_plans import (
 )
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
-from engine.run_noise import repetitions
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -148,7 +148,7 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
 
 
 def _known_type(name: str | None, runs: Sequence[Run]) -> KnownType:
-    most = max(repetitions(runs), key=len)
+    most = [run.seconds for run in max(repetitions(runs), key=len)]
     return KnownType(
         instance=name,
         runs=len(runs),

@@ -16,13 +16,13 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
+from engine.configurations import configurations, repetition_spread
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import IntArray
 from engine.models.base import LeaveOneOut, Model, distinct
 from engine.models.boe_jobs import ObservedJob
 from engine.models.boe_notices import PRIOR_INTERVAL
 from engine.models.boe_plan import Part, Plan, Target
-from engine.models.configurations import configurations, repetition_spread
 from engine.models.fitted_states import (
     NAME,
     PRIOR_DOF,

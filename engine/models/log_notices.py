@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from engine.configurations import configurations
 from engine.forecast import FloatArray
-from engine.models.configurations import configurations
 from engine.models.workloads import in_words, same_parameters
 from engine.profile import Notice, Run
 

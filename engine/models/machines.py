@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
+from engine.configurations import size_levels
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray
-from engine.models.configurations import size_levels
 from engine.profile import Notice, Run
 from engine.transfer import Speed, notice_of, speed_of
 

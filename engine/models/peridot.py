@@ -14,11 +14,11 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
+from engine.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.errors import BadInput
 from engine.fitting import IntArray
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
-from engine.models.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread

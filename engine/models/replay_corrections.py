@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.catalog import Catalog
+from engine.configurations import configurations, pairs_between
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
-from engine.models.configurations import configurations, pairs_between
 from engine.models.memory_cliff import MemoryCliff, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import (

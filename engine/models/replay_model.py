@@ -16,10 +16,10 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
+from engine.configurations import repetition_spread
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
-from engine.models.configurations import repetition_spread
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.held_answers import held_logs

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.configurations import pairs_between
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
-from engine.models.configurations import pairs_between
 from engine.models.replay_corrections import COUNTS_FOR_SPREAD, weights_of
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS, NOISE
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
+from engine.configurations import configurations, repetition_spread
 from engine.forecast import FloatArray, Forecast
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
-from engine.models.configurations import configurations, repetition_spread
 from engine.models.log_notices import range_notices
 from engine.models.replay_corrections import weights_of
 from engine.models.replay_model import PRIOR_DOF

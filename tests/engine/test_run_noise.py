@@ -11,9 +11,10 @@ from engine import fit, load_catalog, read
 from engine.advice import advise
 from engine.belief import Points, believe
 from engine.cluster import Cluster, Workload
+from engine.configurations import repetitions
 from engine.optimiser import recommend
 from engine.profile import Profile, Run
-from engine.run_noise import NOISE_DOF, OF_A_LOG, PECULIAR, RUN_NOISE, repetitions, run_noise
+from engine.run_noise import NOISE_DOF, OF_A_LOG, PECULIAR, RUN_NOISE, run_noise
 
 WORK = Workload(20e9)
 UNKNOWN = np.array([math.nan])
@@ -35,7 +36,8 @@ CALM = table((4, 640.0), (4, 650.0), (8, 420.0), (8, 430.0))
 
 def test_repetitions_are_runs_of_the_same_on_the_same() -> None:
     runs = [*SCATTERED.runs, Run(1.0, on(4, "r5.2xlarge"), WORK), Run(2.0, on(4), Workload(1e9))]
-    assert repetitions(runs) == [[480.0, 900.0], [300.0, 620.0], [1.0], [2.0]]
+    found = [[run.seconds for run in same] for same in repetitions(runs)]
+    assert found == [[480.0, 900.0], [300.0, 620.0], [1.0], [2.0]]
 
 
 def test_without_repetitions_the_prior_decides() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 import engine
 from engine.cluster import Cluster, Workload
+from engine.configurations import configurations, pairs_between, repetition_spread
 from engine.models.base import FittedModel, Prediction
-from engine.models.configurations import configurations, pairs_between, repetition_spread
 from engine.models.disturbance import disturbance_spread
 from engine.models.replay_priors import NOISE
 from engine.profile import Measure, Profile, Run

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.fitting import IntArray
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.profile import Run
 
 SAME_SIZE = 1.05
@@ -31,6 +30,7 @@ def configurations(runs: Sequence[Run]) -> IntArray:
             run.cluster.slots,
             tuple(sorted(run.cluster.composition.items())),
             size,
+            run.workload.scale,
             run.workload.iterations,
             tuple(sorted(run.workload.parameters.items())),
         )
@@ -62,18 +62,29 @@ def pairs_between(groups: IntArray) -> tuple[IntArray, IntArray]:
     return first[unlike], second[unlike]
 
 
-def repetition_spread(runs: Sequence[Run]) -> float:
-    """Standard deviation of log time among repetitions (equal heap too: less of it may take longer
-    for a reason), pooled over configurations; 0 where none was repeated."""
+def repetitions(runs: Sequence[Run]) -> list[list[Run]]:
+    """The runs of each configuration; of equal heap too, as less of it may take longer for a
+    reason."""
     heaps = [run.cluster.executor_memory_gib for run in runs]
     groups = _numbered(list(zip(configurations(runs).tolist(), heaps, strict=True)))
-    counts = np.bincount(groups)
-    repeated = len(runs) - len(counts)
-    if repeated == 0:
-        return 0.0
-    logs = np.log([run.seconds for run in runs])
-    apart = logs - (np.bincount(groups, logs) / counts)[groups]
-    return float(np.sqrt(apart @ apart / repeated))
+    found: list[list[Run]] = [[] for _ in range(int(groups.max(initial=-1)) + 1)]
+    for run, group in zip(runs, groups.tolist(), strict=True):
+        found[group].append(run)
+    return found
+
+
+def scatter(runs: Sequence[Run]) -> tuple[float, int]:
+    """Sum of squares of log time about the mean of each configuration, and its degrees of freedom:
+    the runs beyond the first of each."""
+    logs = [np.log([run.seconds for run in same]) for same in repetitions(runs)]
+    return float(sum(own.var() * len(own) for own in logs)), len(runs) - len(logs)
+
+
+def repetition_spread(runs: Sequence[Run]) -> float:
+    """Standard deviation of log time among repetitions, pooled over configurations; 0 where none
+    was repeated."""
+    squares, repeated = scatter(runs)
+    return float(np.sqrt(squares / repeated)) if repeated else 0.0
 
 
 def _numbered(keys: Sequence[object]) -> IntArray:
