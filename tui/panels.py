@@ -111,6 +111,8 @@ class Panels:
     def show(self) -> None:
         """Everything that can be seen, from the state and the answer of the app."""
         app = self._app
+        if not app.screen_stack:
+            return  # it is ending: an answer of a worker came too late
         self._turn_to(app.state.view)
         app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
         self.show_header()

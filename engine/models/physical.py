@@ -31,6 +31,7 @@ from engine.models.machines import (
     shape_of,
     vcpus_of,
 )
+from engine.models.measured_configurations import where_measured
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
@@ -50,6 +51,7 @@ from engine.models.workloads import (
     telling_runs,
 )
 from engine.profile import Notice, Profile, Run
+from engine.run_noise import Noise, run_noise
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -94,6 +96,7 @@ class Answers:
         tables, kinds: the measured types.
         names: the parameters that vary among the runs, in order.
         shares: of each type; the fit of all runs first.
+        noise: what a run differs by from another of the same.
         same: runs with the wanted parameters.
         runs: runs in all.
         beside: what is asked of parameters that had one value in all runs, by how many doublings.
@@ -104,6 +107,7 @@ class Answers:
     kinds: tuple[Kind, ...]
     names: tuple[str, ...]
     shares: tuple[tuple[Share, ...], ...]
+    noise: Noise
     same: int
     runs: int
     beside: float
@@ -143,12 +147,14 @@ class TableModel(FittedModel):
             _shares(rows, seconds, self._joint[key], alike & (rows.kind == place))
             for place in range(len(tables))
         )
+        seen = self._joint[key].rows
+        scales = [_mixed(own, seen.pick(seen.kind == kind))[1] for kind, own in enumerate(shares)]
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
         return Answers(
-            tables, kinds, names, shares, int(alike.sum()), len(rows), beside,
-            notices if beside else (),
+            tables, kinds, names, shares, run_noise(self.profile, np.concatenate(scales)),
+            int(alike.sum()), len(rows), beside, notices if beside else (),
         )  # fmt: skip
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -160,7 +166,8 @@ class TableModel(FittedModel):
         for family in np.unique(at.family[known]):
             places = np.flatnonzero(known & (at.family == family))
             asked, back = _distinct(rows.pick(places))
-            parts = _mixed(answers.shares[int(family)], asked)
+            told = _mixed(answers.shares[int(family)], asked)
+            parts = where_measured(answers.joint, answers.noise, asked, told)
             mean[places], scale[places], dof[places] = (part[back] for part in parts)
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
         return Forecast.of(np.exp(mean), scale, dof).widened(doubt)

@@ -53,7 +53,7 @@ def test_terms_are_recovered_and_the_interval_is_narrow() -> None:
 
 
 def test_three_runs_have_the_prior_interval() -> None:
-    found = fit(run(2), run(4), run(8)).predict(cluster=nodes(4))
+    found = fit(run(2), run(4), run(8)).predict(cluster=nodes(5))
     assert found.low is not None
     assert 1.15 < (found.high or 0.0) / found.low < 1.8
     assert "few-runs" in codes(found.warnings)
@@ -354,3 +354,20 @@ def test_whole_numbers_of_vcpus_are_numbers() -> None:
     runs = [Run(30.0 + 600.0 / count, whole(count, "m", 4), Workload(1.0)) for count in (2, 4, 8)]
     found = fit(*runs).predict(cluster=whole(3, "other", 8))
     assert 30.0 < found.seconds < 330.0
+
+
+def test_what_was_measured_is_about_as_sure_as_a_repetition() -> None:
+    """Not so one node further, nor where repetitions differ; the time itself does not jump."""
+    random = np.random.default_rng(5)
+
+    def noisy(count: int, scatter: float) -> Run:
+        one = run(count)
+        return replace(one, seconds=one.seconds * float(np.exp(scatter * random.normal())))
+
+    counts = (2, 3, 4, 6, 8, 12)
+    calm = fit(*(noisy(count, 0.15) for count in counts))
+    here, beside = (calm.predict(cluster=nodes(count)) for count in (6, 7))
+    assert here.forecast.log_scale[0] < 0.8 * beside.forecast.log_scale[0]
+    assert here.seconds > beside.seconds
+    wild = fit(*(noisy(count, 0.4) for count in counts * 3)).predict(cluster=nodes(6))
+    assert wild.forecast.log_scale[0] > 0.25
