@@ -51,6 +51,11 @@ def size_levels(sizes: FloatArray) -> IntArray:
     return levels
 
 
+def times_run(groups: IntArray) -> IntArray:
+    """(r,) how often the configuration (r,) of each run was run."""
+    return np.asarray(np.bincount(groups)[groups])
+
+
 def pairs_between(groups: IntArray) -> tuple[IntArray, IntArray]:
     """Places (p,) and (p,) of every two runs that are of different configurations.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models.replay_corrections import weights_of
 
 
@@ -39,11 +39,12 @@ class AnswersOfLogs:
         far: Sequence[FloatArray],
         sure: Sequence[FloatArray],
         doubts: Sequence[FloatArray],
+        repeated: IntArray,
     ) -> AnswersOfLogs:
-        """From r arrays each."""
+        """From r arrays each, and (r,) how often the configuration of each log was run."""
         away, unsure = np.asarray(far), np.asarray(doubts)
         return cls(
-            weights_of(away, unsure),
+            weights_of(away, unsure, repeated=repeated),
             np.asarray(logs),
             np.asarray(memory),
             away,

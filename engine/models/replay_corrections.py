@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.catalog import Catalog
-from engine.configurations import configurations, pairs_between
+from engine.configurations import configurations, pairs_between, times_run
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
@@ -98,9 +98,10 @@ class Pairs:
     def learnt(self, kept: NDArray[np.bool_]) -> dict[int, Replay]:
         """The kept logs by place, each with what the other kept ones tell of its stages."""
         places = np.flatnonzero(kept).tolist()
+        shares = dict(zip(places, 1.0 / times_run(self.groups[kept]), strict=True))
         found = {}
         for i in places:
-            told = [fit for j in places if (fit := self.fits[i][j]) is not None]
+            told = [(fit, shares[j]) for j in places if (fit := self.fits[i][j]) is not None]
             found[i] = with_laws(self.replays[i], told)
         return found
 
@@ -133,21 +134,28 @@ class Pairs:
             speed = speed_of(target, source, self.catalog).relative
             found = replay.replayed(other.slots, ratio=ratio, speed=speed)
             logs.append(math.log(found.seconds) + self.bias[i])
-        weights = weights_of(self.doublings[kept, j][:, None, :])[:, 0]
+        repeated = times_run(self.groups[kept])
+        weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
         return math.exp(float(weights @ np.asarray(logs)))
 
 
-def weights_of(doublings: FloatArray, doubts: FloatArray | None = None) -> FloatArray:
+def weights_of(
+    doublings: FloatArray, doubts: FloatArray | None = None, *, repeated: IntArray | None = None
+) -> FloatArray:
     """(r, n) weights of r logs for n questions, in inverse proportion to the variance with which a
-    single log would answer; they add up to 1.
+    single log would answer; they add up to 1. Repetitions differ in noise alone: what lies between
+    them and the question is the same for all, so that together they count as their mean.
 
     Args:
         doublings: (r, n, 2) slots and input of each question relative to each log.
         doubts: (r, n) doubt about the speed of the question's machines relative to the log's.
+        repeated: (r,) how often the configuration of each log was run; None: once.
     """
     per_doubling = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
-    variance = NOISE**2 + ((doublings * per_doubling) ** 2).sum(axis=2)
+    away = ((doublings * per_doubling) ** 2).sum(axis=2)
     if doubts is not None:
-        variance = variance + doubts**2
-    weights = 1.0 / variance
+        away = away + doubts**2
+    if repeated is not None:
+        away = away * repeated[:, None]
+    weights = 1.0 / (NOISE**2 + away)
     return np.asarray(weights / weights.sum(axis=0))

@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.configurations import repetition_spread
+from engine.configurations import configurations, repetition_spread, times_run
 from engine.errors import ModelDoesNotFit
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
@@ -114,7 +115,12 @@ class ReplayModel(FittedModel):
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             logs.append(np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place])
             sure.append(_sure_share(times))
-        return AnswersOfLogs.of(logs, memory, far, sure, doubts)
+        return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
+
+    @cached_property
+    def _repeated(self) -> IntArray:
+        """(r,) how often the configuration of each log was run."""
+        return times_run(configurations([replay.run for replay in self.replays]))
 
     def _most_useful(self, wanted: Workload) -> float:
         """Slots beyond which no log's answer changes."""

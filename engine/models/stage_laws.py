@@ -157,11 +157,13 @@ def typical_seconds(
     return np.asarray(seconds * warm)
 
 
-def with_laws(replay: Replay, pairs: Sequence[PairFit]) -> Replay:
-    """The replay with what the given comparisons tell of its stages."""
-    if not pairs:
+def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
+    """The replay with what comparisons tell of its stages, each with the share for which it counts:
+    logs of one configuration tell of one law."""
+    if not told:
         return replay
-    likelihood = np.sum([pair.likelihood for pair in pairs], axis=0, dtype=float)
+    pairs = [pair for pair, _ in told]
+    likelihood = np.sum([share * pair.likelihood for pair, share in told], axis=0, dtype=float)
     work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
     share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
     pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
@@ -175,7 +177,7 @@ def with_laws(replay: Replay, pairs: Sequence[PairFit]) -> Replay:
         for place, shape in enumerate(replay.shapes)
     )
     return replace(
-        replay, shapes=shapes, driver_growth=_driver_growth([p.driver for p in pairs])
+        replay, shapes=shapes, driver_growth=_driver_growth([(*p.driver, s) for p, s in told])
     ).fresh()
 
 
@@ -207,10 +209,11 @@ def _typical(values: FloatArray) -> FloatArray:
     return found
 
 
-def _driver_growth(points: Sequence[tuple[float, float]]) -> float:
-    """Share of the driver's time that grows with the input: least squares towards none."""
-    x, y = np.asarray(points).T
+def _driver_growth(points: Sequence[tuple[float, float, float]]) -> float:
+    """Share of the driver's time that grows with the input: least squares towards none; of (x, y,
+    the share for which they count)."""
+    x, y, share = np.asarray(points).T
     noise = (DRIVER_NOISE / DRIVER_SPREAD) ** 2
-    weight = 1.0 / (1.0 + np.maximum(x, y)) ** 2
+    weight = share / (1.0 + np.maximum(x, y)) ** 2
     slope = float((weight * x * y).sum() / ((weight * x * x).sum() + noise))
     return min(1.0, max(0.0, slope))

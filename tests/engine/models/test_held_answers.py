@@ -50,7 +50,9 @@ def one_log(logs: Law, memory: Law) -> Callable[[float], AnswersOfLogs]:
     def answer(size: float) -> AnswersOfLogs:
         time, zero = np.full(2, logs(size)), np.zeros(2)
         far = np.full((2, 2), math.log2(size))
-        return AnswersOfLogs.of([time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero])
+        return AnswersOfLogs.of(
+            [time], [np.asarray([0.0, memory(size)])], [far], [zero], [zero], np.ones(1, dtype=int)
+        )
 
     return answer
 

@@ -168,3 +168,16 @@ def test_the_spread_of_repetitions_is_pooled_and_spares_other_heaps() -> None:
     assert configurations([*runs, more]).tolist() == [0, 0, 1, 1]
     assert repetition_spread([*runs, more]) == pytest.approx(expected)
     assert repetition_spread(runs[1:]) == 0.0
+
+
+@pytest.mark.parametrize("name", [*PAIRS, "movie-als"])
+def test_made_twice_logs_answer_as_made_once(name: str) -> None:
+    """And so does a pair of which one was made six times."""
+    once = pair(name)
+    small, large = once.runs
+    often = replace(once, runs=(*(again(small, 1.0 + k / 1e3) for k in range(-3, 3)), large))
+    larger = Workload(4.0 * (once.reference_workload.input_bytes or 0.0))
+    expected = engine.fit(once).predict(cluster=large.cluster, workload=larger).seconds
+    for profile in (repeated(once), often):
+        found = engine.fit(profile).predict(cluster=large.cluster, workload=larger).seconds
+        assert found == pytest.approx(expected, rel=0.02)

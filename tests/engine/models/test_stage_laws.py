@@ -54,7 +54,7 @@ def on(slots: int) -> Cluster:
 
 def learnt(one: Run, *others: Run) -> Replay:
     replay = Replay.of(one)
-    return with_laws(replay, [pair_fit(replay, Replay.of(other)) for other in others])
+    return with_laws(replay, [(pair_fit(replay, Replay.of(other)), 1.0) for other in others])
 
 
 def test_stages_are_matched_by_call_site_operations_and_order() -> None:

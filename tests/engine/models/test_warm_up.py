@@ -153,7 +153,7 @@ def test_a_stage_that_is_as_the_prior_says_teaches_no_other_law(own: float, othe
     likelihood = pair_fit(one, seen).likelihood[0]
     best = WORK[likelihood[:, len(SLOTS) // 2].argmax()]
     assert abs(best) <= 0.125
-    assert abs(with_laws(one, [pair_fit(one, seen)]).shapes[0].law.work) < 0.1
+    assert abs(with_laws(one, [(pair_fit(one, seen), 1.0)]).shapes[0].law.work) < 0.1
 
 
 def test_more_slots_pay_it_each() -> None:
