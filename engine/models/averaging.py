@@ -34,10 +34,10 @@ and how likely each kind is must not hang on chance."""
 KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
 """Draws that are kept and moved: the first shared by the runs, within the other two."""
 
-MOVES, LAST_MOVES = 4, 10
+MOVES, LAST_MOVES = 4, 8
 """How often each is moved after a step, and after one that reaches its goal."""
 
-LEFT = 0.7
+LEFT = 0.5
 """Effective draws that a step leaves, as a share of those that are kept."""
 
 HALVINGS = 30
