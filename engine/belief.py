@@ -28,8 +28,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models.base import FittedModel
-from engine.models.workloads import completed
-from engine.profile import Profile
+from engine.models.workloads import completed, same_parameters
+from engine.profile import Profile, Run
 from engine.run_noise import Noise, run_noise
 
 UNKNOWN_SPREAD = 0.35
@@ -222,18 +222,29 @@ def believe(fitted: FittedModel, points: Points) -> Belief:
     told = forecast_at(fitted, every)
     noise = run_noise(profile, told.log_scale[n:])
     by_model = _from_model(told, every, n, profile, noise)
-    if len(profile.runs) < RUNS_FOR_PROCESS or profile.has_stages:
+    same_job = [run for run in profile.runs if _of_job(run, points.workloads[0])]
+    if len(same_job) < RUNS_FOR_PROCESS or profile.has_stages:
         return by_model
-    by_runs = _from_runs(every, n, profile, noise)
+    by_runs = _from_runs(points, same_job, profile, noise)
     if np.isnan(by_model.mean).any():
         return by_runs
     return _averaged((by_runs, by_model), EVEN)
 
 
-def _from_runs(every: Points, n: int, profile: Profile, noise: Noise) -> Belief:
-    """The process conditioned on the runs, averaged over its amplitudes, lengths and own parts by
-    their likelihood."""
-    seconds = np.asarray([run.seconds for run in profile.runs])
+def _of_job(run: Run, wanted: Workload) -> bool:
+    """Whether a run had the job parameters and iterations that are wanted: of others the process
+    knows nothing, as the model does."""
+    own = run.workload
+    same = same_parameters(own.parameters, wanted.parameters)
+    return same and wanted.iterations in (None, own.iterations)
+
+
+def _from_runs(points: Points, runs: Sequence[Run], profile: Profile, noise: Noise) -> Belief:
+    """The process conditioned on runs of one job, averaged over its amplitudes, lengths and own
+    parts by their likelihood."""
+    clusters, workloads = [run.cluster for run in runs], [run.workload for run in runs]
+    every, n = points.joined(Points.of(clusters, workloads, profile)), len(points)
+    seconds = np.asarray([run.seconds for run in runs])
     cores = every.coordinates[:, 0] - every.coordinates[:, 0].mean()
     size = every.coordinates[:, 2] - every.coordinates[:, 2].mean()
     mean = CORES_POWER * cores + SIZE_POWER * size

@@ -54,10 +54,11 @@ def _is_stream(target: Path) -> bool:
     others go on writing to."""
     if not target.exists() or target.is_dir():
         return False
-    return not target.is_file() or DEVICES in target.absolute().parents
+    return not target.is_file() or target.absolute().parent in DESCRIPTORS
 
 
-DEVICES = Path("/dev")
+DESCRIPTORS = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
+"""Where the names of open files stand. Files below them (`/dev/shm/...`) are files like others."""
 
 
 def _mode(target: Path) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+import tempfile
 import threading
 from pathlib import Path
 
@@ -54,3 +55,19 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(BadInput) as error:
         write_text(tmp_path, "new")
     assert str(tmp_path) in str(error.value)
+
+
+def test_names_of_open_files_are_told_from_files_in_memory() -> None:
+    """`/dev/stdout` is written to, whatever stands behind it; a file in `/dev/shm` is one."""
+    shared = Path("/dev/shm")
+    if not shared.is_dir():
+        pytest.skip("no file system in memory")
+    with tempfile.NamedTemporaryFile(dir=shared) as file:
+        before = os.stat(file.name).st_ino
+        write_text(file.name, "whole")
+        assert os.stat(file.name).st_ino != before
+        assert Path(file.name).read_text() == "whole"
+    with tempfile.TemporaryFile("w+") as open_file:
+        write_text(f"/proc/self/fd/{open_file.fileno()}", "straight")
+        open_file.seek(0)
+        assert open_file.read() == "straight"

@@ -115,3 +115,21 @@ def _agrees(profile: Profile, instances: list[str], deadline: float) -> None:
     assert (advice.low, advice.high) == pytest.approx((choice.low, choice.high), rel=1e-6)
     assert advice.p_deadline == pytest.approx(choice.p_deadline, abs=1e-6)
     assert advice.usd == pytest.approx(choice.cost_usd, rel=1e-6)
+
+
+def test_other_job_parameters_are_no_noise() -> None:
+    """Runs that take four times as long for another parameter say nothing of how sure this one is;
+    taken for runs of the same they made the belief six times as wide."""
+
+    def of(k: float, factor: float) -> tuple[Run, ...]:
+        work = Workload(20e9, parameters={"k": k})
+        nodes = (2, 4, 6, 8, 12)
+        return tuple(Run(factor * (60.0 + 2000.0 / n), on(n), work) for n in nodes)
+
+    def deviation(*runs: Run) -> float:
+        profile = Profile("made", runs)
+        asked = Workload(20e9, parameters={"k": 3.0})
+        points = Points.of([on(4), on(10)], [asked, asked], profile)
+        return float(believe(fit(profile), points).deviation.max())
+
+    assert deviation(*of(3.0, 1.0), *of(9.0, 4.0)) < 1.5 * deviation(*of(3.0, 1.0))

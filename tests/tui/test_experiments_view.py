@@ -41,7 +41,7 @@ async def test_it_says_what_to_run_what_that_costs_and_what_is_known(planner):
         shown = text_of(app)
         assert "[8 " in shown
         assert "Known: m5.2xlarge, 3 runs on 4 to 12 nodes, 2.1 TB" in shown
-        assert "Chosen by cost and lateness" in shown
+        assert "Chosen now, of one type: " in shown
         assert "choice then" in shown
 
         assert "sparkplan collect --run" in shown
@@ -228,7 +228,7 @@ async def test_the_next_run_follows_budget_and_spot_prices(planner):
         fastest = app.advised(app.answer)[0].advice
         assert fastest.by == "time and the budget"
         assert fastest.usd <= 0.3
-        assert "Chosen by time and the budget" in text_of(app)
+        assert "Chosen now, of one type: " in text_of(app)
         app.dispatch(SetSpot(True))
         await advised(pilot)
         found = app.advised(app.answer)[0]

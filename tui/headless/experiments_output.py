@@ -148,5 +148,6 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     ]
     lines.append(text.table([header, *rows], right=range(1, len(header))))
     at_spot = " at spot prices, interruptions included" if advice.spot else ""
-    lines += ["", f"{advice.weighed} compositions weighed by {advice.by}{at_spot}"]
+    saved = f"what a run saves is weighed by {advice.by}{at_spot}"
+    lines += ["", f"{advice.weighed} compositions of one type; {saved}"]
     return "\n".join(lines)

@@ -167,7 +167,7 @@ def _worth(run: NextRun) -> str:
 
 def _now(advice: Advice, state: PlanState) -> Line:
     """What the optimiser chooses now, and its interval before and after the run."""
-    why = f"Chosen by {advice.by}{' at spot prices' if advice.spot else ''}"
+    why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
     line: list[Span] = [
         (f"{why}: ", "base"),
