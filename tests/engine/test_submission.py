@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,15 @@ import pytest
 from engine import submission
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """In the background of a script the tests ignore interrupts: as they should, but for this."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_while_it_starts_does_not_leave_it_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
