@@ -167,8 +167,8 @@ def test_a_failed_run_ends_with_3_and_one_line(
 
 
 def _as_from_a_terminal() -> None:
-    """Under nohup the tests ignore hang-ups, in the background of a script interrupts, and what they
-    start would as well: as it should."""
+    """Under nohup the tests ignore hang-ups, in the background of a script interrupts, and what
+    they start would as well: as it should."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
