@@ -19,8 +19,8 @@ to tell what grows with the input."""
 
 
 def configurations(runs: Sequence[Run]) -> IntArray:
-    """(r,) which configuration each of r runs is of, numbered from 0: task slots, composition,
-    size of the input, iterations and job parameters.
+    """(r,) which configuration each of r runs is of, numbered from 0: task slots (nodes where these
+    are not known), composition, size of the input, iterations and job parameters.
 
     Heap is none of it: data that is neither kept nor spilled takes as long with any.
     """
@@ -28,6 +28,8 @@ def configurations(runs: Sequence[Run]) -> IntArray:
     told = [
         (
             run.cluster.slots,
+            # Nodes of a type that is not known are in no composition.
+            run.cluster.nodes if run.cluster.slots is None else None,
             tuple(sorted(run.cluster.composition.items())),
             size,
             run.workload.scale,

@@ -1,4 +1,4 @@
-"""How sure a time is at a configuration that was measured: as sure as a repetition would be.
+"""What was measured: which runs repeat one another, and how sure a time is where one was made.
 
 A model's interval is about places that it has not seen. Where a run was made, the next one differs
 from it by the noise of two runs, and what the model says by as much as it misses that run.
@@ -6,12 +6,30 @@ from it by the noise of two runs, and what the model says by as much as it misse
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from engine.configurations import SAME_SIZE, size_levels
 from engine.forecast import FloatArray
 from engine.models.design import Rows
 from engine.models.run_times import RunTimes
 from engine.run_noise import Noise
+
+
+def with_repetitions(rows: Rows) -> Rows:
+    """The rows, those that repeat one another (`engine.configurations`) at their mean size.
+
+    The same input is seldom read to the same byte: left as they are, repetitions would count as
+    different configurations, and the ones left out be foretold by the others.
+    """
+    told = np.column_stack((_besides_size(rows), size_levels(rows.size)))
+    _, first, group = np.unique(told, axis=0, return_index=True, return_inverse=True)
+    group = group.reshape(-1)
+    # By differences from one of them: the mean of equal numbers is that number to the last digit.
+    base = rows.size[first]
+    apart = np.bincount(group, rows.size - base[group]) / np.bincount(group)
+    return replace(rows, size=(base + apart)[group])
 
 
 def where_measured(
@@ -29,11 +47,29 @@ def where_measured(
         told: what a model says of them.
     """
     mean, scale, dof = told
-    own = dict(zip(map(bytes, fit.rows.configurations), fit.log_seconds.tolist(), strict=True))
-    measured = np.full(len(asked), np.nan)
-    places = np.flatnonzero(asked.kind >= 0)
-    for place, row in zip(places, asked.configurations[places], strict=True):
-        measured[place] = own.get(bytes(row), np.nan)
+    measured = _measured(fit, asked)
     repeated = np.hypot(np.sqrt(2.0) * noise.scale, measured - mean)
     surer = repeated < scale
     return mean, np.where(surer, repeated, scale), np.where(surer, noise.dof, dof)
+
+
+def _measured(fit: RunTimes, asked: Rows) -> FloatArray:
+    """(n,) log time measured at each place, at the nearest size that is the same; else NaN."""
+    own: dict[bytes, list[tuple[float, float]]] = {}
+    runs = zip(_besides_size(fit.rows), fit.rows.size.tolist(), fit.log_seconds, strict=True)
+    for row, size, log_seconds in runs:
+        own.setdefault(bytes(row), []).append((size, float(log_seconds)))
+    measured = np.full(len(asked), np.nan)
+    places = np.flatnonzero(asked.kind >= 0)
+    for place, row in zip(places, _besides_size(asked)[places], strict=True):
+        size = float(asked.size[place])
+        near = [(max(size / seen, seen / size), log) for seen, log in own.get(bytes(row), ())]
+        factor, log_seconds = min(near, default=(np.inf, np.nan))
+        if factor <= SAME_SIZE:
+            measured[place] = log_seconds
+    return measured
+
+
+def _besides_size(rows: Rows) -> FloatArray:
+    """(n, .) all numbers of each row but its size."""
+    return replace(rows, size=np.zeros(len(rows))).configurations

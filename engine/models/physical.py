@@ -31,7 +31,7 @@ from engine.models.machines import (
     shape_of,
     vcpus_of,
 )
-from engine.models.measured_configurations import where_measured
+from engine.models.measured_configurations import where_measured, with_repetitions
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
@@ -139,6 +139,7 @@ class TableModel(FittedModel):
         kinds = tuple(kinds_of(tables, _catalog(runs)))
         names = tuple(_varying(runs, wanted))
         rows, seconds = rows_of(tables, kinds, names)
+        rows = with_repetitions(rows)
         key = rows.configurations.tobytes()
         if key not in self._joint:
             self._joint[key] = fit_run_times(rows, seconds)
