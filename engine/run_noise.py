@@ -44,17 +44,19 @@ class Noise:
     dof: float
 
 
-def run_noise(profile: Profile, model_scale: FloatArray) -> Noise:
+def run_noise(profile: Profile, model_scale: FloatArray, *, fitted: float = 0.0) -> Noise:
     """The noise of a profile's runs.
 
     The variance has an inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2), which
     the scatter within each configuration updates; all configurations share it. The prior is what
     the model says of places where it has seen a run: `OF_A_LOG` of that for logs, each of which is
-    held against its own replay; for run times what is beyond `PECULIAR`, and not the scatter again.
+    held against its own replay; for run times what is beyond `PECULIAR`, and not the scatter again,
+    or what a fit that tells noise from a smooth course took for noise.
 
     Args:
         model_scale: (r,) scale of log time that the model foretells for each of the runs; NaN where
             it gives no interval.
+        fitted: scale of the noise that a fit to the runs found; 0 where none did.
     """
     squares, repeated = scatter(profile.runs)
     dof = NOISE_DOF + repeated
@@ -64,5 +66,5 @@ def run_noise(profile: Profile, model_scale: FloatArray) -> Noise:
         by_model *= OF_A_LOG
     else:
         by_model -= PECULIAR**2 + squares / dof
-    prior = max(RUN_NOISE**2, by_model)
+    prior = max(RUN_NOISE**2, by_model, fitted**2)
     return Noise(math.sqrt((NOISE_DOF * prior + squares) / dof), dof)

@@ -143,18 +143,19 @@ class TableModel(FittedModel):
         key = rows.configurations.tobytes()
         if key not in self._joint:
             self._joint[key] = fit_run_times(rows, seconds)
-        alike = _alike(rows, wanted, names)
+        joint, alike = self._joint[key], _alike(rows, wanted, names)
         shares = tuple(
-            _shares(rows, seconds, self._joint[key], alike & (rows.kind == place))
+            _shares(rows, seconds, joint, alike & (rows.kind == place))
             for place in range(len(tables))
         )
-        seen = self._joint[key].rows
+        seen = joint.rows
         scales = [_mixed(own, seen.pick(seen.kind == kind))[1] for kind, own in enumerate(shares)]
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
         return Answers(
-            tables, kinds, names, shares, run_noise(self.profile, np.concatenate(scales)),
+            tables, kinds, names, shares,
+            run_noise(self.profile, np.concatenate(scales), fitted=joint.noise),
             int(alike.sum()), len(rows), beside, notices if beside else (),
         )  # fmt: skip
 

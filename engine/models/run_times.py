@@ -3,8 +3,8 @@
 Two candidates answer: the laws with linear effects (types, parameters), and the same with a smooth
 remainder. How much weight each gets, and how wide the interval is, is decided on runs that were
 left out in the way of the question: one at a time for a question inside the measured range; the
-upper half of machines, or of sizes, for one beyond it; all runs of a set of parameters for one with
-parameters that no run had.
+upper half of machines, or of sizes, for one a doubling beyond it, and something in between for one
+nearer; all runs of a set of parameters for one with parameters that no run had.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from engine.forecast import FloatArray
 from engine.models.averaging import NOISE_DOF, Averaged, Evidence, averaged
 from engine.models.design import Encoding, Rows
 from engine.models.residual import Process, linear, smooth
+from engine.models.workloads import SAME
 
 BoolArray = NDArray[np.bool_]
 
@@ -148,44 +149,70 @@ class RunTimes:
     inside: Validated | None
     _beyond: dict[str, Validated | None] = field(default_factory=dict, repr=False)
 
+    @property
+    def noise(self) -> float:
+        """Scale of log time that the smooth remainder takes for noise; 0 for too few runs, whose
+        errors of the laws and noise look the same."""
+        processes = self.candidates.processes
+        return processes[-1].noise if len(processes) > 1 else 0.0
+
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(n,) mean of log time, its scale and degrees of freedom; never less for more input."""
         law, means, variances = self.candidates.moments(rows)
-        scale, dof, asked = np.empty(len(rows)), np.empty(len(rows)), self.asked(rows)
-        for kind in np.unique(asked):
-            at = asked == kind
-            found = self.validation(str(kind))
-            variance = mixed(found.weights, means[:, at], variances[:, at])[1]
-            variance = variance * found.spread.log_scale**2 + self.repetition_variance
-            scale[at], dof[at] = np.sqrt(variance), found.spread.dof
-        return self._mean(rows, asked, law, means), scale, dof
+        variance, dof = np.zeros(len(rows)), np.zeros(len(rows))
+        for kind, share in self.shares(rows).items():
+            at = np.flatnonzero(share)
+            if at.size:
+                found = self.validation(kind)
+                own = mixed(found.weights, means[:, at], variances[:, at])[1]
+                variance[at] += share[at] * own * found.spread.log_scale**2
+                dof[at] += share[at] * found.spread.dof
+        scale = np.sqrt(variance + self.repetition_variance)
+        return self._mean(rows, law, means), scale, dof
 
-    def _mean(
-        self, rows: Rows, asked: NDArray[np.str_], law: FloatArray, means: FloatArray
-    ) -> FloatArray:
+    def _mean(self, rows: Rows, law: FloatArray, means: FloatArray) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n)."""
-        mean = np.empty(len(rows))
-        for kind in np.unique(asked):
-            at = asked == kind
-            weights = self.validation(str(kind)).weights
-            mean[at] = self._monotone(rows.pick(at), law[at], weights @ means[:, at], weights)
-        beyond = asked == "size"
-        if beyond.any():
-            largest = _at_size(rows.pick(beyond), FURTHER * float(self.rows.size.max()))
-            there = self._mean(largest, self.asked(largest), *self.candidates.means(largest))
-            mean[beyond] = np.maximum(mean[beyond], there)
+        mean = self._weighted(rows, means)
+        sizes = np.unique(self.rows.size)
+        if len(sizes) < 2 or len(means) == 1:
+            return mean
+        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
+        beyond = rows.size > sizes[-1]
+        further = np.concatenate((sizes, sizes[-1] * BETWEEN))
+        for at, points in ((~beyond, sizes), (beyond, further)):
+            if at.any():
+                mean[at] = self._monotone(rows.pick(at), law[at], points)
         return mean
 
-    def asked(self, rows: Rows) -> NDArray[np.str_]:
-        """(n,) what each row asks for: "inside" the measured range, beyond it in "machines" or in
-        "size", or "parameters" that no run had."""
-        size = rows.size > self.rows.size.max() * FURTHER
-        machines = rows.machines * rows.cores
-        more = machines > (self.rows.machines * self.rows.cores).max() * FURTHER
-        beyond = np.where(size, "size", np.where(more, "machines", "inside"))
-        seen = {row.tobytes() for row in self.rows.jobs}
-        new = [row.tobytes() not in seen for row in rows.jobs]
-        return np.where(new, "parameters", beyond)
+    def _weighted(self, rows: Rows, means: FloatArray) -> FloatArray:
+        """(n,) mean of the candidates' (c, n), by the weights that count for each row."""
+        mean = np.zeros(len(rows))
+        for kind, share in self.shares(rows).items():
+            if share.any():
+                mean += share * (self.validation(kind).weights @ means)
+        return mean
+
+    def shares(self, rows: Rows) -> dict[str, FloatArray]:
+        """(n,) how much each validation counts for each row; a row's add up to 1.
+
+        "inside" the measured range; "machines" or "size" from a doubling beyond it on, as far as
+        runs were left out, and in between in proportion: no answer jumps at the edge of the range;
+        "parameters" for those that no run had.
+        """
+        new = self._new_parameters(rows).astype(float)
+        size = (1.0 - new) * _share_beyond(rows.size, self.rows.size)
+        cores = rows.machines * rows.cores, self.rows.machines * self.rows.cores
+        machines = (1.0 - new - size) * _share_beyond(*cores)
+        inside = 1.0 - new - size - machines
+        return {"inside": inside, "machines": machines, "size": size, "parameters": new}
+
+    def _new_parameters(self, rows: Rows) -> BoolArray:
+        """(n,) whether no run had the row's parameters and iterations."""
+        asked, back = np.unique(rows.jobs, axis=0, return_inverse=True)
+        own = np.unique(self.rows.jobs, axis=0)
+        near = np.isclose(asked[:, None], own[None], rtol=SAME, atol=SAME)
+        new = np.asarray([not row.all(axis=1).any() for row in near])
+        return new[back.reshape(-1)]
 
     def validation(self, asked: str) -> Validated:
         """Weights and spread for what is asked; those for inside where nothing else is known."""
@@ -230,30 +257,31 @@ class RunTimes:
         _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
-    def _monotone(
-        self, rows: Rows, wanted: FloatArray, mean: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """The mean, made to grow with the size as the laws do: the remainder may not undo that.
+    def _monotone(self, rows: Rows, wanted: FloatArray, sizes: FloatArray) -> FloatArray:
+        """The mean, made to grow with the size as the laws do: neither the remainder nor the
+        weights may undo that.
 
-        The running maximum over the measured sizes, at the same machines, as a function of what
-        the laws say (`wanted` of the rows); beyond them the laws' growth.
+        The running maximum over the sizes, at the same machines, as a function of what the laws say
+        (`wanted` of the rows); beyond them the laws' growth.
         """
-        sizes = np.unique(self.rows.size)
-        if len(sizes) < 2 or weights[0] == 1.0:
-            return mean
-        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
         law, whole = np.empty((len(sizes), len(rows))), np.empty((len(sizes), len(rows)))
         for place, size in enumerate(sizes):
-            law[place], means = self.candidates.means(_at_size(rows, float(size)))
-            whole[place] = weights @ means
+            there = _at_size(rows, float(size))
+            law[place], means = self.candidates.means(there)
+            whole[place] = self._weighted(there, means)
         return _along(law, np.maximum.accumulate(whole, axis=0), wanted)
 
 
-FURTHER = 1.01
-"""Machines or sizes beyond the largest by more than this ask for extrapolation."""
+BETWEEN = np.asarray([2.0**0.5, 2.0])
+"""Times the largest measured size at which the mean is kept from falling too."""
 
 MOST_SIZES = 4
 """Measured sizes at which the mean is kept from falling."""
+
+
+def _share_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
+    """(n,) doublings beyond the largest measured, from 0 to 1."""
+    return np.asarray(np.clip(np.log2(values / measured.max()), 0.0, 1.0))
 
 
 def _at_size(rows: Rows, size: float) -> Rows:

@@ -45,6 +45,20 @@ def test_without_repetitions_the_prior_decides() -> None:
     assert (found.scale, found.dof) == (pytest.approx(RUN_NOISE), NOISE_DOF)
 
 
+def test_nodes_of_a_type_that_is_not_known_are_counted_too() -> None:
+    """A table without instance types: its runs on 4 and on 8 nodes are no repetitions."""
+    clusters = [Cluster.of_nodes(instance_type=None, nodes=nodes) for nodes in (4, 8, 4)]
+    runs = [Run(600.0 + place, cluster, WORK) for place, cluster in enumerate(clusters)]
+    assert [len(same) for same in repetitions(runs)] == [2, 1]
+    assert run_noise(Profile("made", tuple(runs)), UNKNOWN).scale < RUN_NOISE
+
+
+def test_noise_that_a_fit_found_counts_where_nothing_was_repeated() -> None:
+    once = table((4, 480.0), (8, 300.0))
+    assert run_noise(once, UNKNOWN, fitted=0.06).scale == pytest.approx(0.06)
+    assert run_noise(once, UNKNOWN, fitted=0.01).scale == pytest.approx(RUN_NOISE)
+
+
 def test_the_scatter_of_all_configurations_updates_the_prior() -> None:
     found = run_noise(SCATTERED, UNKNOWN)
     scatter = math.log(900.0 / 480.0) ** 2 / 2.0 + math.log(620.0 / 300.0) ** 2 / 2.0

@@ -48,7 +48,37 @@ def test_errors_below_noise_decide_nothing() -> None:
 
 def test_what_is_asked_is_told_from_the_range() -> None:
     asked = rows(np.asarray([8.0, 64.0, 8.0, 64.0]), np.asarray([1.0, 1.0, 3.0, 3.0]))
-    assert fitted().asked(asked).tolist() == ["inside", "machines", "size", "size"]
+    shares = fitted().shares(asked)
+    assert [[kind for kind in shares if shares[kind][row]] for row in range(4)] == [
+        ["inside"],
+        ["machines"],
+        ["size"],
+        ["size"],
+    ]
+
+
+def test_half_a_doubling_beyond_the_range_is_half_way_between() -> None:
+    asked = rows(np.asarray([32.0 * 2.0**0.5, 32.0, 64.0]), np.asarray([1.0, 2.0**0.25, 2.0**0.25]))
+    shares = fitted().shares(asked)
+    assert shares["inside"] == pytest.approx([0.5, 0.75, 0.0])
+    assert shares["machines"] == pytest.approx([0.5, 0.0, 0.75])
+    assert shares["size"] == pytest.approx([0.0, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("along", ["machines", "size"])
+def test_nothing_jumps_at_the_edge_of_the_measured_range(along: str) -> None:
+    """Runs whose laws change within the range: those left out beyond it are missed by far."""
+    at = grid()
+    bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.6, 1.0)
+    random = np.random.default_rng(1)
+    noise = np.exp(0.03 * random.normal(size=len(at)))
+    model = fit_run_times(at, (30.0 + 900.0 * at.size / at.machines) * bend * noise)
+    further = np.asarray([0.999, 1.001, 1.009, 1.011, 1.03])
+    one = np.ones_like(further)
+    asked = rows(32.0 * further, one) if along == "machines" else rows(8.0 * one, further)
+    mean, scale, _ = model.moments(asked)
+    assert np.abs(np.diff(mean)).max() < 0.03
+    assert (scale[1:] / scale[:-1]).max() < 1.1
 
 
 def test_parameters_that_no_run_had_are_asked_as_such() -> None:
@@ -57,7 +87,15 @@ def test_parameters_that_no_run_had_are_asked_as_such() -> None:
     known = rows(at.machines, at.size, parameter)
     model = fit_run_times(known, 100.0 * parameter / at.machines)
     new = rows(np.asarray([4.0, 4.0]), np.asarray([1.0, 1.0]), np.asarray([1.0, 1.5]))
-    assert model.asked(new).tolist() == ["inside", "parameters"]
+    assert model.shares(new)["parameters"].tolist() == [0.0, 1.0]
+
+
+def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
+    at = grid()
+    known = rows(at.machines, at.size, np.where(at.machines < 8.0, 0.3, 0.6))
+    model = fit_run_times(known, 100.0 / at.machines)
+    asked = rows(np.asarray([4.0]), np.ones(1), np.asarray([0.1 + 0.2]))
+    assert model.shares(asked)["parameters"].tolist() == [0.0]
 
 
 def test_extrapolation_is_validated_by_extrapolating() -> None:
