@@ -52,6 +52,7 @@ from engine.models.workloads import (
 )
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
+from engine.slow_runs import slow_notices, slow_runs, without
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -77,6 +78,7 @@ def fit_table(profile: Profile) -> TableModel:
     answers = model.answers(wanted)
     validation = _validation(answers)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
+    notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -134,7 +136,8 @@ class TableModel(FittedModel):
         return self._answers[key]
 
     def _fit(self, wanted: Workload) -> Answers:
-        runs = _telling(self.profile.runs, wanted)
+        slow = slow_runs(telling := _telling(self.profile.runs, wanted))
+        runs = without(telling, slow)
         tables = tuple(runs_by_type(_some(runs, wanted)))
         kinds = tuple(kinds_of(tables, _catalog(runs)))
         names = tuple(_varying(runs, wanted))
@@ -153,9 +156,10 @@ class TableModel(FittedModel):
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
+        usual = replace(self.profile, runs=without(self.profile.runs, slow))
+        noise = run_noise(usual, np.concatenate(scales), fitted=joint.noise)
         return Answers(
-            tables, kinds, names, shares,
-            run_noise(self.profile, np.concatenate(scales), fitted=joint.noise),
+            tables, kinds, names, shares, noise,
             int(alike.sum()), len(rows), beside, notices if beside else (),
         )  # fmt: skip
 
@@ -219,10 +223,8 @@ def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
     telling = telling_runs(runs, wanted)
     if not telling:
         said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
-        raise ModelDoesNotFit(
-            f"no run says all of {', '.join(said)}",
-            remedy="say them in every run, or leave them out",
-        )
+        remedy = "say them in every run, or leave them out"
+        raise ModelDoesNotFit(f"no run says all of {', '.join(said)}", remedy=remedy)
     for run in telling:
         _check_numbers(run, wanted)
     return telling

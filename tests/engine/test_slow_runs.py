@@ -1,0 +1,84 @@
+"""Runs in which something went wrong, told from others of the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine import fit
+from engine.cluster import Cluster, Workload
+from engine.profile import Profile, Run
+from engine.slow_runs import slow_notices, slow_runs, without
+
+
+def runs(**times: tuple[float, ...]) -> list[Run]:
+    """Times by number of nodes, as `n4=(...)`."""
+    return [
+        Run(
+            seconds,
+            Cluster.of_nodes(instance_type="m", nodes=int(name[1:]), vcpus=4.0),
+            Workload(1.0),
+        )
+        for name, several in times.items()
+        for seconds in several
+    ]
+
+
+CALM = {"n4": (180.0, 181.0), "n8": (105.0, 106.0), "n16": (67.0, 68.0)}
+
+
+def test_a_run_of_three_that_took_twice_as_long_is_found() -> None:
+    found = slow_runs(runs(n2=(330.0, 335.0, 760.0), **CALM))
+    assert [(one.run.seconds, round(one.times, 2)) for one in found] == [(760.0, 2.29)]
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"n2": (330.0, 760.0)},
+        {"n2": (330.0, 335.0, 390.0)},
+        {"n2": (330.0, 740.0, 760.0)},
+        {"n2": (150.0, 335.0, 340.0)},
+        {"n2": (330.0, 470.0, 760.0), "n4": (120.0, 250.0, 390.0), "n8": (60.0, 90.0, 180.0)},
+    ],
+    ids=["one of two", "little", "two of three", "faster", "all scatter"],
+)
+def test_what_may_be_usual_stays(times: dict[str, tuple[float, ...]]) -> None:
+    assert slow_runs(runs(**{**CALM, **times})) == []
+
+
+def test_noise_is_seldom_taken_for_it() -> None:
+    """Not one of a thousand runs of tables that scatter by 2 to 20 %."""
+    random = np.random.default_rng(0)
+    found = 0
+    for scatter in (0.02, 0.05, 0.1, 0.2):
+        for _ in range(100):
+            drawn = 100.0 * np.exp(scatter * random.normal(size=(6, 3)))
+            found += len(slow_runs(runs(**{f"n{k}": tuple(row) for k, row in enumerate(drawn, 1)})))
+    assert found < 7
+
+
+def test_one_run_of_each_of_two_configurations_hides_neither() -> None:
+    found = slow_runs(
+        runs(n2=(330.0, 335.0, 760.0), n4=(180.0, 183.0, 400.0), n8=(105.0, 106.0, 107.0))
+    )
+    assert [one.run.seconds for one in found] == [760.0, 400.0]
+
+
+def test_it_moves_neither_the_times_nor_the_intervals_and_is_said() -> None:
+    calm = runs(n2=(330.0, 335.0), **CALM)
+    slow = runs(n2=(760.0,))
+    found = fit(Profile("job", (*calm, *slow))).predict(cluster=calm[0].cluster)
+    usual = fit(Profile("job", tuple(calm))).predict(cluster=calm[0].cluster)
+    assert (found.seconds, found.low, found.high) == (usual.seconds, usual.low, usual.high)
+    assert [notice.code for notice in found.warnings if notice.code == "slow-runs"]
+    assert "slow-runs" not in [notice.code for notice in usual.warnings]
+
+
+def test_one_line_names_the_run_or_their_number() -> None:
+    every = runs(n2=(330.0, 335.0, 760.0), n4=(180.0, 183.0, 400.0))
+    both = slow_runs(every)
+    assert slow_notices(both)[0].text.startswith("2 runs took up to 2.3 times as long")
+    assert slow_notices(both[:1])[0].text.startswith("one run took 2.3 times as long")
+    assert slow_notices([]) == []
+    assert len(without(every, both)) == 4
