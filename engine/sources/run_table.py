@@ -238,36 +238,43 @@ def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
 
 
 def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
-    """The instance type of each line; one name has one shape."""
-    found: dict[int, InstanceType] = {}
-    first: dict[str, _Row] = {}
-    shapes: dict[str, tuple[float | None, float | None]] = {}
+    """The instance type of each line; one name has one shape, of which a line need not say all."""
+    names: dict[int, str] = {}
+    known: dict[tuple[str, str], float] = {}
+    said: dict[tuple[str, str], int] = {}
     for row in rows:
-        shape = (_value(row, "vcpus", source), _value(row, "memory_gib", source))
-        name = row.cells.get("instance_type", "") or _shape_name(*shape)
+        shape = {column: _value(row, column, source) for column in ("vcpus", "memory_gib")}
+        written = row.cells.get("instance_type", "")
+        name = _shape_name(**shape) if written.lower() in _NO_VALUE else written
         if name is None:
             continue
-        if shapes.setdefault(name, shape) != shape:
-            raise BadInput(
-                f"{name} has another shape here than in line {first[name].line}",
-                where=f"{source}:{row.line}",
-                remedy="one instance type has one number of vCPUs and one memory size",
-            )
-        first.setdefault(name, row)
-        vcpus, memory = shape
-        found[row.line] = InstanceType(
+        names[row.line] = name
+        for column, value in shape.items():
+            if value is None:
+                continue
+            line = said.setdefault((name, column), row.line)
+            if known.setdefault((name, column), value) != value:
+                raise BadInput(
+                    f"{name} has another shape here than in line {line}",
+                    where=f"{source}:{row.line}",
+                    remedy="one instance type has one number of vCPUs and one memory size",
+                )
+    found = {
+        name: InstanceType(
             name,
-            vcpus=nan if vcpus is None else vcpus,
-            memory_gib=nan if memory is None else memory,
+            vcpus=known.get((name, "vcpus"), nan),
+            memory_gib=known.get((name, "memory_gib"), nan),
         )
-    return found
+        for name in set(names.values())
+    }
+    return {line: found[name] for line, name in names.items()}
 
 
-def _shape_name(vcpus: float | None, memory: float | None) -> str | None:
+def _shape_name(vcpus: float | None, memory_gib: float | None) -> str | None:
     """A name for machines of which only the shape is given."""
     if vcpus is None:
         return None
-    return f"{vcpus:g}-vcpu" if memory is None else f"{vcpus:g}-vcpu-{memory:g}-gib"
+    return f"{vcpus:g}-vcpu" if memory_gib is None else f"{vcpus:g}-vcpu-{memory_gib:g}-gib"
 
 
 def _heap(row: _Row, source: str) -> float | None:

@@ -124,6 +124,23 @@ def test_a_column_of_words_is_left_out_and_said() -> None:
     assert [notice.code for notice in table.notices] == ["ignored-column"]
 
 
+def test_a_shape_that_one_line_leaves_open_is_that_of_the_others() -> None:
+    """An empty cell means not known, and so contradicts nothing; nor does "n/a" name a type."""
+    table = parse(
+        "nodes,input_size,seconds,instance_type,vcpus,memory_gib\n"
+        "2,1,3,a,,16\n4,1,2,a,4,\n8,1,1,a,NA,n/a\n2,1,3,n/a,,\n2,1,3,-,8,32\n",
+        "r.csv",
+    )
+    kinds = [run.cluster.groups[0].instance for run in table.runs]
+    assert [(kind.name, kind.vcpus, kind.memory_gib) for kind in kinds if kind] == [
+        ("a", 4.0, 16.0),
+        ("a", 4.0, 16.0),
+        ("a", 4.0, 16.0),
+        ("8-vcpu-32-gib", 8.0, 32.0),
+    ]
+    assert kinds[3] is None
+
+
 def test_looks_like() -> None:
     assert looks_like(b"nodes,seconds,x\n")
     assert looks_like(b"# x\n\nnodes;input_size\n")
