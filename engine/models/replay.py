@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.disturbance import computes_elsewhere
 from engine.models.kept_inputs import KeptInputs, kept
 from engine.models.launch_order import LONGEST_FIRST, turned
 from engine.models.partitions import PartitionCount
@@ -369,9 +370,10 @@ def _with_tasks(node: Node, tasks: Tasks) -> Node:
 
 def _growth(shape: StageShape) -> float:
     """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
-    remote blocks) grows faster than computing (shared caches and memory bandwidth)."""
+    remote blocks) grows faster than computing (shared caches and memory bandwidth). What computes
+    in other processes does not say which of the two it does."""
     cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
-    if cpu is None or ran is None or not ran.total:
+    if cpu is None or ran is None or not ran.total or computes_elsewhere(shape.stage):
         return GROWTH_UNKNOWN
     share = min(1.0, cpu.total / ran.total)
     return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING

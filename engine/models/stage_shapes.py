@@ -72,7 +72,7 @@ def _shape(
     knows_input: bool,
     before: int,
 ) -> StageShape:
-    warm, mean, cold = _warm_and_cold(stage)
+    warm, mean, cold = warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
         stage=stage,
@@ -120,7 +120,7 @@ def _merged(run: Run, stage: StageRun) -> bool:
     return adaptive and stage.tasks < partitions
 
 
-def _warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
+def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     """Times of warm tasks, their mean, and times of first tasks; none of the latter where all
     tasks were first tasks, since then nothing tells them apart."""
     every, first = stage.task_seconds, stage.first_wave_seconds

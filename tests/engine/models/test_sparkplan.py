@@ -193,6 +193,19 @@ def test_a_skewed_stage_is_named() -> None:
     assert "stage 0" in next(n for n in found.warnings if n.code == "skewed-stage").text
 
 
+def test_first_tasks_on_a_slot_are_no_skew() -> None:
+    """They start Python and load classes: no partition of theirs is larger, and none to split."""
+    cold = Stage(np.ones(12), input_bytes=12 * BLOCK, cold_seconds=18.0)
+    skewed = np.ones(12)
+    skewed[0] = 40.0
+    both = Stage(skewed, input_bytes=12 * BLOCK, cold_seconds=5.0)
+    words = []
+    for stage in (cold, both):
+        found = fit(observed([stage], slots=2)).predict(cluster=executors(8))
+        words.append("skewed-stage" in {notice.code for notice in found.warnings})
+    assert words == [False, True]
+
+
 @pytest.mark.parametrize(
     ("more", "word"),
     [

@@ -480,6 +480,20 @@ def test_names_without_folders_and_operations(tmp_path: Path) -> None:
     assert run.stages[0].operations == ("reduceByKey", "map")
 
 
+def test_python_functions_are_operations(tmp_path: Path) -> None:
+    """Spark gives their RDDs no scope, only a name."""
+    rdds = [log.rdd(4, [3], scope="coalesce"), log.rdd(3, [2], name="PythonRDD"),
+            log.rdd(2, [1], name="PythonRDD"), log.rdd(1, scope="parallelize")]  # fmt: skip
+    stage = log.info(0, 1, rdds=rdds)
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0),
+         log.completed(stage, 2.0, 3.0), log.end(4.0)],
+    )  # fmt: skip
+    assert run.stages[0].operations == ("coalesce", "PythonRDD", "parallelize")
+    assert run.stages[0].operation_counts == (1, 2, 1)
+
+
 # Streaming
 
 
