@@ -242,6 +242,21 @@ def test_whole_runs_go_before_incomplete_ones() -> None:
     assert replayable([torn]) == [torn]
 
 
+def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
+    def of_stream(run: Run, number: int, share: float = 1.0) -> Run:
+        return replace(run, batch_id=number, app_id="a", workload=Workload(8 * BLOCK * share))
+
+    cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=9.0)
+    first = of_stream(observed([cold], slots=4), 0)
+    warm = [of_stream(run_of(8), number) for number in (1, 2)]
+    assert replayable([first, *warm]) == warm
+    small = of_stream(run_of(8), 1, 0.1)
+    assert replayable([first, small]) == [first, small]
+    other = replace(warm[0], app_id="b")
+    assert replayable([first, other]) == [first, other]
+    assert replayable([replace(first, batch_id=None), *warm])[0].batch_id is None
+
+
 def test_many_micro_batches_are_represented_by_a_few() -> None:
     batches = [replace(run_of(8, 0.25 + 0.05 * (i % 12)), batch_id=i) for i in range(40)]
     model = fit(*batches)
