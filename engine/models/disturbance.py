@@ -82,7 +82,8 @@ WORTH_SAYING = 2.0
 def computes_elsewhere(stage: StageRun) -> bool:
     """Whether other processes do its work: Python functions, or a graphics card.
 
-    A Python program names the stages of its SQL queries too, but their plan says what runs in Python.
+    A Python program names the stages of its SQL queries too, but their plan says what runs in
+    Python.
     """
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
     return of_python or any(

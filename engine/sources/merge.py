@@ -132,7 +132,8 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     return [
         Notice(
             "micro-batches",
-            f"the runs are {count} of {queries}, {total} together: time, input and cost are those of one batch",
+            f"the runs are {count} of {queries}, {total} together: time, input and cost are those "
+            "of one batch",
             "for a job that works through all its input and ends, multiply by its batches",
         )
     ]
