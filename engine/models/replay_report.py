@@ -125,16 +125,21 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
 
 
 def skew_of(stage: StageRun) -> float:
-    """How many times the mean the longest task of a stage takes, leaving out what first tasks on a
-    slot take longer: those start an executor's work, however little data they have."""
+    """How many times the mean the longest task of a stage takes. First tasks on a slot start an
+    executor's work, however little data they have: they are held against each other."""
     mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
     if longest <= SKEWED * mean or not mean:
         return longest / mean if mean else 1.0
     warm, mean, cold = warm_and_cold(stage)
-    longest = float(warm.max())
-    if len(cold):
-        longest = max(longest, float(cold.max()) - max(0.0, float(cold.mean()) - mean))
-    return longest / mean if mean else 1.0
+    found = float(warm.max()) / mean if mean else 1.0
+    if len(cold) > 1:
+        first = float(cold.max())
+        found = max(found, first * (len(cold) - 1) / max(float(cold.sum()) - first, SHORTEST))
+    return found
+
+
+SHORTEST = 1e-3
+"""A log counts milliseconds: no task takes less."""
 
 
 def too_few_tasks(

@@ -199,11 +199,12 @@ def test_first_tasks_on_a_slot_are_no_skew() -> None:
     skewed = np.ones(12)
     skewed[0] = 40.0
     both = Stage(skewed, input_bytes=12 * BLOCK, cold_seconds=5.0)
+    uneven = Stage(np.asarray([12.0, *[1.0] * 11]), input_bytes=12 * BLOCK, cold_seconds=28.0)
     words = []
-    for stage in (cold, both):
+    for stage in (cold, both, uneven):
         found = fit(observed([stage], slots=2)).predict(cluster=executors(8))
         words.append("skewed-stage" in {notice.code for notice in found.warnings})
-    assert words == [False, True]
+    assert words == [False, True, False]
 
 
 @pytest.mark.parametrize(
