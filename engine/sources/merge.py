@@ -98,7 +98,8 @@ def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
 
 
 def _attempts(runs: Sequence[Run]) -> list[Notice]:
-    """Applications that were started again: each attempt did the work, or a part of it, anew."""
+    """Applications that were started again: each attempt did the work, or a part of it, anew.
+    Attempts that broke off or failed are left aside by the models, which say so."""
     starts: dict[str, set[float]] = {}
     for run in runs:
         if (
@@ -115,7 +116,7 @@ def _attempts(runs: Sequence[Run]) -> list[Notice]:
     return [
         Notice(
             "several-attempts",
-            f"{number} attempts of {name} were read{more}: each counts as a run of its own",
+            f"{number} attempts of {name} were read{more}: each is a run of its own",
             "give the last attempt alone where the earlier ones failed",
         )
     ]

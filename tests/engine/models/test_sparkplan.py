@@ -243,6 +243,24 @@ def test_whole_runs_go_before_incomplete_ones() -> None:
     assert replayable([torn]) == [torn]
 
 
+@pytest.mark.parametrize("model", ["sparkplan", "boe"])
+def test_runs_that_failed_take_no_part_and_are_counted(model: str) -> None:
+    """A first attempt whose stage failed ends in order, but did a part of the work."""
+    failed = Notice("failed-stages", "1 stage failed", "give another log")
+    good, bad = run_of(8), replace(run_of(8, slow=0.2), notices=(failed,))
+    torn = replace(run_of(8), complete=False)
+    models = {each.name: each for each in MODELS}
+    alone, both = (
+        models[model].fit(Profile("job", runs), models=models).predict(cluster=executors(8))
+        for runs in ((good,), (bad, good, torn))
+    )
+    assert both.seconds == pytest.approx(alone.seconds)
+    (said,) = (notice for notice in both.warnings if notice.code == "incomplete-runs")
+    expected = "2 of 3 logs are left aside: 1 without an end and 1 with a stage that failed"
+    assert said.text == expected
+    assert replayable([torn, bad]) == [bad]
+
+
 def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
     def of_stream(run: Run, number: int, share: float = 1.0) -> Run:
         return replace(run, batch_id=number, app_id="a", workload=Workload(8 * BLOCK * share))
