@@ -78,7 +78,8 @@ class Replayed:
         """(s,) time that the tasks of each stage held a slot."""
         met = cold_met(self.start, [len(tasks) for tasks in self.placed], self.slots)
         excess = [tasks.cold_excess_seconds for tasks in self.placed]
-        return np.asarray([tasks.total for tasks in self.placed]) + met * np.asarray(excess)
+        warm = np.asarray([tasks.total for tasks in self.placed])
+        return np.asarray(warm + met * np.asarray(excess))
 
 
 @dataclass(frozen=True, eq=False)
