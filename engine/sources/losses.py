@@ -136,7 +136,7 @@ def _holes(application: Application) -> list[str]:
     """
     jobs, of_stage = application.jobs, application.jobs_of_stage
     missing = max(jobs, default=-1) - min(jobs, default=0) + 1 - len(jobs)
-    stages = application.planned.keys() | application.stages.keys()
+    stages = application.planned.keys() | of_stage.keys() | application.stages.keys()
     unsaid = len(stages) < max(stages, default=-1) - min(stages, default=0) + 1
     if missing < 1 or not (unsaid or any(stage not in of_stage for stage in application.stages)):
         return []
