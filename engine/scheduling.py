@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.waves import Tasks
+from engine.waves import Tasks, cold_share
 
 FEW_TASKS = 300
 """Stages of so many tasks are always placed one by one."""
@@ -303,9 +303,7 @@ class _Scheduler:
 
     def _cold_met(self, tasks: int) -> int:
         """How many slots a stage meets that never ran a task: in proportion to their number."""
-        if not self.cold:
-            return 0
-        met = min(self.cold, math.ceil(min(tasks, self.slots) * self.cold / self.slots))
+        met = cold_share(tasks, self.slots, self.cold)
         self.cold -= met
         return met
 

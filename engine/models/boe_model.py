@@ -32,7 +32,7 @@ from engine.models.fitted_states import (
 )
 from engine.models.log_notices import chosen_notice, single_run
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.workloads import completed, logs_of, sharing_parameters, whole
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters, whole
 from engine.profile import Notice, Profile, Run
 
 SPREAD_EXPLICIT = 0.18
@@ -83,9 +83,8 @@ def _fit_parameters(
     sharing = sharing_parameters(logs, wanted)
     own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
     fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
-    if chosen is None:
-        return fitted
-    return replace(fitted, fit_notices=distinct([chosen, *fitted.fit_notices]))
+    said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
+    return replace(fitted, fit_notices=distinct([*said, *fitted.fit_notices])) if said else fitted
 
 
 def spread_out(runs: Sequence[Run], most: int) -> list[Run]:

@@ -38,7 +38,7 @@ def stretch_of(run: Run) -> float | None:
     told = [
         (s.cpu_seconds, s.run_seconds, s)
         for s in run.stages
-        if s.cpu_seconds is not None and s.run_seconds is not None and not _computes_elsewhere(s)
+        if s.cpu_seconds is not None and s.run_seconds is not None and not computes_elsewhere(s)
     ]
     cpu = np.asarray([measure.total for measure, _, _ in told])
     if cpu.sum() < LEAST_CPU_SECONDS:
@@ -79,9 +79,14 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
 WORTH_SAYING = 2.0
 
 
-def _computes_elsewhere(stage: StageRun) -> bool:
-    """Whether other processes do its work: Python functions, or a graphics card."""
-    return ".py:" in stage.name or any(
+def computes_elsewhere(stage: StageRun) -> bool:
+    """Whether other processes do its work: Python functions, or a graphics card.
+
+    A Python program names the stages of its SQL queries too, but their plan says what runs in
+    Python.
+    """
+    of_python = stage.sql_execution_id is None and ".py:" in stage.name
+    return of_python or any(
         part in operation for operation in stage.operations for part in ELSEWHERE
     )
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.disturbance import computes_elsewhere
 from engine.models.kept_inputs import KeptInputs, kept
 from engine.models.launch_order import LONGEST_FIRST, turned
 from engine.models.partitions import PartitionCount
@@ -26,7 +27,7 @@ from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import Slowdown, beside_fixed, combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, place_fast, schedule
-from engine.waves import ClosedForm, Tasks, waves
+from engine.waves import ClosedForm, Tasks, cold_met, waves
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
@@ -74,15 +75,11 @@ class Replayed:
 
     @property
     def work(self) -> FloatArray:
-        """(s,) time that the tasks of each stage held a slot; stages meet cold slots in the order
-        in which they start, in proportion to their number (as in `engine.scheduling`)."""
-        cold, work = self.slots, np.zeros(len(self.placed))
-        for place in np.argsort(self.start, kind="stable").tolist():
-            tasks = self.placed[place]
-            met = min(cold, math.ceil(min(len(tasks), self.slots) * cold / self.slots))
-            cold -= met
-            work[place] = tasks.total + met * tasks.cold_excess_seconds
-        return work
+        """(s,) time that the tasks of each stage held a slot."""
+        met = cold_met(self.start, [len(tasks) for tasks in self.placed], self.slots)
+        excess = [tasks.cold_excess_seconds for tasks in self.placed]
+        warm = np.asarray([tasks.total for tasks in self.placed])
+        return np.asarray(warm + met * np.asarray(excess))
 
 
 @dataclass(frozen=True, eq=False)
@@ -295,9 +292,12 @@ class Replay:
         dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
         waste = np.zeros(len(self.shapes))
         alone = self._alone()
+        starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
+        met = cold_met(starts, [shape.stage.tasks for shape in self.shapes], self.slots)
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                dispatch[place], rotation[place], waste[place] = self._fitted(place, added)
+                fitted = self._fitted(place, added, int(met[place]))
+                dispatch[place], rotation[place], waste[place] = fitted
         several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
         known = dispatch[several & ~np.isnan(dispatch)]
         usual = float(np.median(known)) if known.size else 0.0
@@ -308,9 +308,14 @@ class Replay:
             waste=waste,
         )
 
-    def _fitted(self, place: int, added: FloatArray) -> tuple[float, float, float]:
+    def _fitted(self, place: int, added: FloatArray, cold: int) -> tuple[float, float, float]:
         """Idle time per task, turn of the launch order and work done in vain (as far as it
-        lengthened the stage) that come closest to a stage's time."""
+        lengthened the stage) that come closest to a stage's time.
+
+        Args:
+            cold: slots that never ran a task, as a replay will have them. A first task that failed
+                met one too, which is no work to be lost again.
+        """
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
         observed = stage.completed_seconds - start
@@ -319,10 +324,10 @@ class Replay:
         best, best_turn = math.inf, 0.0
         turns = TURNS if stage.tasks > len(lanes) else TURNS[:1]
         tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
-        warm, cold, seen = tasks.seconds, tasks.cold_seconds, stage.first_wave_seconds
+        warm, first = tasks.seconds, tasks.cold_seconds
         for turn in turns:
-            met = Tasks(turned(warm, turn), None if cold is None else turned(cold, turn))
-            ended = place_fast(met.on(seen.count if seen else 0), lanes, 0.0)[2]
+            met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
+            ended = place_fast(met.on(cold), lanes, 0.0)[2]
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
         missing = max(0.0, observed - best)
@@ -369,9 +374,10 @@ def _with_tasks(node: Node, tasks: Tasks) -> Node:
 
 def _growth(shape: StageShape) -> float:
     """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
-    remote blocks) grows faster than computing (shared caches and memory bandwidth)."""
+    remote blocks) grows faster than computing (shared caches and memory bandwidth). What computes
+    in other processes does not say which of the two it does."""
     cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
-    if cpu is None or ran is None or not ran.total:
+    if cpu is None or ran is None or not ran.total or computes_elsewhere(shape.stage):
         return GROWTH_UNKNOWN
     share = min(1.0, cpu.total / ran.total)
     return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING

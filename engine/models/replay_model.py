@@ -42,7 +42,7 @@ from engine.models.replay_report import explanation, skewed_stages, too_few_task
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.replayed_runs import replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
-from engine.models.workloads import completed, logs_of
+from engine.models.workloads import completed, left_aside, logs_of
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -309,7 +309,8 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     Raises:
         ModelDoesNotFit: when no run tells both its stages and its slots.
     """
-    runs = replayable(logs_of(profile.runs))
+    logs = logs_of(profile.runs)
+    runs = replayable(logs)
     chosen = representatives(runs)
     if not chosen:
         raise ModelDoesNotFit(
@@ -345,7 +346,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         log_scale,
         noise_seconds,
         dof,
-        fit_notices=fit_notices(replays, own),
+        fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=validation,
     )
 

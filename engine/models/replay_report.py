@@ -9,7 +9,9 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.base import Explanation, StageForecast
+from engine.models.disturbance import computes_elsewhere
 from engine.models.replay import Replay, Replayed
+from engine.models.stage_shapes import warm_and_cold
 from engine.profile import Notice, StageRun
 
 DRIVER = "driver"
@@ -104,9 +106,9 @@ def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
 
 def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
     """One word for what decides how long a stage takes: skew (its longest task), tasks (fewer than
-    slots), gc, shuffle, cpu or io; waves where nothing was measured."""
-    mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
-    if tasks > 1 and longest > SKEWED * mean and longest > 0.8 * seconds:
+    slots), gc, shuffle, cpu or io; waves where nothing was measured, as of Python functions."""
+    longest = stage.task_seconds.maximum or 0.0
+    if tasks > 1 and longest > 0.8 * seconds and skew_of(stage) > SKEWED:
         return "skew"
     if tasks * stage.task_cpus < slots:
         return "tasks"
@@ -117,9 +119,27 @@ def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
         return "gc"
     if stage.fetch_wait_seconds and stage.fetch_wait_seconds.total > FETCH_BOUND * ran:
         return "shuffle"
-    if stage.cpu_seconds is None:
+    if stage.cpu_seconds is None or computes_elsewhere(stage):
         return "waves"
     return "cpu" if stage.cpu_seconds.total > CPU_BOUND * ran else "io"
+
+
+def skew_of(stage: StageRun) -> float:
+    """How many times the mean the longest task of a stage takes. First tasks on a slot start an
+    executor's work, however little data they have: they are held against each other."""
+    mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
+    if longest <= SKEWED * mean or not mean:
+        return longest / mean if mean else 1.0
+    warm, mean, cold = warm_and_cold(stage)
+    found = float(warm.max()) / mean if mean else 1.0
+    if len(cold) > 1:
+        first = float(cold.max())
+        found = max(found, first * (len(cold) - 1) / max(float(cold.sum()) - first, SHORTEST))
+    return found
+
+
+SHORTEST = 1e-3
+"""A log counts milliseconds: no task takes less."""
 
 
 def too_few_tasks(
@@ -171,12 +191,11 @@ def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice
             continue
         if bottleneck(stage, found.tasks[place], slots, length) != "skew":
             continue
-        mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
         notices.append(
             Notice(
                 "skewed-stage",
                 f"stage {stage.stage_id} ({stage.name}) waits for one task that takes "
-                f"{longest / mean:.0f} times the mean",
+                f"{skew_of(stage):.0f} times the mean",
                 "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)",
             )
         )

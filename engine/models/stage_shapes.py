@@ -29,8 +29,9 @@ ADAPTIVE_SINCE = (3, 2)
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
-    measured = {s.tasks for s in run.stages if _external_bytes(s) > 0.0}
-    knows_input = bool(measured)
+    reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
+    measured = {stage.tasks for stage in reading if not _joins_scans(stage)}
+    knows_input = bool(reading)
     rules = Partitioning.of(run, slots)
     seen: Counter[Hashable] = Counter()
     shapes = []
@@ -72,7 +73,7 @@ def _shape(
     knows_input: bool,
     before: int,
 ) -> StageShape:
-    warm, mean, cold = _warm_and_cold(stage)
+    warm, mean, cold = warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
         stage=stage,
@@ -90,15 +91,29 @@ def _shape(
 def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
-    number; other data keeps its number of partitions."""
+    number; other data, tables in buckets too, keeps its number of partitions."""
     if _external_bytes(stage) > 0.0:
-        return Growth.TASKS
+        return Growth.WORK if _joins_scans(stage) else Growth.TASKS
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     if shuffled:
         return Growth.MERGED if _merged(run, stage) else Growth.WORK
     if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
         return Growth.TASKS if stage.tasks in measured else Growth.WORK
     return Growth.NONE if knows_input else Growth.WORK
+
+
+def _joins_scans(stage: StageRun) -> bool:
+    """Whether its tasks read several tables side by side without a shuffle: these lie in equal
+    numbers of buckets, which more rows make larger, not more."""
+    if BESIDE.intersection(stage.operations):
+        return False
+    counts = stage.operation_counts or (1,) * len(stage.operations)
+    named = zip(stage.operations, counts, strict=True)
+    return sum(count for name, count in named if name.startswith("Scan ")) > 1
+
+
+BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
+"""Operations that put the partitions of several inputs beside each other, or multiply them."""
 
 
 def _external_bytes(stage: StageRun) -> float:
@@ -120,7 +135,7 @@ def _merged(run: Run, stage: StageRun) -> bool:
     return adaptive and stage.tasks < partitions
 
 
-def _warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
+def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
     """Times of warm tasks, their mean, and times of first tasks; none of the latter where all
     tasks were first tasks, since then nothing tells them apart."""
     every, first = stage.task_seconds, stage.first_wave_seconds

@@ -107,8 +107,35 @@ def logs_of(runs: Sequence[Run]) -> list[Run]:
 
 
 def whole(runs: Sequence[Run]) -> list[Run]:
-    """The runs whose end was seen; all of them where there is none."""
-    return [run for run in runs if run.complete] or list(runs)
+    """The runs whose end was seen and that did all their work; those whose end was seen where none
+    did, all of them where that is not known of any."""
+    ended = [run for run in runs if run.complete] or list(runs)
+    return [run for run in ended if not has_failed(run)] or ended
+
+
+def has_failed(run: Run) -> bool:
+    """Whether a stage of it was given up, so that it did less work than a run that succeeds."""
+    return any(notice.code == "failed-stages" for notice in run.notices)
+
+
+def left_aside(runs: Sequence[Run]) -> list[Notice]:
+    """That logs take no part which broke off or failed, since others came to their end; of a
+    stream that still runs the last batch always does."""
+    kept = whole(runs)
+    aside = [run for run in runs if run.batch_id is None and not any(run is own for own in kept)]
+    if not aside:
+        return []
+    failed = sum(run.complete for run in aside)
+    reasons = [f"{len(aside) - failed} without an end"] if failed < len(aside) else []
+    reasons += [f"{failed} with a stage that failed"] if failed else []
+    return [
+        Notice(
+            "incomplete-runs",
+            f"{len(aside)} of {len(runs)} logs {'is' if len(aside) == 1 else 'are'} left aside: "
+            f"{' and '.join(reasons)}",
+            "give the logs of runs that succeeded",
+        )
+    ]
 
 
 def sharing_parameters(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:

@@ -27,6 +27,9 @@ _FOLDERS = re.compile(r"(?:[A-Za-z][\w+.-]*:)?/(?:[^/\s:()]*/)*(?=[^/\s:()]*)")
 _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 """Sources that read nothing from outside."""
 
+_PYTHON = "PythonRDD"
+"""What Spark calls an RDD whose functions run in Python; it gives it no scope."""
+
 
 class _Scope(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
@@ -53,6 +56,13 @@ def _operation(scope: str) -> tuple[str, str] | None:
     return (name, decoded.id) if name else None
 
 
+def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
+    """Name and id of the operation that made an RDD; None where the log does not say."""
+    if rdd.name == _PYTHON:
+        return _PYTHON, str(rdd.rdd_id)
+    return _operation(rdd.scope) if rdd.scope else None
+
+
 class Lineage:
     """Which RDDs are persisted and computed by now, so that cached reads can be told apart."""
 
@@ -75,13 +85,13 @@ class Lineage:
 
     @staticmethod
     def operations_of(rdds: Sequence[RddInfo]) -> tuple[str, ...]:
-        """Names of the operations of a stage (RDD scopes), in the log's order, each once."""
+        """Names of the operations of a stage (RDD scopes, and Python functions), in the log's
+        order, each once."""
         names: dict[str, None] = {}
         for rdd in rdds:
-            if rdd.scope and len(names) < MOST_OPERATIONS:
-                operation = _operation(rdd.scope)
-                if operation is not None:
-                    names[operation[0]] = None
+            operation = _operation_of(rdd) if len(names) < MOST_OPERATIONS else None
+            if operation is not None:
+                names[operation[0]] = None
         return tuple(names)
 
     def operation_counts(
@@ -92,7 +102,7 @@ class Lineage:
         """
         scopes: dict[str, set[str]] = {name: set() for name in operations}
         for rdd in self._computed_in(rdds):
-            operation = _operation(rdd.scope) if rdd.scope else None
+            operation = _operation_of(rdd)
             if operation is not None and operation[0] in scopes:
                 scopes[operation[0]].add(operation[1])
         counts = tuple(len(ids) for ids in scopes.values())

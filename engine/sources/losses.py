@@ -103,7 +103,10 @@ def of_events(log: EventLog) -> list[str]:
             f"another application begins after {_count(log.read_events, 'event')}: only the "
             "first was read"
         )
-    return [*_rollovers(log.application), *found, *_beginning(log.application)]
+    return [
+        *_rollovers(log.application), *found, *_beginning(log.application),
+        *_holes(log.application),
+    ]  # fmt: skip
 
 
 def _rollovers(application: Application) -> list[str]:
@@ -122,6 +125,23 @@ def _beginning(application: Application) -> list[str]:
     before = min(application.jobs, default=0)
     jobs = f", with its first {_count(before, 'job')}" if before else ""
     return [f"the beginning of the application is missing{jobs}"]
+
+
+def _holes(application: Application) -> list[str]:
+    """Jobs that a log does not tell although it goes on after them: Spark drops events when it is
+    overloaded, files lose what lay between.
+
+    Jobs and stages are numbered one after the other. A job's number alone proves nothing, since
+    some are given up before they begin; a stage that is missing too, or that has no job, does.
+    """
+    jobs, of_stage = application.jobs, application.jobs_of_stage
+    missing = max(jobs, default=-1) - min(jobs, default=0) + 1 - len(jobs)
+    stages = application.planned.keys() | of_stage.keys() | application.stages.keys()
+    unsaid = len(stages) < max(stages, default=-1) - min(stages, default=0) + 1
+    if missing < 1 or not (unsaid or any(stage not in of_stage for stage in application.stages)):
+        return []
+    verb = "is" if missing == 1 else "are"
+    return [f"{missing} of {_count(len(jobs) + missing, 'job')} {verb} missing"]
 
 
 def _count(number: int, noun: str) -> str:

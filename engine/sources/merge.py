@@ -13,6 +13,7 @@ from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.profile import Notice, Profile, Run
 from engine.sources.reader import Found
+from engine.units import format_seconds
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -31,6 +32,7 @@ def together(found: Sequence[Found]) -> Profile:
     categories = [entry.category for entry in found if entry.category]
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
     notices.extend(_attempts(runs))
+    notices.extend(_batches(runs))
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications)))
@@ -96,7 +98,8 @@ def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
 
 
 def _attempts(runs: Sequence[Run]) -> list[Notice]:
-    """Applications that were started again: each attempt did the work, or a part of it, anew."""
+    """Applications that were started again: each attempt did the work, or a part of it, anew.
+    Attempts that broke off or failed are left aside by the models, which say so."""
     starts: dict[str, set[float]] = {}
     for run in runs:
         if (
@@ -113,8 +116,26 @@ def _attempts(runs: Sequence[Run]) -> list[Notice]:
     return [
         Notice(
             "several-attempts",
-            f"{number} attempts of {name} were read{more}: each counts as a run of its own",
+            f"{number} attempts of {name} were read{more}: each is a run of its own",
             "give the last attempt alone where the earlier ones failed",
+        )
+    ]
+
+
+def _batches(runs: Sequence[Run]) -> list[Notice]:
+    """That times are those of micro-batches, where all runs are."""
+    if not runs or any(run.batch_id is None for run in runs):
+        return []
+    logs = len({(run.source, run.app_id, run.application) for run in runs})
+    total = format_seconds(sum(run.seconds for run in runs))
+    count = "1 micro-batch" if len(runs) == 1 else f"{len(runs)} micro-batches"
+    queries = "a streaming query" if logs == 1 else f"{logs} streaming queries"
+    return [
+        Notice(
+            "micro-batches",
+            f"the runs are {count} of {queries}, {total} together: time, input and cost are those "
+            "of one batch",
+            "for a job that works through all its input and ends, multiply by its batches",
         )
     ]
 

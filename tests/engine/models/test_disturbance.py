@@ -83,6 +83,7 @@ def test_garbage_and_shuffles_are_not_others_doing() -> None:
         {"cpu_seconds": None},
         {"operations": ("BatchEvalPython", "Project")},
         {"operations": ("GpuProject",)},
+        {"operations": ("coalesce", "PythonRDD", "parallelize")},
         {"name": "reduceByKey at /home/me/job.py:12"},
     ],
 )
@@ -91,6 +92,31 @@ def test_what_computes_elsewhere_tells_nothing(more: dict[str, object]) -> None:
     assert stretch_of(run) is None
     assert disturbance_spread([run]) == 0.0
     assert busy_notice([run]) is None
+
+
+def test_queries_of_a_python_program_compute_where_spark_does() -> None:
+    """Their stages are named after the line of the program, but nothing of them runs in Python."""
+    more = {"name": "collect at /home/me/job.py:12", "sql_execution_id": 3}
+    assert stretch_of(run_of([3.0], **more)) == pytest.approx(3.0)
+    assert stretch_of(run_of([3.0], **more, operations=("MapInPandas",))) is None
+
+
+def test_python_functions_are_not_taken_to_wait() -> None:
+    """What they compute is in no CPU time: how their time grows with slots is as unknown as in logs
+    without CPU times, and their bottleneck has no name."""
+    shown, hidden, unknown = (
+        ask_more_slots(run_of([20.0, 20.0], **more))
+        for more in ({}, {"operations": ("PythonRDD",)}, {"cpu_seconds": None})
+    )
+    assert hidden.seconds == pytest.approx(unknown.seconds)
+    assert hidden.seconds < shown.seconds
+    assert (shown.bottleneck, hidden.bottleneck) == ("io", "waves")
+
+
+def ask_more_slots(run: Run) -> Prediction:
+    fitted = Sparkplan().fit(Profile("job", (run,)), models={m.name: m for m in MODELS})
+    cluster = Cluster.of_executors(executors=2, executor_cores=4)
+    return fitted.predict(cluster=cluster, workload=Workload(INPUT))
 
 
 def test_little_computing_tells_nothing() -> None:

@@ -129,6 +129,27 @@ def test_a_number_that_the_query_asked_for_stays() -> None:
     assert (shape.scaled(9.0, None).tasks, shape.scaled(9.0, None, 32).tasks) == (8, 8)
 
 
+@pytest.mark.parametrize(
+    ("operations", "counts", "fixed"),
+    [
+        (("Exchange", "Scan parquet a", "Scan parquet b"), (), True),
+        (("SortMergeJoin", "Scan parquet a"), (1, 2), True),  # with itself
+        (("Union", "Scan parquet a", "Scan parquet b"), (), False),
+        (("Exchange", "Scan parquet a"), (), False),
+    ],
+)
+def test_tables_in_buckets_keep_their_number(
+    operations: tuple[str, ...], counts: tuple[int, ...], fixed: bool
+) -> None:
+    """Two scans in one stage without a shuffle between them lie in as many buckets each."""
+    more = {"sql_execution_id": 0, "operations": operations, "operation_counts": counts}
+    stage = Stage(np.full(6, 4.0), input_bytes=6 * 256 * MIB, more=more)
+    shape = shapes(replace(observed([stage], slots=2), spark_version="3.5.1"))[0]
+    asked = [shape.scaled(4.0, None, slots) for slots in (2, 64)]
+    assert ([each.tasks for each in asked] == [6, 6]) is fixed
+    assert all(each.tasks * each.work == pytest.approx(24.0) for each in asked)
+
+
 def test_more_slots_use_their_partitions() -> None:
     """The replay on more slots places the tasks that it would have there."""
     replay = Replay.of(plan())

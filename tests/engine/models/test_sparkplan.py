@@ -193,6 +193,20 @@ def test_a_skewed_stage_is_named() -> None:
     assert "stage 0" in next(n for n in found.warnings if n.code == "skewed-stage").text
 
 
+def test_first_tasks_on_a_slot_are_no_skew() -> None:
+    """They start Python and load classes: no partition of theirs is larger, and none to split."""
+    cold = Stage(np.ones(12), input_bytes=12 * BLOCK, cold_seconds=18.0)
+    skewed = np.ones(12)
+    skewed[0] = 40.0
+    both = Stage(skewed, input_bytes=12 * BLOCK, cold_seconds=5.0)
+    uneven = Stage(np.asarray([12.0, *[1.0] * 11]), input_bytes=12 * BLOCK, cold_seconds=28.0)
+    words = []
+    for stage in (cold, both, uneven):
+        found = fit(observed([stage], slots=2)).predict(cluster=executors(8))
+        words.append("skewed-stage" in {notice.code for notice in found.warnings})
+    assert words == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("more", "word"),
     [
@@ -227,6 +241,39 @@ def test_whole_runs_go_before_incomplete_ones() -> None:
     whole, torn = run_of(8), replace(run_of(16), complete=False)
     assert replayable([torn, whole]) == [whole]
     assert replayable([torn]) == [torn]
+
+
+@pytest.mark.parametrize("model", ["sparkplan", "boe"])
+def test_runs_that_failed_take_no_part_and_are_counted(model: str) -> None:
+    """A first attempt whose stage failed ends in order, but did a part of the work."""
+    failed = Notice("failed-stages", "1 stage failed", "give another log")
+    good, bad = run_of(8), replace(run_of(8, slow=0.2), notices=(failed,))
+    torn = replace(run_of(8), complete=False)
+    models = {each.name: each for each in MODELS}
+    alone, both = (
+        models[model].fit(Profile("job", runs), models=models).predict(cluster=executors(8))
+        for runs in ((good,), (bad, good, torn))
+    )
+    assert both.seconds == pytest.approx(alone.seconds)
+    (said,) = (notice for notice in both.warnings if notice.code == "incomplete-runs")
+    expected = "2 of 3 logs are left aside: 1 without an end and 1 with a stage that failed"
+    assert said.text == expected
+    assert replayable([torn, bad]) == [bad]
+
+
+def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
+    def of_stream(run: Run, number: int, share: float = 1.0) -> Run:
+        return replace(run, batch_id=number, app_id="a", workload=Workload(8 * BLOCK * share))
+
+    cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=9.0)
+    first = of_stream(observed([cold], slots=4), 0)
+    warm = [of_stream(run_of(8), number) for number in (1, 2)]
+    assert replayable([first, *warm]) == warm
+    small = of_stream(run_of(8), 1, 0.1)
+    assert replayable([first, small]) == [first, small]
+    other = replace(warm[0], app_id="b")
+    assert replayable([first, other]) == [first, other]
+    assert replayable([replace(first, batch_id=None), *warm])[0].batch_id is None
 
 
 def test_many_micro_batches_are_represented_by_a_few() -> None:

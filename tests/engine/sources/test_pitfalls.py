@@ -306,6 +306,33 @@ def attempts(folder: Path) -> list[Path]:
     return found
 
 
+def test_a_hole_in_a_log_shows_in_its_jobs(tmp_path: Path) -> None:
+    """Jobs and all of their stages and tasks may be gone: their numbers are not."""
+    first, last = one_job(0, 2.0), one_job(3, 20.0)
+    gone = [*first, *last]
+    without_start = [*first, *one_job(1, 7.0)[1:], *one_job(2, 13.0), *last]
+    given_up = [*first, *one_job(2, 20.0, stage=1)]
+    found = []
+    for place, events in enumerate((gone, without_start, given_up)):
+        run = one(log.write(tmp_path / f"app{place}", [*log.header(), *events, log.end(30.0)]))
+        found.append((run.lost, run.complete))
+    assert found == [
+        (("2 of 4 jobs are missing",), False), (("1 of 4 jobs is missing",), False), ((), True)
+    ]  # fmt: skip
+
+
+def one_job(number: int, start: float, *, stage: int | None = None) -> list[log.Event]:
+    """A job of one stage of one task; stages are numbered like jobs unless said otherwise."""
+    place = number if stage is None else stage
+    info = log.info(place, 1)
+    return [
+        log.job(number, [info], start),
+        log.submitted(info, start),
+        log.task(place, number, start, start + 4.0),
+        log.completed(info, start, start + 4.0),
+    ]
+
+
 def test_attempts_of_one_application_are_named(tmp_path: Path) -> None:
     profile = read(*attempts(tmp_path))
     assert len(profile.runs) == 2

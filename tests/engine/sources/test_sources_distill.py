@@ -12,6 +12,7 @@ from engine.catalog import InstanceType
 from engine.errors import BadInput
 from engine.profile import Run, StageRun
 from engine.sources import read, task_rows, tasks
+from engine.sources.profile_file import write_profile
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -480,6 +481,20 @@ def test_names_without_folders_and_operations(tmp_path: Path) -> None:
     assert run.stages[0].operations == ("reduceByKey", "map")
 
 
+def test_python_functions_are_operations(tmp_path: Path) -> None:
+    """Spark gives their RDDs no scope, only a name."""
+    rdds = [log.rdd(4, [3], scope="coalesce"), log.rdd(3, [2], name="PythonRDD"),
+            log.rdd(2, [1], name="PythonRDD"), log.rdd(1, scope="parallelize")]  # fmt: skip
+    stage = log.info(0, 1, rdds=rdds)
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0),
+         log.completed(stage, 2.0, 3.0), log.end(4.0)],
+    )  # fmt: skip
+    assert run.stages[0].operations == ("coalesce", "PythonRDD", "parallelize")
+    assert run.stages[0].operation_counts == (1, 2, 1)
+
+
 # Streaming
 
 
@@ -520,6 +535,16 @@ def test_each_micro_batch_is_a_run_and_the_trigger_its_deadline(tmp_path: Path) 
     assert all(len(run.stages) == 1 and len(run.jobs) == 1 for run in profile.runs)
     assert profile.runs[1].stages[0].submitted_seconds == pytest.approx(0.3)
     assert profile.runs[1].driver_seconds == 1.5
+
+
+def test_times_of_micro_batches_are_said_to_be_those_of_one(tmp_path: Path) -> None:
+    events = [*log.header(), *batch(0, 3.0, 4.0), *batch(1, 10.0, 2.0), log.end(60.0)]
+    profile = read(log.write(tmp_path / "app", events))
+    (said,) = (notice for notice in profile.notices if notice.code == "micro-batches")
+    assert said.text.startswith("the runs are 2 micro-batches of a streaming query, 6 s together")
+    stored = tmp_path / "stream.yaml"
+    write_profile(profile, stored)
+    assert said in read(stored).notices
 
 
 def test_batches_without_a_pause_have_no_trigger_interval(tmp_path: Path) -> None:
