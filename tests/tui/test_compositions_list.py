@@ -184,6 +184,7 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
     ("code", "miss", "says"),
     [
         ("deadline", {"late_seconds": 397.0}, "6m 37s late"),
+        ("deadline", {"late_seconds": 0.0114}, "<1 s late"),
         ("budget", {"over_usd": 0.12}, "$0.12 over"),
         ("deadline-and-budget", {"late_seconds": 1.0, "over_usd": 0.1}, "late and over"),
         ("no-executor", {}, "no executor"),

@@ -242,7 +242,8 @@ _UNFIT = {
 def missed(rejected: Rejected) -> str:
     """By what a type lost, in few characters: there is not always room for the note."""
     if rejected.code == "deadline" and rejected.late_seconds is not None:
-        return f"{text.seconds(rejected.late_seconds)} late"
+        late = rejected.late_seconds
+        return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
     if rejected.code == "budget" and rejected.over_usd is not None:
         return f"{text.usd(rejected.over_usd)} over"
     return _UNFIT.get(rejected.code, "")
