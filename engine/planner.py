@@ -357,7 +357,9 @@ def handover_of(
         composition=choice.composition,
         executors=choice.executors,
         layout=Layout(layout.executors_per_node, layout.executor_cores, layout.executor_memory_gib),
-        statement=statement(choice, found),
+        statement=statement(
+            choice, found, workload or profile.reference_workload, profile.input_unit
+        ),
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,
         master=catalog.billing.master if catalog else None,

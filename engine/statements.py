@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from engine.choices import plural
+from engine.cluster import Workload
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.units import format_seconds, format_usd
+from engine.units import format_bytes, format_seconds, format_usd
 
 
-def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
-    """What was predicted and assumed, in plain lines for the head of an export."""
+def statement(
+    choice: Choice, found: Recommendation, workload: Workload | None = None, unit: str = "bytes"
+) -> tuple[str, ...]:
+    """What was predicted, for what work, and what was assumed: plain lines for an export's head.
+
+    Args:
+        workload: what was planned for, its size in `unit`; None where nothing is known of it.
+    """
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
     what = types or plural(choice.executors or 0, "executor")
     lines = [f"sparkplan: {what}, model {found.model}"]
     if choice.spot:
         rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())
         lines.append(f"at spot prices: {rented}")
+    if workload is not None and (asked := _asked(workload, unit)):
+        lines.append(f"for {asked}")
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
         lines.append(f"expected cost {format_usd(choice.cost_usd)}")
@@ -26,6 +35,19 @@ def statement(choice: Choice, found: Recommendation) -> tuple[str, ...]:
     lines += [f"assumes: {line}" for line in assumed]
     lines += [f"note: {notice.text} [{notice.code}]" for notice in choice.warnings]
     return tuple(lines)
+
+
+def _asked(workload: Workload, unit: str) -> str:
+    """The work: "48 GB of input, k 9, 20 iterations"."""
+    size, said = workload.input_bytes, []
+    if size is not None:
+        said.append(f"{format_bytes(size) if unit == 'bytes' else f'{size:,.10g} {unit}'} of input")
+    elif workload.scale is not None:
+        said.append(f"{workload.scale:.4g} times the input of the largest run")
+    said += [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
+    if workload.iterations is not None:
+        said.append(f"{workload.iterations:.6g} iterations")
+    return ", ".join(said)
 
 
 def _share(p: float | None) -> str:

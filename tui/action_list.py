@@ -17,6 +17,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("mix", "Allow one, two or three types per cluster", "x"),
     ("spot", "Switch between on-demand and spot prices", "s"),
     ("model", "Choose the model", "m"),
+    ("job", "Say what parameters and iterations the job gets", "J"),
     ("category", "Say what kind of job it is", "g"),
     ("export", "Export the recommendation as text to paste", "e"),
     ("copy", "Copy the recommendation in a sentence (in Experiments: the line to paste)", "y"),

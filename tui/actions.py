@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import engine
+from tui import job_words
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -114,6 +115,18 @@ class DialogActions:
     def action_limits(self) -> None:
         """Say what is owned and what may be rented."""
         self._dialog("limits")
+
+    def action_job(self) -> None:
+        """Type other parameters or iterations of the job; those that hold are offered."""
+        app = cast("PlannerApp", self)
+        if app.built is None:
+            app.show_notice("the evidence is still being read", "warn")
+            return
+        begun = job_words.command_of(app.built.plan.surface.workload)
+        if not begun or app.built.workflow is not None:
+            app.show_notice("the runs know no parameters of the job and no iterations", "warn")
+        else:
+            self.type_command(begun)
 
     def action_model(self) -> None:
         """Choose the model."""

@@ -121,6 +121,7 @@ class PlannerApp(
         Binding("x", "mix", "Types per cluster", show=False),
         Binding("s", "spot", "Spot", show=False),
         Binding("m", "model", "Model", show=False),
+        Binding("J", "job", "Job", show=False),
         Binding("g", "category", "Kind of job", show=False),
         Binding("e", "export", "Export", show=False),
         Binding("y", "copy", "Copy", show=False),
@@ -162,7 +163,7 @@ class PlannerApp(
         self.state = options.state()
         self.built: Built | None = None
         self.answer: Answer | None = None
-        self.busy = "reading"
+        self.busy, self._grown = "reading", ""
         self._given = session
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
@@ -172,7 +173,6 @@ class PlannerApp(
         self.history = History()
         self._evidence: Hashable = None
         self._panels = Panels(self)
-        self._grown = ""
         self.standing: Line = []
         self._laid_out_for = Size(0, 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tui.state import AxisName, ChartKind, Limits, Order, PlanState, Terms, TrainingPlan, View
+from tui.state import AxisName, ChartKind, Job, Limits, Order, PlanState, Terms, TrainingPlan, View
 
 
 class OpenSources(NamedTuple):
@@ -67,6 +67,12 @@ class SetScale(NamedTuple):
     """Another size of the input."""
 
     scale: float
+
+
+class SetJob(NamedTuple):
+    """Other iterations or parameters of the job."""
+
+    job: Job
 
 
 class SetMaxNodes(NamedTuple):
@@ -240,6 +246,7 @@ Action = (
     | SetDeadline
     | SetBudget
     | SetScale
+    | SetJob
     | SetMaxNodes
     | SetConfidence
     | SetInstances

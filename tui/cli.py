@@ -111,6 +111,7 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
     options.add_terms(parser)
     options.add_goal(parser)
+    options.add_job(parser)
     options.add_model(parser)
     limits.add_limits(parser)
     parser.add_argument(
@@ -146,6 +147,7 @@ def open_planner(arguments: list[str]) -> int:
     terminal.require_interactive()
     terminal.hasten()
     from tui import app, start
+    from tui.job_words import job_of
     from tui.state import Limits, Terms
 
     return app.run(
@@ -161,6 +163,7 @@ def open_planner(arguments: list[str]) -> int:
             catalog=args.catalog,
             terms=Terms(args.region, args.discount, args.dbu_price, args.platform),
             model=args.model,
+            job=job_of(args),
             instances=options.globs(args.instances) or (),
             deadline_seconds=args.deadline,
             budget_usd=args.budget,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import keeping, limit_words
+from tui import job_words, keeping, limit_words
 from tui.action_list import COMMANDS
 from tui.changes import (
     FilterList,
@@ -87,6 +87,8 @@ def names(app: PlannerApp) -> Names:
         ranges=app.ranges,
         limits=app.state.limits,
         terms=app.state.terms,
+        job=app.state.job,
+        parameters=job_words.known_parameters(app.built.profile) if app.built else None,
     )
 
 

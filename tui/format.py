@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import engine
+from tui.widgets.numbers import number_text
 
 UNKNOWN = "–"
 UNKNOWN_ASCII = "-"
@@ -85,7 +86,7 @@ def size(value: float | None, unit: str) -> str:
     """An amount of input in the profile's unit."""
     if value is None:
         return UNKNOWN
-    return engine.format_bytes(value) if unit == "bytes" else f"{value:.4g} {unit}"
+    return engine.format_bytes(value) if unit == "bytes" else f"{number_text(value)} {unit}"
 
 
 def shown(text: str) -> str:

@@ -81,6 +81,7 @@ _TYPED = {
     "deadline_seconds": "deadline",
     "budget_usd": "budget",
     "scale": "size",
+    "job": "param",
     "max_nodes": "nodes",
 }
 """Input -> the command that sets it, where that has another name."""
@@ -97,6 +98,7 @@ _WORDS = {
     "deadline_chosen": "deadline",
     "budget_usd": "budget",
     "scale": "data size",
+    "job": "job parameters",
     "max_nodes": "maximum nodes",
     "mix": "types per cluster",
     "training": "training runs",

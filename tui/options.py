@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from math import isfinite
 from typing import Any, TypeVar
 
 import engine
@@ -132,14 +133,19 @@ def add_workload(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="48GB, a number in the profile's own unit, or 3x (times the largest run)",
     )
-    parser.add_argument("--iterations", metavar="K", help="number of iterations")
-    parser.add_argument(
-        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
-    )
+    add_job(parser)
     parser.add_argument(
         "--shuffle-partitions", type=whole(), metavar="N", help="what if this many were set"
     )
     add_model(parser)
+
+
+def add_job(parser: argparse.ArgumentParser) -> None:
+    """What the job is given beside its input."""
+    parser.add_argument("--iterations", metavar="K", help="number of iterations")
+    parser.add_argument(
+        "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -334,14 +340,14 @@ def check_times(times: float, text: str) -> None:
         )
 
 
-def iterations(text: str) -> float:
+def iterations(text: str, *, where: str = "--iterations") -> float:
     try:
         value = float(text)
     except ValueError:
         value = 0.0
     if not 0.0 < value < float("inf"):
         raise engine.BadInput(
-            f"{text!r} is not a number of iterations", where="--iterations", remedy="give K > 0"
+            f"{text!r} is not a number of iterations", where=where, remedy="give K > 0"
         )
     return value
 
@@ -350,12 +356,12 @@ def parameters(pairs: list[str]) -> dict[str, float]:
     """NAME=VALUE pairs as numbers."""
     found: dict[str, float] = {}
     for pair in pairs:
-        name, equals, value = pair.partition("=")
+        name, _, value = pair.partition("=")
         try:
             found[name.strip()] = float(value)
         except ValueError:
-            equals = ""
-        if not equals or not name.strip():
+            value = ""
+        if not value or not name.strip() or not isfinite(found[name.strip()]):
             raise engine.BadInput(
                 f"{pair!r} is not NAME=NUMBER", where="--param", remedy="write it like --param k=10"
             )

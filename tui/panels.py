@@ -129,7 +129,9 @@ class Panels:
             ],
             [bars.Item("/ ", "muted", "instances")],
         )
-        self.refill("inputs", inputs.rows(app.state, app.built, app.answer, app.marks))
+        listed = inputs.rows(app.state, app.built, app.answer, app.marks)
+        self.widget("inputs-panel").set_class(len(listed) == len(inputs.ROWS), "-job")
+        self.refill("inputs", listed)
         if app.answer is not None:
             self._show_why(app.answer)
             _module(app.state.view).show(self, app.answer)

@@ -29,6 +29,7 @@ from tui.changes import (
     SetConfidence,
     SetDeadline,
     SetInstances,
+    SetJob,
     SetLimits,
     SetMaxNodes,
     SetMix,
@@ -45,6 +46,7 @@ from tui.changes import (
     SortList,
 )
 from tui.state import (
+    AS_RUN,
     AS_TOLD,
     LEAST_SCALE,
     MAX_NODES,
@@ -150,6 +152,7 @@ def _with_input(
     action: SetInstances
     | SetRanOn
     | SetCategory
+    | SetJob
     | SetCatalog
     | SetTerms
     | SetModel
@@ -165,6 +168,8 @@ def _with_input(
             return replace(state, ran_on=instance)
         case SetCategory(category):
             return replace(state, category=category)
+        case SetJob(job):
+            return replace(state, job=job)
         case SetCatalog(catalog):
             # Names of types, regions and discounts mean nothing in another provider's catalog.
             kept = NO_LIMITS._replace(
@@ -199,6 +204,7 @@ def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanSta
         crosshair=None,
         axes=WHOLE,
         scale=1.0,
+        job=AS_RUN,
         deadline_seconds=None,
         deadline_chosen=False,
         budget_usd=None,
@@ -239,6 +245,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         instances=good.instances,
         limits=good.limits,
         scale=good.scale,
+        job=good.job,
         reading=good.reading,
     )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from tui import term_words
+from tui import job_words, term_words
 from tui.changes import OpenSources, ShowView
 from tui.commands import outcome_of
 from tui.limit_words import line_of
@@ -27,7 +27,18 @@ from tui.widgets.numbers import money_text, time_text
 
 KEYS = (
     *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
-    *("deadline", "budget", "size", "nodes", "confidence", "spot", "mix", "limits"),
+    *(
+        "deadline",
+        "budget",
+        "size",
+        "param",
+        "iterations",
+        "nodes",
+        "confidence",
+        "spot",
+        "mix",
+        "limits",
+    ),
     *("training", "samples", "plan", "view"),
 )
 """Every key, in the order in which they are written and taken: a catalog before its types."""
@@ -71,6 +82,8 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "deadline": _deadline(state),
         "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
         "size": f"{_short(state.scale)}x",
+        "param": job_words.line_of(state.job) or None,
+        "iterations": None if state.job.iterations is None else _short(state.job.iterations),
         "nodes": str(state.max_nodes),
         "confidence": _percent(state.confidence),
         "spot": "on" if state.spot else "off",
@@ -213,7 +226,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
             return replace(state, terms=term_words.changed(state.terms, key, value))
         if key == "catalog" and value not in names.catalogs and not Path(value).exists():
             raise engine.UnknownName("catalog", value, names.catalogs)
-        outcome = outcome_of(f"{key} {value}", names)
+        outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
     except engine.EngineError as error:
         raise engine.BadInput(
             f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices

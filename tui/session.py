@@ -11,7 +11,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Protocol
 
 import engine
-from tui import options
+from tui import job_words, options
 from tui.progress import Speedometer
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key, splits
 
@@ -181,7 +181,7 @@ class EngineSession:
                 profile=profile,
                 catalog=catalog,
                 model=state.model,
-                workload=None if state.scale == 1.0 else profile.workload_at(state.scale),
+                workload=job_words.workload_of(state, profile),
                 instances=state.instances or None,
                 max_nodes=MAX_NODES,
                 limits=limits_of(state),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tui.state import AS_TOLD, NO_LIMITS, Limits, PlanState, Terms
+from tui.state import AS_RUN, AS_TOLD, NO_LIMITS, Job, Limits, PlanState, Terms
 from tui.widgets.glyphs import Choice as GlyphChoice
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class AppOptions:
     catalog: str = "aws"
     terms: Terms = AS_TOLD
     model: str = "sparkplan"
+    job: Job = AS_RUN
     instances: tuple[str, ...] = ()
     deadline_seconds: float | None = None
     budget_usd: float | None = None
@@ -58,6 +59,7 @@ class AppOptions:
             catalog=self.catalog,
             terms=self.terms,
             model=self.model,
+            job=self.job,
             instances=self.instances,
             deadline_seconds=self.deadline_seconds,
             deadline_chosen=self.deadline_seconds is not None,

@@ -85,6 +85,17 @@ class Limits(NamedTuple):
 NO_LIMITS = Limits()
 
 
+class Job(NamedTuple):
+    """What the job is given beside its input; what is not said is that of the largest run."""
+
+    iterations: float | None = None
+    parameters: tuple[tuple[str, float], ...] = ()
+
+
+AS_RUN = Job()
+"""The iterations and parameters of the largest run."""
+
+
 TrainingPlan = Literal["ernest", "peridot", "simcost"]
 """Whose rule chooses training runs."""
 
@@ -124,6 +135,7 @@ class PlanState:
         deadline_seconds, budget_usd: None is off.
         deadline_chosen: whether the user set the deadline; otherwise it follows the evidence.
         scale: size of the input as a multiple of the largest run.
+        job: iterations and parameters.
         mix: types in one cluster at most.
         limits: what may be rented, and what is owned.
         training: what runs may cost that are made to learn from.
@@ -149,6 +161,7 @@ class PlanState:
     deadline_chosen: bool = False
     budget_usd: float | None = None
     scale: float = 1.0
+    job: Job = AS_RUN
     max_nodes: int = 64
     confidence: float = 0.9
     spot: bool = False
@@ -201,6 +214,7 @@ def plan_key(state: PlanState) -> Hashable:
         state.instances,
         _candidate_limits(state.limits),
         state.scale,
+        state.job,
     )
 
 

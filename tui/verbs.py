@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import engine
-from tui import limit_words, term_words, training_words
+from tui import job_words, limit_words, term_words, training_words
 from tui.changes import (
     Action,
     OpenSources,
@@ -19,6 +19,7 @@ from tui.changes import (
     SetConfidence,
     SetDeadline,
     SetInstances,
+    SetJob,
     SetLimits,
     SetMaxNodes,
     SetMix,
@@ -33,7 +34,16 @@ from tui.changes import (
     ShowChart,
 )
 from tui.limit_words import OFF
-from tui.state import AS_TOLD, MOST_TYPES, NO_LIMITS, TRAINING_PLANS, Limits, Terms
+from tui.state import (
+    AS_RUN,
+    AS_TOLD,
+    MOST_TYPES,
+    NO_LIMITS,
+    TRAINING_PLANS,
+    Job,
+    Limits,
+    Terms,
+)
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
 
@@ -44,7 +54,8 @@ class Names:
 
     Args:
         instances: types of the catalog; sources: bundled samples.
-        limits, terms: those that hold; a command changes one of them.
+        limits, terms, job: those that hold; a command changes one of them.
+        parameters: of the job, those that the runs know; None where no runs are read.
     """
 
     models: tuple[str, ...] = ()
@@ -58,6 +69,8 @@ class Names:
     ranges: Ranges = field(default_factory=Ranges)
     limits: Limits = NO_LIMITS
     terms: Terms = AS_TOLD
+    job: Job = AS_RUN
+    parameters: tuple[str, ...] | None = None
 
 
 Outcome = Action | str
@@ -155,6 +168,14 @@ def _limit_values(word: str) -> Callable[[Names], Sequence[str]]:
     if word == "arch":
         return lambda names: ("x86_64", "arm64", "off")
     return lambda names: names.instances if word == "exclude" else ("off",)
+
+
+def _param(typed: str, names: Names) -> Action:
+    return SetJob(job_words.with_parameters(names.job, typed, known=names.parameters))
+
+
+def _iterations(typed: str, names: Names) -> Action:
+    return SetJob(job_words.with_iterations(names.job, typed))
 
 
 def _mix(typed: str, names: Names) -> Action:
@@ -271,6 +292,8 @@ EXAMPLES = {
     "budget": "$12.50",
     "size": "3x",
     "nodes": "1:200",
+    "param": "k=9",
+    "iterations": "20",
     "own": "m5.xlarge=10",
     "limit": "c5.*=20",
     "max-vcpus": "512",
@@ -291,6 +314,9 @@ VERBS: tuple[Verb, ...] = (
     Verb("deadline", "TIME|off", "finish within this time", _deadline),
     Verb("budget", "USD|off", "pay at most this much", _budget),
     Verb("size", "SIZE|Nx", "input of this size", _size),
+    Verb("param", "NAME=VALUE|off", "a parameter of the job", _param,
+         lambda names: [*(f"{name}=" for name in names.parameters or ()), "off"]),
+    Verb("iterations", "K|off", "of an iterative job", _iterations),
     Verb("nodes", "N", "at most this many nodes", _nodes),
     Verb("confidence", "P", "meet the deadline this surely", _confidence),
     Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),

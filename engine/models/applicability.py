@@ -50,15 +50,7 @@ def applicability(
                 f"trust predictions only well beyond {high:g} {runs.unit}",
             )
         )
-    if shrinks_with_size(runs):
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                "more input took less time in some runs: the size does not measure the work",
-                "give the job's other parameters as columns",
-            )
-        )
-    return tuple(found)
+    return (*found, *size_notices(runs))
 
 
 def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
@@ -75,15 +67,39 @@ def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
     return place
 
 
-def shrinks_with_size(runs: MachineRuns) -> bool:
-    """Whether more input took clearly less time on as many machines."""
-    for group in _alike(runs.machines, np.nan_to_num(runs.iterations)):
+def size_notices(runs: MachineRuns) -> tuple[Notice, ...]:
+    """That more input took clearly less time on as many machines, as the first such runs show."""
+    for group in _alike(runs.machines, np.nan_to_num(runs.iterations), _job(runs)):
         order = group[np.argsort(runs.size[group], kind="stable")]
         for low, high in pairwise(order):
             larger = runs.size[high] > runs.size[low] * (1.0 + SAME)
             if larger and runs.seconds[low] > STEEPER * runs.seconds[high]:
-                return True
-    return False
+                return (_shrinks(runs, int(low), int(high)),)
+    return ()
+
+
+def _shrinks(runs: MachineRuns, low: int, high: int) -> Notice:
+    """What two runs show, by name where they have one."""
+    observed = runs.observed
+    said = bool(observed and observed[low].workload.parameters)
+    named = [run.source.rsplit("/", 1)[-1] for run in observed if run.source]
+    pair = f" ({named[low]}, then {named[high]})" if len(named) == len(runs) else ""
+    return Notice(
+        "model-does-not-fit",
+        f"more input took less time in some runs{pair}: the size does not measure the work",
+        "look for what disturbed them, or add what else differed as a column"
+        if said
+        else "give the job's other parameters as columns",
+    )
+
+
+def _job(runs: MachineRuns) -> FloatArray:
+    """(r,) which parameters of the job each run had; all alike where that is not known."""
+    if not runs.observed:
+        return np.zeros(len(runs))
+    told = [tuple(sorted(run.workload.parameters.items())) for run in runs.observed]
+    places = {parameters: float(place) for place, parameters in enumerate(dict.fromkeys(told))}
+    return np.asarray([places[parameters] for parameters in told])
 
 
 def _alike(*columns: FloatArray) -> list[NDArray[np.int64]]:

@@ -34,24 +34,30 @@ def spread_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
     return beyond(values, measured) * (SPREAD_UNSCALED if one else SPREAD_PER_DOUBLING)
 
 
-def range_notices(machines: FloatArray, size: float, runs: MachineRuns) -> list[Notice]:
-    """Warnings where a prediction lies outside what was measured."""
+def range_notices(
+    machines: FloatArray, size: float, runs: MachineRuns, *, on: str = ""
+) -> list[Notice]:
+    """Warnings where a prediction lies outside what was measured.
+
+    Args:
+        on: " on TYPE" where other types were measured too, which may have gone further.
+    """
     found = []
     if np.any(beyond(machines, runs.machines) > 0):
         low, high = runs.machines.min(), runs.machines.max()
         found.append(
             Notice(
                 "extrapolating-nodes",
-                f"only {_span(low, high)} {runs.unit} were measured",
+                f"only {_span(low, high)} {runs.unit} were measured{on}",
                 "add a run nearer to the wanted size of cluster",
             )
         )
     if beyond(np.asarray([size]), runs.size)[0] > 0:
         times = size / runs.size.max()
         text = (
-            f"the input is {times:.3g} times the largest measured"
+            f"the input is {times:.3g} times the largest measured{on}"
             if times > 1.0
-            else f"the input is {size / runs.size.min():.3g} times the smallest measured"
+            else f"the input is {size / runs.size.min():.3g} times the smallest measured{on}"
         )
         found.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
     return found

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 import numpy as np
 
 from engine.cluster import Workload
-from engine.models.applicability import ERROR_LIMIT, shrinks_with_size
+from engine.models.applicability import ERROR_LIMIT, size_notices
 from engine.models.base import LeaveOneOut
 from engine.models.design import Rows
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
@@ -92,7 +93,10 @@ def range_warnings(size: float, tables: Sequence[MachineRuns], at: Equivalents) 
     """Machines or size outside what was measured on the types that answer."""
     found: list[Notice] = []
     for family in np.unique(at.family):
-        found += range_notices(at.machines[at.family == family], size, tables[int(family)])
+        table = tables[int(family)]
+        kind = table.instance if len(tables) > 1 else None
+        on = f" on {kind.name}" if kind else ""
+        found += range_notices(at.machines[at.family == family], size, table, on=on)
     return found
 
 
@@ -109,15 +113,8 @@ def fit_notices(validation: LeaveOneOut | None, tables: Sequence[MachineRuns]) -
                     "add runs near the wanted cluster, or columns for what else differed",
                 )
             )
-    if any(shrinks_with_size(table) for table in tables):
-        found.append(
-            Notice(
-                "model-does-not-fit",
-                "more input took less time in some runs: the size does not measure the work",
-                "give the job's other parameters as columns",
-            )
-        )
-    return found
+    shown = (notice for table in tables for notice in size_notices(table))
+    return [*found, *islice(shown, 1)]
 
 
 def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> list[Notice]:

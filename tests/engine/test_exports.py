@@ -6,6 +6,7 @@ import hcl2
 import pytest
 import yaml
 
+import engine
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Layout
 from engine.errors import BadInput, UnknownName
@@ -408,3 +409,23 @@ def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> N
 @pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
 def test_options_for_any_platform_are_not(target: str) -> None:
     assert "--platform" not in render(handover(platform="yarn"), to=target)
+
+
+def test_the_head_says_for_what_work_the_time_was_predicted(tmp_path):
+    table = tmp_path / "runs.csv"
+    rows = "\n".join(f"m5.xlarge,{n},2e8,{k},{900 * k // n}" for n in (2, 4, 8) for k in (3, 9))
+    table.write_text(f"instance_type,nodes,input_size,k,seconds\n{rows}\n")
+    profile = engine.read(str(table))
+    workload = engine.Workload(4e8, None, {"k": 3.0})
+    found = engine.recommend(
+        engine.fit(profile),
+        catalog=engine.load_catalog("aws"),
+        workload=workload,
+        deadline_seconds=3600.0,
+        instances=["m5.xlarge"],
+    )
+    plain = {"to": "spark-submit", "profile": profile, "catalog": engine.load_catalog("aws")}
+    text = engine.export(found, workload=workload, **plain)
+    assert "# for 400,000,000 units of input, k 3\n# predicted time" in text
+    text = engine.export(found, **plain)
+    assert "# for 200,000,000 units of input, k 9\n" in text

@@ -6,6 +6,7 @@ import pytest
 from fakes import FakeSession
 from screen import settled, text_of, typed
 
+import engine
 from tui import format as text
 from tui.app import AppOptions
 from tui.changes import FilterList, SortList
@@ -165,3 +166,33 @@ def test_eighty_columns_hold_the_interval_and_the_note():
     assert len(fitted) == len(columns)
     assert fitted[3] == text.SPAN_CELLS
     assert fitted[6] >= len("transferred")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note(planner, size):
+    async with planner(deadline_seconds=900.0, max_nodes=20).run_test(size=size) as pilot:
+        app = await settled(pilot)
+        await pilot.press("2")
+        app = await settled(pilot)
+        lost = app.answer.report.recommendation.rejected
+        assert lost
+        late = f"{text.seconds(lost[0].late_seconds)} late"
+        assert late in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("code", "miss", "says"),
+    [
+        ("deadline", {"late_seconds": 397.0}, "6m 37s late"),
+        ("deadline", {"late_seconds": 0.0114}, "<1 s late"),
+        ("budget", {"over_usd": 0.12}, "$0.12 over"),
+        ("deadline-and-budget", {"late_seconds": 1.0, "over_usd": 0.1}, "late and over"),
+        ("no-executor", {}, "no executor"),
+        ("no-spot-price", {}, "no spot price"),
+        ("limits", {}, "not allowed"),
+    ],
+)
+def test_a_miss_fits_its_column(code, miss, says):
+    lost = engine.Rejected("m5.large", None, "the whole reason", code, **miss)
+    assert compositions.missed(lost) == says
+    assert len(says) <= text.SPAN_CELLS

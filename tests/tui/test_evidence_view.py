@@ -45,7 +45,7 @@ async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
         app = await compared(pilot)
 
         def predicted():
-            return [row[5] for row in app.query_one("#runs", Table).rows]
+            return [row[6] for row in app.query_one("#runs", Table).rows]
 
         assert predicted() == ["–", "+5 %", "+10 %"]
         await pilot.press("down")

@@ -8,6 +8,7 @@ from fakes import FakeSession, profile, without_stages
 from screen import advised, settled, text_of
 
 import engine
+from tui import format as text
 from tui.changes import (
     SetBudget,
     SetDeadline,
@@ -344,3 +345,32 @@ def test_the_command_and_the_scenario_take_the_same_words():
     assert len(outcome_of("samples 1%:10%", Names()).fractions) == 10
     with pytest.raises(engine.BadInput):
         outcome_of("samples 150%", Names())
+
+
+async def test_where_the_other_views_say_another_time_for_a_run_that_is_said(planner, tmp_path):
+    rows = [
+        (kind, nodes, k, round(speed * (60 + k * 2500 / nodes)))
+        for kind, speed in (("m5.xlarge", 1.0), ("c5.xlarge", 1.4))
+        for nodes in (2, 3, 4, 6, 8)
+        for k in (3, 9)
+    ]
+    table = tmp_path / "runs.csv"
+    lines = [f"{kind},{n},200000000,{k},{seconds}" for kind, n, k, seconds in rows]
+    table.write_text("instance_type,nodes,input_size,k,seconds\n" + "\n".join(lines) + "\n")
+    app = planner(EngineSession(), sources=(str(table),), instances=("m5.*", "r5.*", "c6i.*"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        assert "200M units" in text_of(app)
+        found, _ = app.advised(app.answer)
+        run = found.advice.next_runs[0]
+        curve = app.answer.curve(run.instance)
+        alone = float(curve.seconds[list(curve.nodes).index(run.nodes)])
+        app.query_one("#next-runs").focus()
+        app = await settled(pilot)
+        said = " ".join(
+            "".join(part for part, _ in line) for line in app.query_one("#experiments-run").lines
+        )
+        differs = text.seconds(alone) != text.seconds(run.seconds)
+        assert differs
+        assert f"Other views: {text.seconds(alone)} (9 in 10 runs: " in said
+        assert "by the model alone. The search for a next run also weighs" in said

@@ -130,3 +130,26 @@ async def test_a_row_that_another_answer_has_not_is_let_go(planner):
         table.post_message(Table.Chosen(table, gone))
         await settled(pilot)
         assert app.state == before
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_waiting_saves_is_never_cut(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("3")
+        app = await settled(pilot)
+        points = app.answer.report.recommendation.frontier
+        longest = max((frontier.step(a, b) for a, b in pairwise(points)), key=len)
+        assert longest.startswith("+")
+        cut = [line for line in text_of(app).splitlines() if " saves" in line and "…" in line]
+        assert cut == []
+
+
+def test_a_step_is_said_in_the_cells_that_there_are():
+    from types import SimpleNamespace as Point
+
+    slow, fast = Point(seconds=355.0, cost_usd=0.28), Point(seconds=259.0, cost_usd=0.2853)
+    said = frontier.step(fast, slow)
+    assert said == "+1m 36s saves $0.0053"
+    (column,) = [c for c in frontier.COLUMNS if c.title == "against above"]
+    assert len(said) <= column.least

@@ -89,7 +89,7 @@ async def test_compare_and_back(planner, size):
         app = await settled(pilot)
         await pilot.press("7")
         await pilot.pause()
-        assert "nothing is pinned" in text_of(app)
+        assert "nothing is pinned: press p to pin this plan, then change it" in text_of(app)
         await pilot.press("1", "p")
         pinned = app.state
         await app.run_line("deadline 25m")

@@ -19,6 +19,7 @@ from tui.changes import (
     SetConfidence,
     SetDeadline,
     SetInstances,
+    SetJob,
     SetMaxNodes,
     SetModel,
     SetRanOn,
@@ -28,7 +29,7 @@ from tui.changes import (
     ShowView,
 )
 from tui.reducer import nice_seconds, reduce
-from tui.state import AS_TOLD, MAX_NODES, PlanState, Terms, evidence_key, goal_key, plan_key
+from tui.state import AS_TOLD, MAX_NODES, Job, PlanState, Terms, evidence_key, goal_key, plan_key
 
 START = PlanState(sources=("a.zstd",))
 
@@ -42,6 +43,7 @@ GOAL_ACTIONS: list[Action] = [
 ]
 PLAN_ACTIONS: list[Action] = [
     SetScale(2.0),
+    SetJob(Job(3.0)),
     SetInstances(("m5.*",)),
     SetCatalog("papers"),
     SetModel("optex"),

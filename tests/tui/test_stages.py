@@ -10,6 +10,7 @@ from fakes import FakeSession, profile
 from screen import settled, text_of
 
 import engine
+from tui import format as text
 from tui.views import stage_gantt
 from tui.views.stage_gantt import StageGantt, gantt_data, lanes, runs_of
 from tui.widgets.glyphs import ASCII, UNICODE
@@ -183,3 +184,14 @@ def test_opening_the_planner_loads_neither_view():
     )
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr, done.returncode) == ("", "", 0)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_time_whose_stages_are_shown_has_its_interval(planner, size):
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        app = await settled(pilot)
+        best = app.answer.best
+        said = "".join(part for line in app.query_one("#stages-about").lines for part, _ in line)
+        assert f" (9 in 10 runs: {text.span(best.low, best.high)})" in said

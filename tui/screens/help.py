@@ -71,6 +71,10 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("s", "on-demand or spot prices"),
             ("m", "model"),
             ("g", "kind of job"),
+            (
+                "J",
+                "the job's parameters and iterations: :param k=9, :iterations 20 (off: as it ran)",
+            ),
             ("e", "export: text to paste, with preview"),
             ("y", "copy the recommendation; in the experiments: the line that makes the runs"),
             ("+ -", "in the experiments: the budget for training runs (also :training $5)"),

@@ -127,6 +127,8 @@ def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]
     if profile is not None:
         kind = state.category or profile.category
         left += [Item(f" · {kind}", "muted")] if kind else []
+        asked = inputs.job(built)
+        left += [Item(f" · {asked}", "base", "job", whole=False)] if asked else []
         where = inputs.ran_on(state, profile)
         left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
     if busy:

@@ -30,7 +30,7 @@ COLUMNS = (
     Column(title="differs in", shrink=True, least=12, priority=5),
 )
 
-EMPTY = "nothing is pinned: press p to pin the plan as it is, change it, and compare"
+EMPTY = "nothing is pinned: press p to pin this plan, then change it"
 
 
 def fill(panels: Panels) -> list[Widget]:

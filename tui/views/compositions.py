@@ -220,12 +220,33 @@ def _rejected_row(rejected: Rejected, marks: Marks) -> Row:
         (marks.missed, "bad"),
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
-        ("", "muted"),
+        (missed(rejected), "muted"),
         (text.usd(rejected.cost_usd), "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),
     ]
     return tuple(cells)
+
+
+_UNFIT = {
+    "deadline-and-budget": "late and over",
+    "no-executor": "no executor",
+    "no-spot-price": "no spot price",
+    "no-prediction": "not predicted",
+    "limits": "not allowed",
+    "not-supported": "not supported",
+}
+"""Why a type lost, by the code of its rejection, in the cells of an interval."""
+
+
+def missed(rejected: Rejected) -> str:
+    """By what a type lost, in few characters: there is not always room for the note."""
+    if rejected.code == "deadline" and rejected.late_seconds is not None:
+        late = rejected.late_seconds
+        return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
+    if rejected.code == "budget" and rejected.over_usd is not None:
+        return f"{text.usd(rejected.over_usd)} over"
+    return _UNFIT.get(rejected.code, "")
 
 
 def count(found: Recommendation) -> str:

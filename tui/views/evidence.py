@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
+from tui import job_words
 from tui.state import PlanState
 from tui.views import words
 from tui.views.marks import Marks
@@ -36,11 +37,12 @@ MODEL_COLUMNS = (
 RUN_COLUMNS = (
     Column(title="measured run", shrink=True, least=14),
     Column(title="cluster", shrink=True, least=12, priority=2),
-    Column(title="input", width=10, align="right", priority=3),
+    Column(title="input", width=12, align="right", priority=3),
+    Column(title="job", shrink=True, least=12, priority=4),
     Column(title="measured", width=9, align="right"),
     Column(title="predicted", width=9, align="right"),
     Column(title="RE", width=6, align="right"),
-    Column(title="", width=10, priority=4),
+    Column(title="", width=10, priority=5),
 )
 
 Compared = tuple[str, "ModelAnswer | None"]
@@ -167,6 +169,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         named.rsplit("/", 1)[-1],
         cluster_words(run),
         text.size(run.workload.input_bytes, profile.input_unit),
+        job_words.shown(run.workload),
         text.seconds(run.seconds),
         text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
         text.UNKNOWN if pair is None else f"{pair.relative_error * 100:+.0f} %",

@@ -54,6 +54,8 @@ TRAINING_COLUMNS = (
 NEXT_TITLE = "Next run, most saving per dollar first"
 FIRST_TITLE = "First runs, most told of all clusters per dollar first"
 
+ALSO = "The search for a next run also weighs what the runs alone say."
+
 WAITING = "working out what to run ..."
 
 EXPECTED = "Savings and chances are expectations over how a run may turn out: without interval."
@@ -112,7 +114,7 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.entitle(TRAINING, f"{title(found)}{late}")
     runs = looked_at(panels, found)
     lines = about_runs(runs, found, layout_of(answer, runs)) if found else []
-    panels.prose("experiments-run").show([*at_cursor(panels, found), *lines])
+    panels.prose("experiments-run").show([*at_cursor(panels, answer, found), *lines])
 
 
 def refill(panels: Panels, name: str, rows: Sequence[Row], message: str) -> None:
@@ -317,8 +319,8 @@ def layout_of(answer: Answer, runs: Sequence[Experiment]) -> Layout | None:
     return None if row is None else surface.candidates.layouts[row]
 
 
-def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
-    """The run under the cursor: its interval, and what it teaches."""
+def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]:
+    """The run under the cursor: its interval, what it teaches, and another time of other views."""
     if found is None:
         return []
     nexts, plan = panels.table(NEXT), found.plan
@@ -328,7 +330,8 @@ def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
             return []
         run = found.advice.next_runs[nexts.cursor]
         what = f"saves {training_words.saved(run)} each time the job runs, by a better choice"
-        return [_one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)]
+        one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
+        return [one, *_elsewhere(run, answer, odds)]
     cursor = panels.table(TRAINING).cursor
     if plan is None or cursor >= len(plan.runs):
         return []
@@ -336,6 +339,20 @@ def at_cursor(panels: Panels, found: Found | None) -> list[Line]:
     interval = text.span(planned.low, planned.high)
     interval = interval if planned.low is None else f"{odds} runs: {interval}"
     return [_one(planned, interval, f"teaches {planned.teaches}")]
+
+
+def _elsewhere(run: NextRun, answer: Answer, odds: str) -> list[Line]:
+    """What the model alone says of a run, as all other views do; nothing where it is the same."""
+    curve = answer.curve(run.instance) if run.instance and run.fraction >= 1.0 else None
+    places = [] if curve is None else [i for i, n in enumerate(curve.nodes) if n == run.nodes]
+    if curve is None or not places:
+        return []
+    seconds, low, high = (x[places[0]] for x in (curve.seconds, curve.low, curve.high))
+    if math.isnan(seconds) or text.seconds(seconds) == text.seconds(run.seconds):
+        return []
+    interval = "" if math.isnan(low) else f" ({odds} runs: {text.span(low, high)})"
+    said = f"Other views: {text.seconds(seconds)}{interval}, by the model alone. "
+    return [[(said + ALSO, "base")]]
 
 
 def _one(run: Experiment | NextRun, interval: str, what: str) -> Line:

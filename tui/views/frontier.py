@@ -37,7 +37,7 @@ COLUMNS = (
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=3),
     Column(title="cost", width=7, align="right"),
     Column(title="in time", width=7, align="right", priority=1),
-    Column(title="against above", shrink=True, least=20, priority=2),
+    Column(title="against above", shrink=True, least=22, priority=2),
 )
 
 
@@ -166,8 +166,8 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
 
 
 def step(faster: Choice, slower: Choice) -> str:
-    """What waiting longer saves: "10s longer saves $0.12"."""
-    return f"{_longer(faster, slower)} longer saves {_dearer(faster, slower)}"
+    """What waiting longer saves: "+10 s saves $0.12"."""
+    return f"+{_longer(faster, slower)} saves {_dearer(faster, slower)}"
 
 
 def _longer(faster: Choice, slower: Choice) -> str:

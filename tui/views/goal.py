@@ -16,7 +16,7 @@ from tui.reducer import nice_seconds
 from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
 from tui.views.bars import Bar
 from tui.widgets.glyphs import Glyphs
-from tui.widgets.numbers import bytes_text, money_text, number_text, shortest, time_text
+from tui.widgets.numbers import bytes_text, money_text, number_of, number_text, shortest, time_text
 from tui.widgets.scales import DiscreteScale, LogScale, Scale, Stops, discrete_stops, log_stops
 from tui.widgets.slider import Slider
 
@@ -73,6 +73,9 @@ class Ranges:
             raise engine.BadInput(
                 "the runs do not say how large their input was", remedy="type a factor such as 2x"
             )
+        counted = number_of(typed) if self.unit != "bytes" else None
+        if counted is not None:
+            return counted / self.input_size
         if self.unit != "bytes" and engine.has_size_unit(typed):
             raise engine.BadInput(
                 f"the input is counted in {self.unit}", remedy="type a plain number, or 2x"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tui import limit_words
+from tui import job_words, limit_words
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
@@ -19,7 +19,18 @@ COLUMNS = (
     Column(title="", width=1, priority=1),
 )
 
-ROWS = ("open", "category", "ran_on", "catalog", "instances", "limits", "mix", "spot", "model")
+ROWS = (
+    "open",
+    "category",
+    "ran_on",
+    "catalog",
+    "instances",
+    "limits",
+    "mix",
+    "spot",
+    "model",
+    "job",
+)
 """Action of the app that each row stands for, from top to bottom."""
 
 VALUE_CELLS = 22
@@ -35,7 +46,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
     read = source(state, profile, jobs=built.jobs if built else None)
     if profile is not None and len(read) > VALUE_CELLS:
         read = profile.name  # how many runs is said in the header as well
-    return [
+    found: list[Row] = [
         ("Source", read, "o"),
         ("Kind", category(state, profile), "g"),
         ("Ran on", _ran_on_cell(state, built, marks), "w"),
@@ -46,6 +57,15 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
         ("Billing", billing(state, catalog, marks), "s"),
         ("Model", model(state, built), "m"),
     ]
+    asked = job(built)
+    return [*found, ("Job", asked, "J")] if asked else found
+
+
+def job(built: Built | None) -> str:
+    """The parameters and iterations that are planned for; "" where the runs know of none."""
+    if built is None or built.workflow is not None:
+        return ""
+    return job_words.shown(built.plan.surface.workload)
 
 
 def model(state: PlanState, built: Built | None) -> str:

@@ -78,7 +78,7 @@ def about(
     lines: list[Line] = [
         [
             (words.composition(best), "strong"),
-            (f" takes {text.seconds(best.seconds)}", "base"),
+            (f" takes {text.seconds(best.seconds)}{_interval(answer)}", "base"),
             (f"{_bound(answer)}{_shares(predicted)}.", "base"),
             (_explained_as(answer), "muted"),
         ]
@@ -99,6 +99,14 @@ def _explained_as(answer: Answer) -> str:
     if answer.alike is None:
         return ""
     return f" Shown: {text.composition(dict(answer.alike))}, of about the same capacity."
+
+
+def _interval(answer: Answer) -> str:
+    """ " (9 in 10 runs: 38 to 44 min)", or that there is none."""
+    best, confidence = answer.best, answer.report.goal.confidence
+    if best is None or best.low is None:
+        return " (no interval)"
+    return f" ({text.odds(confidence)} runs: {text.span(best.low, best.high)})"
 
 
 def _bound(answer: Answer) -> str:

@@ -35,6 +35,7 @@ INPUTS = {
     "mix": "Mix: how many unlike types one cluster may have",
     "spot": "Billing: on demand, or spot prices; +%: the managed service on top",
     "model": "Model: what predicts the time; 5 shows all of them on this question",
+    "job": "Job: the parameters and iterations that are planned for; :param sets them",
 }
 """By the action of the row."""
 
@@ -71,6 +72,7 @@ COLUMNS = {
     "measured": "measured: what the log says",
     "cluster": "cluster: on how many executors, cores and nodes it ran",
     "input": "input: how much the run read, in the unit of the evidence",
+    "job": "job: its parameters and iterations in that run",
     "tasks": "tasks: one for each partition; so many slots, so many at once",
     "waves": "waves: tasks / slots; the last one is usually partial and leaves cores idle",
     "bound by": "bound by: the resource that a task spends most of its time on",
@@ -158,6 +160,9 @@ def _row(table: Table) -> str:
     if table.id == "models" and row < len(engine.MODELS):
         model = engine.MODELS[row]
         return f"{model.name}: {model.summary}"
+    if table.id == "runs" and row < len(table.rows):
+        name, cluster, size, job, *_ = (text_of(cell) for cell in table.rows[row])
+        return f"{name}: {', '.join(filter(None, (cluster, size, job)))}"
     if table.id == "short" and row < len(table.rows):
         cells = [text_of(cell) for cell in table.rows[row]]
         named, note = cells[1], cells[-1]

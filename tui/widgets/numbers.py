@@ -68,6 +68,16 @@ def number_text(value: float) -> str:
     return shortest(value) if abs(value) < _EXACT_BELOW else _scaled(value, _THOUSANDS)
 
 
+def number_of(text: str) -> float | None:
+    """What `number_text` writes, as a number ("12k", "1.5M"); None for anything else."""
+    digits, ending = text.strip()[:-1].strip(), text.strip()[-1:]
+    sizes = {name: size for size, name in _THOUSANDS}
+    try:
+        return float(digits) * sizes[ending] if ending in sizes else None
+    except ValueError:
+        return None
+
+
 def bytes_text(value: float) -> str:
     """Bytes in decimal units: "500 GB", "2.1 TB"."""
     text = _scaled(value, _BYTES) if value else "0B"

@@ -7,7 +7,15 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tui.widgets.numbers import bytes_text, money_text, number_text, text_of, tick_texts, time_text
+from tui.widgets.numbers import (
+    bytes_text,
+    money_text,
+    number_of,
+    number_text,
+    text_of,
+    tick_texts,
+    time_text,
+)
 from tui.widgets.scales import (
     DiscreteScale,
     LinearScale,
@@ -196,3 +204,21 @@ def test_discrete_stops():
     stops = discrete_stops((0.5, 0.8, 0.9, 0.95, 0.99))
     assert stops.after(0.9) == 0.95
     assert stops.coarse == (0.5, 0.9, 0.99)
+
+
+@pytest.mark.parametrize("value", [12_300.0, 2e8, 1.5e12])
+def test_a_count_is_read_as_it_is_written(value):
+    assert number_of(number_text(value)) == pytest.approx(value)
+
+
+@pytest.mark.parametrize("typed", ["", "k", "12", "2 GB", "3x", "M5"])
+def test_what_is_no_short_count(typed):
+    assert number_of(typed) is None
+
+
+def test_the_size_of_counted_input_is_typed_as_the_slider_shows_it():
+    from tui.views.goal import Ranges
+
+    ranges = Ranges(input_size=2e8, unit="units")
+    assert ranges.size_text(0.75) == "150M"
+    assert ranges.parse_size("150M") == pytest.approx(0.75)

@@ -1,0 +1,53 @@
+"""What is said of runs whose time and size do not go together, and of sizes beyond the runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import engine
+
+
+def table(tmp_path: Path, rows: list[tuple[object, ...]]) -> engine.Profile:
+    path = tmp_path / "runs.csv"
+    lines = [",".join(map(str, row)) for row in rows]
+    path.write_text("instance_type,nodes,input_size,k,seconds\n" + "\n".join(lines) + "\n")
+    return engine.read(str(path))
+
+
+def notices(profile: engine.Profile, instance: str, nodes: int) -> str:
+    cluster = engine.Cluster.of_nodes(
+        instance_type=instance, nodes=nodes, catalog=engine.load_catalog("aws")
+    )
+    found = engine.fit(profile).predict(cluster=cluster).warnings
+    return "\n".join(f"{n.text} [{n.code}]; {n.remedy}" for n in found)
+
+
+def runs(kind: str, size: float, k: int, seconds: float) -> list[tuple[object, ...]]:
+    return [(kind, n, size, k, round(60 + seconds / n)) for n in (2, 4, 8)]
+
+
+def test_other_parameters_are_no_reason_to_doubt_the_size(tmp_path):
+    profile = table(tmp_path, [*runs("m5.xlarge", 100, 9, 9000), *runs("m5.xlarge", 200, 3, 4000)])
+    assert "more input took less time" not in notices(profile, "m5.xlarge", 4)
+
+
+def test_runs_of_the_same_parameters_that_get_faster_are_named(tmp_path):
+    profile = table(tmp_path, [*runs("m5.xlarge", 100, 3, 9000), *runs("m5.xlarge", 200, 3, 4000)])
+    said = notices(profile, "m5.xlarge", 4)
+    assert "more input took less time in some runs (runs.csv:2, then runs.csv:5)" in said
+    assert "look for what disturbed them, or add what else differed as a column" in said
+    assert "give the job's other parameters" not in said
+
+
+def test_a_size_that_another_type_has_measured_is_not_called_unmeasured(tmp_path):
+    profile = table(tmp_path, [*runs("m5.xlarge", 100, 3, 4000), *runs("r5.xlarge", 300, 3, 12000)])
+    assert "the input is 3 times the largest measured on m5.xlarge" in notices(
+        profile, "m5.xlarge", 4
+    )
+    assert "extrapolating-size" not in notices(profile, "r5.xlarge", 4)
+
+
+def test_one_type_needs_no_name(tmp_path):
+    profile = table(tmp_path, runs("m5.xlarge", 100, 3, 4000))
+    said = notices(profile, "m5.xlarge", 64)
+    assert "only 2 to 8 nodes were measured [extrapolating-nodes]" in said
