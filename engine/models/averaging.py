@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from engine.models.laws import (
     Frame,
     Laws,
     Points,
+    Seen,
     drawn,
 )
 
@@ -49,6 +51,12 @@ ANSWERING = 300
 FAR = 4.0
 """Times the most machines of a run: where draws are told apart."""
 
+TIMES_AT_ONCE = 32_768
+"""Times of laws, of all runs, that are worked out at once."""
+
+MOST_THROWS = 64
+"""Moves whose random numbers are kept: 0.15 MB each."""
+
 BLOCK = 512
 """Points that are answered at once."""
 
@@ -74,7 +82,7 @@ class Evidence:
     def __len__(self) -> int:
         return len(self.log_seconds)
 
-    @property
+    @cached_property
     def precision(self) -> FloatArray:
         """(r, r) inverse covariance of effects and noise, relative to the noise's variance."""
         x = self.effects / RUN_NOISE
@@ -89,9 +97,18 @@ class Evidence:
 
     def misfit(self, residuals: FloatArray) -> FloatArray:
         """(d,) sum of squares of residuals (r, d), less what the effects explain."""
-        explained = np.einsum("ed,ed->d", self.effects.T @ residuals, self.coefficients(residuals))
+        explained = self._explaining @ residuals
         squares = np.einsum("rd,rd->d", residuals, residuals)
-        return np.asarray(np.maximum(squares - explained, 0.0))
+        squares -= np.einsum("ed,ed->d", explained, explained)
+        return np.asarray(np.maximum(squares, 0.0))
+
+    @cached_property
+    def _explaining(self) -> FloatArray:
+        """(e, r) what takes residuals to as many numbers whose squares add up to the sum that the
+        effects explain: found once, where solving for the effects takes every law its time."""
+        x = self.effects / RUN_NOISE
+        factor = np.linalg.cholesky(np.eye(x.shape[1]) + x.T @ x)
+        return np.asarray(np.linalg.solve(factor, x.T))
 
 
 def log_density(misfit: FloatArray, runs: int) -> FloatArray:
@@ -241,30 +258,73 @@ def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
     Jasra, J. R. Stat. Soc. B 2006; ter Braak, Statistics and Computing 2006): so that many runs
     find their laws too.
     """
-    random = np.random.default_rng(seed)
     runs = len(evidence)
     kept = int(np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT))
-    laws = drawn(Frame.of(evidence.at), max(FIRST_DRAWS // runs, kept), seed=seed)
-    density, power = _log_density(laws, evidence), 0.0
-    flat, flattened = max(0.5, 1.0 - 3.0 / runs), laws
+    frame = Frame.of(evidence.at)
+    likelihood = Likelihood(evidence, frame.seen(evidence.at))
+    weighed = likelihood.of(drawn(frame, max(FIRST_DRAWS // runs, kept), seed=seed))
+    chance = Chance(seed, kept)
+    power, flat = 0.0, max(0.5, 1.0 - 3.0 / runs)
+    flattened = weighed.laws
     for goal in (flat, 1.0):
         while power < goal:
-            step = _step(density, goal - power, LEFT * kept)
+            step = _step(weighed.density, goal - power, LEFT * kept)
             power = goal if step == goal - power else power + step
-            places = _evenly(_normalised(step * density), kept, random.random())
-            laws, density = laws.pick(places), density[places]
+            weights = _normalised(step * weighed.density)
+            weighed = weighed.pick(_evenly(weights, kept, chance.offset()))
             for _ in range(LAST_MOVES if power == goal else MOVES):
-                laws, density = _moved(laws, density, evidence, power, random)
-        flattened = laws if goal == flat else flattened
-    return Followed(laws, flattened, flat)
+                weighed = _moved(weighed, likelihood, power, chance.throw())
+        flattened = weighed.laws if goal == flat else flattened
+    return Followed(weighed.laws, flattened, flat)
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """d laws with their log likelihood and the log density of their prior, both (d,)."""
+
+    laws: Laws
+    density: FloatArray
+    prior: FloatArray
+
+    def pick(self, places: NDArray[np.int64]) -> Weighed:
+        """Some of them."""
+        laws = self.laws.pick(places)
+        return Weighed(laws, self.density[places], laws.log_prior)
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """What runs say about laws: `seen` is where they were made, in the frame of the laws."""
+
+    evidence: Evidence
+    seen: Seen
+
+    def of(self, laws: Laws) -> Weighed:
+        """The laws weighed: a few at a time, so that their times stay in the cache."""
+        at_once = max(1, TIMES_AT_ONCE // len(self.evidence))
+        parts = [
+            self.log_density(laws.part(slice(start, start + at_once)))
+            for start in range(0, len(laws), at_once)
+        ]
+        return Weighed(laws, np.concatenate(parts), np.empty(0))
+
+    def log_density(self, laws: Laws) -> FloatArray:
+        """(d,) log likelihood."""
+        times = laws.log_times_at(self.seen)
+        residuals = np.subtract(self.evidence.log_seconds[:, None], times, out=times)
+        return log_density(self.evidence.misfit(residuals), len(self.evidence))
 
 
 def _step(density: FloatArray, longest: float, effective: float) -> float:
     """How far the power of the likelihood may rise so that the weights are worth `effective` equal
     ones (Kish's sample size)."""
 
+    above = density - density.max()
+    weights = np.empty_like(above)
+
     def left(step: float) -> float:
-        return float(1.0 / np.square(_normalised(step * density)).sum())
+        np.exp(np.multiply(above, step, out=weights), out=weights)
+        return float(weights.sum() ** 2 / (weights @ weights))
 
     if left(longest) >= effective:
         return longest
@@ -283,41 +343,108 @@ def _evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]
     return np.asarray(np.minimum(picked, len(weights) - 1))
 
 
-def _log_density(laws: Laws, evidence: Evidence) -> FloatArray:
-    residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
-    return log_density(evidence.misfit(residuals), len(evidence))
+@dataclass(frozen=True, eq=False)
+class Throw:
+    """The random numbers of one Metropolis step of d laws.
+
+    Some draw their cliff afresh, as the prior says; the others move along the difference of two
+    laws, in a random part of their shares.
+
+    Args:
+        a, b: (d,) the two laws.
+        redrawn, cliff: (d,) who draws a cliff afresh, and where.
+        step: (d,) how much of the difference a law moves by; 0 where its cliff is drawn.
+        steps, jitter: (d, 7) the same for each share, and what is added; 0 where it stays.
+        log_needed: (d,) least gain of log density with which the move is made.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    redrawn: NDArray[np.bool_]
+    cliff: FloatArray
+    step: FloatArray
+    steps: FloatArray
+    jitter: FloatArray
+    log_needed: FloatArray
+
+    @classmethod
+    def of(cls, random: np.random.Generator, count: int) -> Throw:
+        """For so many laws."""
+        redrawn = random.random(count) < REDRAWN
+        a, b = random.integers(0, count, count), random.integers(0, count, count)
+        whole = random.random(count) < WHOLE_STEPS
+        step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
+        moving = random.random((count, len(SHARES))) > random.random(count)[:, None]
+        jitter = JITTER * random.normal(size=moving.shape)
+        return cls(
+            a=a,
+            b=b,
+            redrawn=redrawn,
+            step=step,
+            steps=step[:, None] * moving,
+            jitter=jitter * (moving & ~redrawn[:, None]),
+            cliff=random.random(count),
+            log_needed=np.log(random.random(count)),
+        )
 
 
-def _moved(
-    laws: Laws,
-    density: FloatArray,
-    evidence: Evidence,
-    power: float,
-    random: np.random.Generator,
-) -> tuple[Laws, FloatArray]:
+class Chance:
+    """The random numbers of one fit, in the order in which they are asked for.
+
+    They depend on that order alone, and fits of as many laws ask for the same at first: each is
+    drawn once for all of them.
+    """
+
+    def __init__(self, seed: int, count: int) -> None:
+        self._seed, self._count, self._asked = seed, count, ""
+
+    def offset(self) -> float:
+        """Evenly from [0, 1)."""
+        self._asked += "o"
+        return float(_numbers(self._seed, self._count, self._asked)[0])  # type: ignore[arg-type]
+
+    def throw(self) -> Throw:
+        """What the next move of all laws needs."""
+        self._asked += "t"
+        return _numbers(self._seed, self._count, self._asked)[0]  # type: ignore[return-value]
+
+
+@lru_cache(maxsize=MOST_THROWS)
+def _numbers(seed: int, count: int, asked: str) -> tuple[float | Throw, dict[str, object]]:
+    """What was `asked` for last ("o" for an offset, "t" for a throw), and where the generator then
+    is."""
+    random = np.random.default_rng(seed)
+    if len(asked) > 1:
+        random.bit_generator.state = _numbers(seed, count, asked[:-1])[1]
+    found = random.random() if asked[-1] == "o" else Throw.of(random, count)
+    return found, dict(random.bit_generator.state)
+
+
+def _moved(weighed: Weighed, likelihood: Likelihood, power: float, throw: Throw) -> Weighed:
     """Every law after one Metropolis step."""
-    proposal = _proposed(laws, random)
-    proposed_density = _log_density(proposal, evidence)
-    gain = power * (proposed_density - density) + proposal.log_prior - laws.log_prior
-    accepted = np.log(random.random(len(laws))) < gain
-    return laws.where(accepted, proposal), np.where(accepted, proposed_density, density)
+    proposal = _proposed(weighed.laws, throw)
+    density, prior = likelihood.log_density(proposal), proposal.log_prior
+    gain = power * (density - weighed.density) + prior - weighed.prior
+    accepted = throw.log_needed < gain
+    return Weighed(
+        weighed.laws.where(accepted, proposal),
+        np.where(accepted, density, weighed.density),
+        np.where(accepted, prior, weighed.prior),
+    )
 
 
-def _proposed(laws: Laws, random: np.random.Generator) -> Laws:
-    """Some laws with their cliff elsewhere, as the prior says; the others moved along the
-    difference of two laws, in a random part of their shares."""
-    count = len(laws)
-    redrawn = random.random(count) < REDRAWN
-    a, b = random.integers(0, count, count), random.integers(0, count, count)
-    whole = random.random(count) < WHOLE_STEPS
-    step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
-    moving = random.random((count, len(SHARES))) > random.random(count)[:, None]
-    jump = step[:, None] * (laws.log_shares[a] - laws.log_shares[b])
-    jump += JITTER * random.normal(size=jump.shape) * ~redrawn[:, None]
+def _proposed(laws: Laws, throw: Throw) -> Laws:
+    """The laws where the random numbers want them."""
+
+    def apart(values: FloatArray) -> FloatArray:
+        return np.asarray(values.take(throw.a, axis=0) - values.take(throw.b, axis=0))
+
+    shares = throw.steps * apart(laws.log_shares)
+    shares += laws.log_shares + throw.jitter
     return replace(
         laws,
-        log_shares=np.maximum(laws.log_shares + moving * jump, SPARSEST),
-        cliff=np.where(redrawn, random.random(count), laws.cliff),
-        log_height=laws.log_height + step * (laws.log_height[a] - laws.log_height[b]),
-        logit_once=laws.logit_once + step * (laws.logit_once[a] - laws.logit_once[b]),
+        log_shares=np.maximum(shares, SPARSEST, out=shares),
+        cliff=np.where(throw.redrawn, throw.cliff, laws.cliff),
+        log_height=laws.log_height + throw.step * apart(laws.log_height),
+        logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
     )
