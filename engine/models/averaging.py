@@ -51,14 +51,14 @@ ANSWERING = 300
 FAR = 4.0
 """Times the most machines of a run: where draws are told apart."""
 
-TIMES_AT_ONCE = 32_768
+TIMES_AT_ONCE = 65_536
 """Times of laws, of all runs, that are worked out at once."""
+
+BLOCK = 256
+"""Points that are answered at once."""
 
 MOST_THROWS = 64
 """Moves whose random numbers are kept: 0.15 MB each."""
-
-BLOCK = 512
-"""Points that are answered at once."""
 
 REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
 """Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
@@ -139,25 +139,20 @@ class Averaged:
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) mean log time, effects apart, and (n,) variance among the laws, effects included."""
         mean, variance = np.empty(len(at)), np.empty(len(at))
-        for rows, times in self._times(at):
+        for rows in _blocks(at):
+            times = self.laws.log_times(at.part(rows))
             mean[rows] = times.mean(axis=1)
             times += effects[rows] @ self.effects
             times -= times.mean(axis=1, keepdims=True)
             variance[rows] = np.einsum("nd,nd->n", times, times) / len(self.laws)
         return mean, variance
 
-    def mean(self, at: Points) -> FloatArray:
-        """(n,) mean log time, effects apart."""
-        mean = np.empty(len(at))
-        for rows, times in self._times(at):
-            mean[rows] = times.mean(axis=1)
-        return mean
-
-    def _times(self, at: Points) -> Iterator[tuple[slice, FloatArray]]:
-        """Log times (rows, d) of a few points at a time: so that they stay in the cache."""
-        for start in range(0, len(at), BLOCK):
-            rows = slice(start, start + BLOCK)
-            yield rows, self.laws.log_times(at.part(rows))
+    def means(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean log time, effects apart, with each of s sizes in place of the points' own."""
+        means = np.empty((len(sizes), len(at)))
+        for rows in _blocks(at):
+            means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)
+        return means
 
     def cliff_at(self, memory_per_input: float) -> Cliff:
         """What the laws say of data that does not fit at a log memory per input."""
@@ -172,6 +167,11 @@ class Averaged:
             float(np.exp(np.log1p(again).mean())),
             float(self.laws.threshold[unfit].mean()),
         )
+
+
+def _blocks(at: Points) -> Iterator[slice]:
+    """A few points at a time: so that what the laws say of them stays in the cache."""
+    return (slice(start, start + BLOCK) for start in range(0, len(at), BLOCK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,10 +209,11 @@ def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
 
 def _representatives(laws: Laws, runs: Points) -> Laws:
     """Few laws for many: evenly from their order at more machines than any run had, where they
-    differ most."""
+    differ most. Those whose cliff comes first are the first: they are reckoned with together."""
     far = Points(*(values.max(keepdims=True) for values in astuple(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
-    return laws.pick(order[_evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    few = laws.pick(order[_evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    return few.pick(np.argsort(-few.threshold, kind="stable"))
 
 
 def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:

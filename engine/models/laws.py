@@ -14,7 +14,7 @@ mean does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -83,6 +83,10 @@ class Points:
             self.iterations[rows],
         )
 
+    def sized(self, size: float) -> Points:
+        """The same with another size."""
+        return replace(self, size=np.full(len(self), size))
+
     @property
     def memory_per_input(self) -> FloatArray:
         """(n,) logarithm of what decides whether cached data fits."""
@@ -96,6 +100,9 @@ def terms(at: Points) -> FloatArray:
     tree = np.log(np.maximum(m, 1.0))
     return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2), axis=-1)
 
+
+GROWING = np.asarray([False, True, False, False, False, True, True])
+"""Which terms are in proportion to the size; the others have nothing to do with it."""
 
 SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """Which terms are done again where data does not fit."""
@@ -131,18 +138,17 @@ class Frame:
             iterations=float(runs.iterations.max()),
         )
 
-
     @cached_property
     def thresholds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The prior of the threshold in three straight pieces of its probability (within the
+        """The prior of the threshold in four straight pieces of its probability (none; within the
         measured range, below it, above it): where each begins, its first value and its slope."""
         inside = INSIDE if self.cliff_inside else 0.0
         beside = CLIFF_REACH / BESIDE
         within = (self.high - self.low) / max(inside, BESIDE)
         return (
-            np.asarray([1.0 - 2.0 * BESIDE - inside, 1.0 - 2.0 * BESIDE, 1.0 - BESIDE]),
-            np.asarray([self.low, self.low, self.high]),
-            np.asarray([within, -beside, beside]),
+            np.asarray([0.0, 1.0 - 2.0 * BESIDE - inside, 1.0 - 2.0 * BESIDE, 1.0 - BESIDE]),
+            np.asarray([-np.inf, self.low, self.low, self.high]),
+            np.asarray([0.0, within, -beside, beside]),
         )
 
     def seen(self, at: Points) -> Seen:
@@ -236,19 +242,9 @@ class Laws:
     @cached_property
     def threshold(self) -> FloatArray:
         """(d,) log memory per input below which data does not fit; -inf for none."""
-        found = np.full(len(self), -np.inf)
-        places, thresholds = self.cliffs
-        found[places] = thresholds
-        return found
-
-    @cached_property
-    def cliffs(self) -> tuple[NDArray[np.int64], FloatArray]:
-        """(c,) which laws have a cliff, and (c,) their thresholds."""
         edges, start, slope = self.frame.thresholds
-        places = (self.cliff >= edges[0]).nonzero()[0]
-        at = self.cliff.take(places)
-        piece = np.searchsorted(edges, at, side="right") - 1
-        return places, start[piece] + slope[piece] * (at - edges[piece])
+        piece = np.searchsorted(edges, self.cliff, side="right") - 1
+        return np.asarray(start.take(piece) + slope.take(piece) * (self.cliff - edges.take(piece)))
 
     def log_times(self, at: Points) -> FloatArray:
         """(n, d) log time of every law at every point, up to the level."""
@@ -257,20 +253,44 @@ class Laws:
     def log_times_at(self, seen: Seen) -> FloatArray:
         """`log_times` of points that the frame has seen."""
         sums = seen.terms @ self.shares.T
-        per_input = seen.memory_per_input
-        cliffs, thresholds = self.cliffs
-        met = (thresholds > per_input.min(initial=np.inf)).nonzero()[0]
-        if len(met):
-            cliffs = cliffs.take(met)
-            again = seen.done_again @ self.shares.take(cliffs, axis=0).T
-            again *= np.exp(self.log_height.take(cliffs))
-            again *= per_input[:, None] < thresholds.take(met)
-            sums[:, cliffs] += again
-        times = np.log(sums, out=sums)
+        met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
+        again = seen.done_again @ self.shares.take(met, axis=0).T
+        again *= np.exp(self.log_height.take(met))
+        again *= seen.memory_per_input[:, None] < self.threshold.take(met)
+        first = len(met) > 0 and int(met[-1]) == len(met) - 1
+        sums[:, slice(len(met)) if first else met] += again
+        return self._in_iterations(np.log(sums, out=sums), seen)
+
+    def mean_log_times(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean of the laws' `log_times` with each of s sizes in place of the points' own:
+        what a term is per unit of size serves all sizes."""
+        unit = self.frame.seen(at.sized(1.0))
+        fixed = (unit.terms * ~GROWING) @ self.shares.T
+        grown = (unit.terms * GROWING) @ self.shares.T
+        again = (unit.done_again @ self.shares.T) * np.exp(self.log_height)
+        found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), again.copy()
+        for place, size in enumerate(sizes):
+            np.add(np.multiply(grown, size, out=sums), fixed, out=sums)
+            per_input = at.sized(size).memory_per_input
+            laws = self._first_met(per_input)
+            np.multiply(again[:, laws], size, out=more[:, laws])
+            more[:, laws] *= per_input[:, None] < self.threshold[laws]
+            sums[:, laws] += more[:, laws]
+            found[place] = self._in_iterations(np.log(sums, out=sums), unit).mean(axis=1)
+        return found
+
+    def _first_met(self, per_input: FloatArray) -> slice:
+        """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
+        quicker to reckon with some laws in vain than to pick them."""
+        met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
+        return slice(0, int(met[-1]) + 1 if len(met) else 0)
+
+    def _in_iterations(self, times: FloatArray, seen: Seen) -> FloatArray:
+        """Log times (n, d) of as many iterations as most runs had, in those of the points."""
         if seen.iterations is not None:
             once = 1.0 / (1.0 + np.exp(-self.logit_once))
             times += np.log(once + (1.0 - once) * seen.iterations)
-        return np.asarray(times)
+        return times
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 8) shares of the terms of the time at one point, then of what memory costs."""

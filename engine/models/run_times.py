@@ -10,6 +10,7 @@ parameters that no run had.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,12 +77,15 @@ class Candidates:
             np.stack([variance + part for _, part in parts]),
         )
 
-    def means(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean of the laws, effects apart, and (c, n) mean of log time by each candidate."""
-        inputs, residuals = self.encoding.inputs(rows), self.law.residuals
-        law = self.law.mean(self.encoding.points(rows))
-        parts = [process.mean(inputs, residuals) for process in self.processes]
-        return law, np.stack([self.level + law + part for part in parts])
+    def means(self, rows: Rows, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(s, n) mean of the laws, effects apart, and (s, c, n) mean of log time by each candidate,
+        with each of s sizes in place of the rows' own."""
+        encoding, residuals = self.encoding, self.law.residuals
+        law = self.law.means(encoding.points(rows), sizes / encoding.largest)
+        inputs = [encoding.inputs(rows.sized(size)) for size in sizes.tolist()]
+        column = encoding.size_coordinate
+        parts = [process.means(inputs, residuals, column) for process in self.processes]
+        return law, self.level + law[:, None, :] + np.stack(parts, axis=1)
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
         """(c, r) error and (c, r) variance of log time of each run without it."""
@@ -149,7 +153,16 @@ class RunTimes:
     _beyond: dict[str, Validated | None] = field(default_factory=dict, repr=False)
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of log time, its scale and degrees of freedom; never less for more input."""
+        """(n,) mean of log time, its scale and degrees of freedom; never less for more input.
+
+        A few rows at a time: so that what the laws say of them stays in the cache.
+        """
+        starts = range(0, max(1, len(rows)), BLOCK)
+        parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
+        mean, scale, dof = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return mean, scale, dof
+
+    def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         law, means, variances = self.candidates.moments(rows)
         scale, dof, asked = np.empty(len(rows)), np.empty(len(rows)), self.asked(rows)
         for kind in np.unique(asked):
@@ -164,17 +177,43 @@ class RunTimes:
         self, rows: Rows, asked: NDArray[np.str_], law: FloatArray, means: FloatArray
     ) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n)."""
-        mean = np.empty(len(rows))
+        beyond = asked == "size"
+        sizes = self._sizes
+        if beyond.any():
+            sizes = np.append(sizes, FURTHER * float(self.rows.size.max()))
+        course = Course(*self.candidates.means(rows, sizes)) if len(sizes) else None
+        mean = self._held(asked, law, means, course)
+        if course is not None and beyond.any():
+            # Beyond the measured sizes, no less than at their end, whatever validates there.
+            last = self.asked(rows.sized(float(sizes[-1])))
+            end = self._held(last, course.law[-1], course.means[-1], course)
+            mean[beyond] = np.maximum(mean, end)[beyond]
+        return mean
+
+    def _held(
+        self, asked: NDArray[np.str_], law: FloatArray, means: FloatArray, course: Course | None
+    ) -> FloatArray:
+        """(n,) mean of log time by the weights of what is asked, held to grow with the size."""
+        mean, measured = np.empty(len(asked)), len(self._sizes)
         for kind in np.unique(asked):
             at = asked == kind
             weights = self.validation(str(kind)).weights
-            mean[at] = self._monotone(rows.pick(at), law[at], weights @ means[:, at], weights)
-        beyond = asked == "size"
-        if beyond.any():
-            largest = _at_size(rows.pick(beyond), FURTHER * float(self.rows.size.max()))
-            there = self._mean(largest, self.asked(largest), *self.candidates.means(largest))
-            mean[beyond] = np.maximum(mean[beyond], there)
+            mean[at] = weights @ means[:, at]
+            if course is not None and measured and weights[0] != 1.0:
+                whole: FloatArray = np.tensordot(weights, course.means[:measured, :, at], (0, 1))
+                whole = np.maximum.accumulate(whole, axis=0)
+                mean[at] = _along(course.law[:measured, at], whole, law[at])
         return mean
+
+    @cached_property
+    def _sizes(self) -> FloatArray:
+        """(s,) measured sizes between which the mean is kept from falling: none where there is but
+        one, or where the laws, which grow with it, answer by themselves."""
+        sizes = np.unique(self.rows.size)
+        if len(sizes) < 2 or len(self.candidates.processes) == 1:
+            return np.empty(0)
+        places = np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))
+        return np.asarray(sizes[places])
 
     def asked(self, rows: Rows) -> NDArray[np.str_]:
         """(n,) what each row asks for: "inside" the measured range, beyond it in "machines" or in
@@ -183,9 +222,18 @@ class RunTimes:
         machines = rows.machines * rows.cores
         more = machines > (self.rows.machines * self.rows.cores).max() * FURTHER
         beyond = np.where(size, "size", np.where(more, "machines", "inside"))
-        seen = {row.tobytes() for row in self.rows.jobs}
-        new = [row.tobytes() not in seen for row in rows.jobs]
-        return np.where(new, "parameters", beyond)
+        return np.where(self._new_job(rows), "parameters", beyond)
+
+    def _new_job(self, rows: Rows) -> BoolArray:
+        """(n,) or (1,): whether no run had the parameters and iterations of a row."""
+        jobs = rows.jobs
+        if (jobs == jobs[:1]).all():
+            jobs = jobs[:1]
+        return np.asarray([row.tobytes() not in self._jobs for row in jobs], dtype=bool)
+
+    @cached_property
+    def _jobs(self) -> frozenset[bytes]:
+        return frozenset(row.tobytes() for row in self.rows.jobs)
 
     def validation(self, asked: str) -> Validated:
         """Weights and spread for what is asked; those for inside where nothing else is known."""
@@ -230,24 +278,6 @@ class RunTimes:
         _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
-    def _monotone(
-        self, rows: Rows, wanted: FloatArray, mean: FloatArray, weights: FloatArray
-    ) -> FloatArray:
-        """The mean, made to grow with the size as the laws do: the remainder may not undo that.
-
-        The running maximum over the measured sizes, at the same machines, as a function of what
-        the laws say (`wanted` of the rows); beyond them the laws' growth.
-        """
-        sizes = np.unique(self.rows.size)
-        if len(sizes) < 2 or weights[0] == 1.0:
-            return mean
-        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
-        law, whole = np.empty((len(sizes), len(rows))), np.empty((len(sizes), len(rows)))
-        for place, size in enumerate(sizes):
-            law[place], means = self.candidates.means(_at_size(rows, float(size)))
-            whole[place] = weights @ means
-        return _along(law, np.maximum.accumulate(whole, axis=0), wanted)
-
 
 FURTHER = 1.01
 """Machines or sizes beyond the largest by more than this ask for extrapolation."""
@@ -255,12 +285,19 @@ FURTHER = 1.01
 MOST_SIZES = 4
 """Measured sizes at which the mean is kept from falling."""
 
+BLOCK = 1024
+"""Rows that are answered at once."""
 
-def _at_size(rows: Rows, size: float) -> Rows:
-    return Rows(
-        rows.machines, rows.cores, rows.memory, np.full(len(rows), size), rows.iterations,
-        rows.kind, rows.parameters,
-    )  # fmt: skip
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """Log time of n rows over s sizes: (s, n) by the laws, effects apart, and (s, c, n) by each
+    candidate. The mean is made to grow with the size as the laws do: the remainder may not undo
+    that. It is the running maximum over the measured sizes as a function of what the laws say, and
+    beyond them the laws' growth."""
+
+    law: FloatArray
+    means: FloatArray
 
 
 def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:
