@@ -19,7 +19,7 @@ from pathlib import Path
 
 import engine
 from engine.candidates import select_candidates
-from engine.models import averaging
+from engine.models import law_sampling
 from engine.models.physical import fit_table
 from engine.profile import Profile
 from engine.surface import Surface
@@ -44,7 +44,7 @@ def some(profile: Profile, count: int) -> Profile:
 
 def fitted_afresh(profile: Profile) -> object:
     """A fit with no random numbers kept from the last one."""
-    averaging._numbers.cache_clear()
+    law_sampling._numbers.cache_clear()
     return fit_table(profile)
 
 

@@ -43,6 +43,7 @@ from engine.models.run_time_notices import (
     run_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
+from engine.models.shares import Share, distinct_rows, told_by
 from engine.models.workloads import (
     SAME,
     completed,
@@ -58,9 +59,6 @@ MOST_RUNS = 300
 
 FEW = 3
 """Configurations that a fit of their own needs."""
-
-IGNORED_WEIGHT = 0.01
-"""A fit with less weight is not asked."""
 
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
@@ -78,14 +76,6 @@ def fit_table(profile: Profile) -> TableModel:
     validation = _validation(answers)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     return replace(model, validation=validation, fit_notices=tuple(notices))
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """A fit and the weight it has among those that answer."""
-
-    fit: RunTimes
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +138,7 @@ class TableModel(FittedModel):
             for place in range(len(tables))
         )
         seen = self._joint[key].rows
-        scales = _told(shares, seen, seen.kind)[1]
+        scales = told_by(shares, seen, seen.kind)[1]
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
@@ -164,8 +154,8 @@ class TableModel(FittedModel):
         mean, scale, dof = (np.full(len(batch), np.nan) for _ in range(3))
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
-            asked, family, back = _distinct(rows.pick(known), at.family[known])
-            told = _told(answers.shares, asked, family)
+            asked, family, back = distinct_rows(rows.pick(known), at.family[known])
+            told = told_by(answers.shares, asked, family)
             parts = where_measured(answers.joint, answers.noise, asked, told)
             mean[known], scale[known], dof[known] = (part[back] for part in parts)
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
@@ -289,51 +279,6 @@ def _shares(
 
 def _heaviest(shares: Sequence[Share]) -> RunTimes:
     return max(shares, key=lambda share: share.weight).fit
-
-
-Moments = tuple[FloatArray, FloatArray, FloatArray]
-"""(n,) log time, its scale and degrees of freedom."""
-
-
-def _told(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.int64]) -> Moments:
-    """What the weighted fits of each row's `family` say. The fit of all runs, which all families
-    share, is asked once for those rows where it counts."""
-    asked = [[share for share in own if share.weight >= IGNORED_WEIGHT] for own in shares]
-    joint = shares[0][0].fit
-    counts = np.asarray([own[0].fit is joint for own in asked])[family]
-    by_all = np.cumsum(counts) - 1
-    of_all = joint.moments(rows.pick(counts))
-    found = np.empty((3, len(rows)))
-    for place in np.unique(family):
-        at = np.flatnonzero(family == place)
-        found[:, at] = _mixed(
-            np.asarray([share.weight for share in asked[place]]),
-            [
-                tuple(part[by_all[at]] for part in of_all)
-                if share.fit is joint
-                else share.fit.moments(rows.pick(at))
-                for share in asked[place]
-            ],
-        )
-    return found[0], found[1], found[2]
-
-
-def _mixed(weights: FloatArray, parts: Sequence[tuple[FloatArray, ...]]) -> Moments:
-    """The moments of a mixture of answers."""
-    weights = weights / weights.sum()
-    means, scales, dof = (np.stack(columns) for columns in zip(*parts, strict=True))
-    mean = weights @ means
-    variance = weights @ (scales**2 + (means - mean) ** 2)
-    return mean, np.sqrt(variance), weights @ dof
-
-
-def _distinct(
-    rows: Rows, family: NDArray[np.int64]
-) -> tuple[Rows, NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of each family without repetitions, their families, and where each row went."""
-    keys = np.column_stack((rows.configurations, family))
-    _, first, back = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    return rows.pick(first), family[first], back.reshape(-1)
 
 
 def _first(rows: Rows) -> Rows:

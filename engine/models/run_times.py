@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from engine.fitting import Spread, studentised
 from engine.forecast import FloatArray
-from engine.models.averaging import NOISE_DOF, Averaged, Evidence, averaged
+from engine.models.averaging import Averaged, averaged
 from engine.models.design import Encoding, Rows
+from engine.models.law_sampling import NOISE_DOF, Evidence
 from engine.models.residual import Process, linear, smooth
 
 BoolArray = NDArray[np.bool_]

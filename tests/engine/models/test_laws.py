@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from engine.forecast import FloatArray
-from engine.models.averaging import (
+from engine.models.averaging import Averaged, averaged
+from engine.models.law_sampling import (
     RUN_NOISE,
-    Averaged,
     Chance,
     Evidence,
     Likelihood,
     Throw,
-    averaged,
     log_density,
 )
 from engine.models.laws import MOST_DRAWN, Frame, Laws, Points, drawn, terms
