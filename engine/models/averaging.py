@@ -1,4 +1,4 @@
-"""What runs leave of the prior over physical laws: sequential Monte Carlo.
+"""What the laws that runs left say of times: their mean, and what it would be without any run.
 
 The posterior is a set of laws with weights. The same set answers what the laws would have said
 without any one of the runs, by other weights: leave-one-out costs one product of matrices.
@@ -10,38 +10,19 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
-from engine.models.laws import (
-    SHARED_TERMS,
-    SHARES,
-    SPARSEST,
-    Frame,
-    Laws,
-    Points,
-    drawn,
+from engine.models.law_sampling import (
+    NOISE_DOF,
+    RUN_NOISE,
+    Evidence,
+    Followed,
+    evenly,
+    log_density,
+    normalised,
+    posterior,
 )
-
-RUN_NOISE, NOISE_DOF = 0.04, 4.0
-"""Prior of the noise of log time about a law: scale and degrees of freedom. Repetitions differ by
-1 to 4 %, and no law is exact."""
-
-FIRST_DRAWS = 600_000
-"""Draws from the prior, shared by the runs. Few runs need many: they leave laws of different kinds,
-and how likely each kind is must not hang on chance."""
-
-KEPT, FEWEST_KEPT, MOST_KEPT = 50_000, 500, 1_000
-"""Draws that are kept and moved: the first shared by the runs, within the other two."""
-
-MOVES, LAST_MOVES = 4, 8
-"""How often each is moved after a step, and after one that reaches its goal."""
-
-LEFT = 0.5
-"""Effective draws that a step leaves, as a share of those that are kept."""
-
-HALVINGS = 30
-"""Of the interval in which the length of a step is sought."""
+from engine.models.laws import SHARED_TERMS, Laws, Points
 
 ANSWERING = 300
 """Draws that answer questions."""
@@ -49,55 +30,8 @@ ANSWERING = 300
 FAR = 4.0
 """Times the most machines of a run: where draws are told apart."""
 
-BLOCK = 512
+BLOCK = 256
 """Points that are answered at once."""
-
-REDRAWN, WHOLE_STEPS, JITTER = 0.3, 0.2, 0.02
-"""Moves: the share that draws the cliff afresh, the share of steps of a whole difference (which
-jump between modes), and the spread of what is added to each log share."""
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """r runs and the linear effects on log time that are integrated out beside the noise.
-
-    Args:
-        at: where they were made.
-        log_seconds: (r,).
-        effects: (r, e) columns (the level, types, parameters), each times its prior spread.
-    """
-
-    at: Points
-    log_seconds: FloatArray
-    effects: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.log_seconds)
-
-    @property
-    def precision(self) -> FloatArray:
-        """(r, r) inverse covariance of effects and noise, relative to the noise's variance."""
-        x = self.effects / RUN_NOISE
-        return np.asarray(np.linalg.inv(np.eye(len(self)) + x @ x.T))
-
-    def coefficients(self, residuals: FloatArray) -> FloatArray:
-        """(e, d) expected effects behind residuals (r, d), each relative to its prior spread."""
-        x = self.effects / RUN_NOISE
-        return np.asarray(
-            np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, x.T @ residuals) / RUN_NOISE
-        )
-
-    def misfit(self, residuals: FloatArray) -> FloatArray:
-        """(d,) sum of squares of residuals (r, d), less what the effects explain."""
-        explained = np.einsum("ed,ed->d", self.effects.T @ residuals, self.coefficients(residuals))
-        squares = np.einsum("rd,rd->d", residuals, residuals)
-        return np.asarray(np.maximum(squares - explained, 0.0))
-
-
-def log_density(misfit: FloatArray, runs: int) -> FloatArray:
-    """(...) log likelihood of laws up to a constant, the variance of the noise integrated out of an
-    inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2)."""
-    return np.asarray(-0.5 * (runs - 1 + NOISE_DOF) * np.log(NOISE_DOF * RUN_NOISE**2 + misfit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,25 +56,20 @@ class Averaged:
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) mean log time, effects apart, and (n,) variance among the laws, effects included."""
         mean, variance = np.empty(len(at)), np.empty(len(at))
-        for rows, times in self._times(at):
+        for rows in _blocks(at):
+            times = self.laws.log_times(at.part(rows))
             mean[rows] = times.mean(axis=1)
             times += effects[rows] @ self.effects
             times -= times.mean(axis=1, keepdims=True)
             variance[rows] = np.einsum("nd,nd->n", times, times) / len(self.laws)
         return mean, variance
 
-    def mean(self, at: Points) -> FloatArray:
-        """(n,) mean log time, effects apart."""
-        mean = np.empty(len(at))
-        for rows, times in self._times(at):
-            mean[rows] = times.mean(axis=1)
-        return mean
-
-    def _times(self, at: Points) -> Iterator[tuple[slice, FloatArray]]:
-        """Log times (rows, d) of a few points at a time: so that they stay in the cache."""
-        for start in range(0, len(at), BLOCK):
-            rows = slice(start, start + BLOCK)
-            yield rows, self.laws.log_times(at.part(rows))
+    def means(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean log time, effects apart, with each of s sizes in place of the points' own."""
+        means = np.empty((len(sizes), len(at)))
+        for rows in _blocks(at):
+            means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)
+        return means
 
     def cliff_at(self, memory_per_input: float) -> Cliff:
         """What the laws say of data that does not fit at a log memory per input."""
@@ -155,6 +84,11 @@ class Averaged:
             float(np.exp(np.log1p(again).mean())),
             float(self.laws.threshold[unfit].mean()),
         )
+
+
+def _blocks(at: Points) -> Iterator[slice]:
+    """A few points at a time: so that what the laws say of them stays in the cache."""
+    return (slice(start, start + BLOCK) for start in range(0, len(at), BLOCK))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +126,11 @@ def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
 
 def _representatives(laws: Laws, runs: Points) -> Laws:
     """Few laws for many: evenly from their order at more machines than any run had, where they
-    differ most."""
+    differ most. Those whose cliff comes first are the first: they are reckoned with together."""
     far = Points(*(values.max(keepdims=True) for values in astuple(runs)))
     order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
-    return laws.pick(order[_evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    few = laws.pick(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    return few.pick(np.argsort(-few.threshold, kind="stable"))
 
 
 def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:
@@ -207,117 +142,6 @@ def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, F
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
     runs = len(evidence)
-    own = _normalised(log_density(without, runs - 1) - followed.power * log_density(misfit, runs))
+    own = normalised(log_density(without, runs - 1) - followed.power * log_density(misfit, runs))
     centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
     return own @ residuals.T, np.einsum("rd,rd->r", centred**2, own)
-
-
-def _normalised(log_weights: FloatArray) -> FloatArray:
-    """Weights that add up to 1 along the last axis."""
-    weights = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
-
-
-@dataclass(frozen=True, eq=False)
-class Followed:
-    """Equally probable laws after the runs.
-
-    Args:
-        laws: after all of the likelihood.
-        flattened: after the likelihood to some `power`: so wide that the same draws serve with any
-            one run left out.
-    """
-
-    laws: Laws
-    flattened: Laws
-    power: float
-
-
-def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
-    """Draws of laws after the runs.
-
-    Draws from the prior follow the likelihood as its power rises, in steps that leave them enough
-    different laws, and move by differential evolution between the steps (Del Moral, Doucet and
-    Jasra, J. R. Stat. Soc. B 2006; ter Braak, Statistics and Computing 2006): so that many runs
-    find their laws too.
-    """
-    random = np.random.default_rng(seed)
-    runs = len(evidence)
-    kept = int(np.clip(KEPT // runs, FEWEST_KEPT, MOST_KEPT))
-    laws = drawn(Frame.of(evidence.at), max(FIRST_DRAWS // runs, kept), seed=seed)
-    density, power = _log_density(laws, evidence), 0.0
-    flat, flattened = max(0.5, 1.0 - 3.0 / runs), laws
-    for goal in (flat, 1.0):
-        while power < goal:
-            step = _step(density, goal - power, LEFT * kept)
-            power = goal if step == goal - power else power + step
-            places = _evenly(_normalised(step * density), kept, random.random())
-            laws, density = laws.pick(places), density[places]
-            for _ in range(LAST_MOVES if power == goal else MOVES):
-                laws, density = _moved(laws, density, evidence, power, random)
-        flattened = laws if goal == flat else flattened
-    return Followed(laws, flattened, flat)
-
-
-def _step(density: FloatArray, longest: float, effective: float) -> float:
-    """How far the power of the likelihood may rise so that the weights are worth `effective` equal
-    ones (Kish's sample size)."""
-
-    def left(step: float) -> float:
-        return float(1.0 / np.square(_normalised(step * density)).sum())
-
-    if left(longest) >= effective:
-        return longest
-    low, high = 0.0, longest
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if left(middle) >= effective else (low, middle)
-    return high
-
-
-def _evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]:
-    """(count,) places in the order of the weights' running sum, at even distances: each place as
-    often as its weight says, to within one."""
-    sums = np.cumsum(weights)
-    picked = np.searchsorted(sums, (np.arange(count) + offset) / count * sums[-1])
-    return np.asarray(np.minimum(picked, len(weights) - 1))
-
-
-def _log_density(laws: Laws, evidence: Evidence) -> FloatArray:
-    residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
-    return log_density(evidence.misfit(residuals), len(evidence))
-
-
-def _moved(
-    laws: Laws,
-    density: FloatArray,
-    evidence: Evidence,
-    power: float,
-    random: np.random.Generator,
-) -> tuple[Laws, FloatArray]:
-    """Every law after one Metropolis step."""
-    proposal = _proposed(laws, random)
-    proposed_density = _log_density(proposal, evidence)
-    gain = power * (proposed_density - density) + proposal.log_prior - laws.log_prior
-    accepted = np.log(random.random(len(laws))) < gain
-    return laws.where(accepted, proposal), np.where(accepted, proposed_density, density)
-
-
-def _proposed(laws: Laws, random: np.random.Generator) -> Laws:
-    """Some laws with their cliff elsewhere, as the prior says; the others moved along the
-    difference of two laws, in a random part of their shares."""
-    count = len(laws)
-    redrawn = random.random(count) < REDRAWN
-    a, b = random.integers(0, count, count), random.integers(0, count, count)
-    whole = random.random(count) < WHOLE_STEPS
-    step = np.where(redrawn, 0.0, np.where(whole, 1.0, random.uniform(0.1, 0.9, count)))
-    moving = random.random((count, len(SHARES))) > random.random(count)[:, None]
-    jump = step[:, None] * (laws.log_shares[a] - laws.log_shares[b])
-    jump += JITTER * random.normal(size=jump.shape) * ~redrawn[:, None]
-    return replace(
-        laws,
-        log_shares=np.maximum(laws.log_shares + moving * jump, SPARSEST),
-        cliff=np.where(redrawn, random.random(count), laws.cliff),
-        log_height=laws.log_height + step * (laws.log_height[a] - laws.log_height[b]),
-        logit_once=laws.logit_once + step * (laws.logit_once[a] - laws.logit_once[b]),
-    )

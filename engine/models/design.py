@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +67,7 @@ class Rows:
     def __len__(self) -> int:
         return len(self.machines)
 
-    def pick(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> Rows:
+    def pick(self, places: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Rows:
         """Some of the rows."""
         return Rows(
             self.machines[places],
@@ -77,6 +78,10 @@ class Rows:
             self.kind[places],
             self.parameters[places],
         )
+
+    def sized(self, size: float) -> Rows:
+        """The same with another size."""
+        return replace(self, size=np.full(len(self), size))
 
     @property
     def jobs(self) -> FloatArray:
@@ -137,7 +142,7 @@ class Encoding:
 
     def points(self, rows: Rows) -> Points:
         """What the laws see."""
-        cores, memory = np.median(self.runs.cores), np.median(self.runs.memory)
+        cores, memory = self._medians
         return Points(
             rows.machines,
             rows.cores / cores,
@@ -145,6 +150,11 @@ class Encoding:
             rows.size / self.largest,
             rows.iterations,
         )
+
+    @cached_property
+    def _medians(self) -> tuple[float, float]:
+        """Cores and memory of a machine of the runs."""
+        return float(np.median(self.runs.cores)), float(np.median(self.runs.memory))
 
     def inputs(self, rows: Rows) -> Inputs:
         """What the process sees: effects, and the coordinates that vary among the runs."""
@@ -185,6 +195,12 @@ class Encoding:
         return np.asarray(LENGTH * self._coordinates(self.runs)[:, self._varying].std(axis=0))
 
     @property
+    def size_coordinate(self) -> int | None:
+        """Which coordinate the size is; None where all runs had one."""
+        varying = self._varying
+        return int(varying[:SIZE].sum()) if varying[SIZE] else None
+
+    @cached_property
     def _varying(self) -> NDArray[np.bool_]:
         return np.asarray(np.ptp(self._coordinates(self.runs), axis=0) > 1e-9)
 
@@ -192,6 +208,10 @@ class Encoding:
         logs = np.log((rows.machines, rows.size, rows.iterations, rows.cores))
         parameters = self.parameters.coordinates(rows.parameters)
         return np.column_stack((logs.T, _per_core(rows), parameters))
+
+
+SIZE = 1
+"""Place of the size among the coordinates, before those are left out that do not vary."""
 
 
 def _per_core(rows: Rows) -> FloatArray:

@@ -14,7 +14,7 @@ mean does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -83,6 +83,10 @@ class Points:
             self.iterations[rows],
         )
 
+    def sized(self, size: float) -> Points:
+        """The same with another size."""
+        return replace(self, size=np.full(len(self), size))
+
     @property
     def memory_per_input(self) -> FloatArray:
         """(n,) logarithm of what decides whether cached data fits."""
@@ -96,6 +100,9 @@ def terms(at: Points) -> FloatArray:
     tree = np.log(np.maximum(m, 1.0))
     return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2), axis=-1)
 
+
+GROWING = np.asarray([False, True, False, False, False, True, True])
+"""Which terms are in proportion to the size; the others have nothing to do with it."""
 
 SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 """Which terms are done again where data does not fit."""
@@ -131,6 +138,47 @@ class Frame:
             iterations=float(runs.iterations.max()),
         )
 
+    @cached_property
+    def thresholds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The prior of the threshold in four straight pieces of its probability (none; within the
+        measured range, below it, above it): where each begins, its first value and its slope."""
+        inside = INSIDE if self.cliff_inside else 0.0
+        beside = CLIFF_REACH / BESIDE
+        within = (self.high - self.low) / max(inside, BESIDE)
+        return (
+            np.asarray([0.0, 1.0 - 2.0 * BESIDE - inside, 1.0 - 2.0 * BESIDE, 1.0 - BESIDE]),
+            np.asarray([-np.inf, self.low, self.low, self.high]),
+            np.asarray([0.0, within, -beside, beside]),
+        )
+
+    def seen(self, at: Points) -> Seen:
+        """Points relative to this frame."""
+        relative = terms(at) / self.centre
+        same = not np.any(at.iterations != self.iterations)
+        return Seen(
+            terms=relative,
+            done_again=relative * SHARED_TERMS,
+            memory_per_input=at.memory_per_input,
+            iterations=None if same else at.iterations[:, None] / self.iterations,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """n points as the laws of a frame see them: all of their time that no law has a say in.
+
+    Args:
+        terms: (n, 7) relative to the centre of the runs.
+        done_again: (n, 7) those that are done again where data does not fit, 0 for the others.
+        memory_per_input: (n,) its logarithm.
+        iterations: (n, 1) relative to those of the run with the most; None where all have as many.
+    """
+
+    terms: FloatArray
+    done_again: FloatArray
+    memory_per_input: FloatArray
+    iterations: FloatArray | None
+
 
 DISTINCT_FOR_CLIFF = 4
 """Distinct values of memory per input from which on a cliff between them is considered."""
@@ -160,10 +208,20 @@ class Laws:
         """Some of the laws."""
         return Laws(
             self.frame,
-            self.log_shares[places],
-            self.cliff[places],
-            self.log_height[places],
-            self.logit_once[places],
+            self.log_shares.take(places, axis=0),
+            self.cliff.take(places),
+            self.log_height.take(places),
+            self.logit_once.take(places),
+        )
+
+    def part(self, rows: slice) -> Laws:
+        """Neighbouring laws."""
+        return Laws(
+            self.frame,
+            self.log_shares[rows],
+            self.cliff[rows],
+            self.log_height[rows],
+            self.logit_once[rows],
         )
 
     def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
@@ -177,44 +235,66 @@ class Laws:
         )
 
     @cached_property
+    def shares(self) -> FloatArray:
+        """(d, 7) of the terms at the centre, up to a common factor."""
+        return np.exp(self.log_shares)
+
+    @cached_property
     def threshold(self) -> FloatArray:
         """(d,) log memory per input below which data does not fit; -inf for none."""
-        inside = INSIDE if self.frame.cliff_inside else 0.0
-        low, high = self.frame.low, self.frame.high
-        above = self.cliff - (1.0 - BESIDE)
-        below = above + BESIDE
-        between = below + inside
-        return np.asarray(
-            np.select(
-                [above >= 0.0, below >= 0.0, between >= 0.0],
-                [
-                    high + CLIFF_REACH * above / BESIDE,
-                    low - CLIFF_REACH * below / BESIDE,
-                    low + (high - low) * between / max(inside, BESIDE),
-                ],
-                -np.inf,
-            )
-        )
+        edges, start, slope = self.frame.thresholds
+        piece = np.searchsorted(edges, self.cliff, side="right") - 1
+        return np.asarray(start.take(piece) + slope.take(piece) * (self.cliff - edges.take(piece)))
 
     def log_times(self, at: Points) -> FloatArray:
         """(n, d) log time of every law at every point, up to the level."""
-        shares = np.exp(self.log_shares)
-        relative = terms(at) / self.frame.centre
-        sums = relative @ shares.T
-        per_input = at.memory_per_input
-        cliffs = np.flatnonzero(self.threshold > per_input.min(initial=np.inf))
-        extra = shares[cliffs] * SHARED_TERMS * np.exp(self.log_height[cliffs])[:, None]
-        unfit = per_input[:, None] < self.threshold[cliffs]
-        sums[:, cliffs] += unfit * (relative @ extra.T)
-        times = np.log(sums, out=sums)
-        if np.any(at.iterations != self.frame.iterations):
+        return self.log_times_at(self.frame.seen(at))
+
+    def log_times_at(self, seen: Seen) -> FloatArray:
+        """`log_times` of points that the frame has seen."""
+        sums = seen.terms @ self.shares.T
+        met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
+        again = seen.done_again @ self.shares.take(met, axis=0).T
+        again *= np.exp(self.log_height.take(met))
+        again *= seen.memory_per_input[:, None] < self.threshold.take(met)
+        first = len(met) > 0 and int(met[-1]) == len(met) - 1
+        sums[:, slice(len(met)) if first else met] += again
+        return self._in_iterations(np.log(sums, out=sums), seen)
+
+    def mean_log_times(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean of the laws' `log_times` with each of s sizes in place of the points' own:
+        what a term is per unit of size serves all sizes."""
+        unit = self.frame.seen(at.sized(1.0))
+        fixed = (unit.terms * ~GROWING) @ self.shares.T
+        grown = (unit.terms * GROWING) @ self.shares.T
+        again = (unit.done_again @ self.shares.T) * np.exp(self.log_height)
+        found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), again.copy()
+        for place, size in enumerate(sizes):
+            np.add(np.multiply(grown, size, out=sums), fixed, out=sums)
+            per_input = at.sized(size).memory_per_input
+            laws = self._first_met(per_input)
+            np.multiply(again[:, laws], size, out=more[:, laws])
+            more[:, laws] *= per_input[:, None] < self.threshold[laws]
+            sums[:, laws] += more[:, laws]
+            found[place] = self._in_iterations(np.log(sums, out=sums), unit).mean(axis=1)
+        return found
+
+    def _first_met(self, per_input: FloatArray) -> slice:
+        """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
+        quicker to reckon with some laws in vain than to pick them."""
+        met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
+        return slice(0, int(met[-1]) + 1 if len(met) else 0)
+
+    def _in_iterations(self, times: FloatArray, seen: Seen) -> FloatArray:
+        """Log times (n, d) of as many iterations as most runs had, in those of the points."""
+        if seen.iterations is not None:
             once = 1.0 / (1.0 + np.exp(-self.logit_once))
-            times += np.log(once + (1.0 - once) * at.iterations[:, None] / self.frame.iterations)
-        return np.asarray(times)
+            times += np.log(once + (1.0 - once) * seen.iterations)
+        return times
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 8) shares of the terms of the time at one point, then of what memory costs."""
-        shares = terms(at)[0] / self.frame.centre * np.exp(self.log_shares)
+        shares = terms(at)[0] / self.frame.centre * self.shares
         unfit = at.memory_per_input[0] < self.threshold
         again = np.where(unfit, np.exp(self.log_height), 0.0) * (shares @ SHARED_TERMS)
         parts = np.column_stack((shares, again))
@@ -223,11 +303,9 @@ class Laws:
     @property
     def log_prior(self) -> FloatArray:
         """(d,) log density of the prior; that of `cliff` is uniform."""
-        gamma = self.log_shares * SHARES - np.exp(self.log_shares)
+        gamma = self.log_shares @ SHARES - self.shares @ np.ones(len(SHARES))
         height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
-        return np.asarray(
-            gamma.sum(axis=1) - 0.5 * height**2 - 0.5 * (self.logit_once / ONCE_SPREAD) ** 2
-        )
+        return np.asarray(gamma - 0.5 * height**2 - 0.5 * (self.logit_once / ONCE_SPREAD) ** 2)
 
 
 MOST_DRAWN = 50_000

@@ -13,7 +13,7 @@ with the most.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -242,21 +242,20 @@ def shape_of(instance: InstanceType | None, catalog: Catalog | None) -> Instance
     return offer.instance if offer else instance
 
 
-def nearest(
-    target: InstanceType, measured: Sequence[InstanceType | None], catalog: Catalog | None
-) -> int:
-    """Which measured type a type resembles most: the same architecture, then the closest memory
-    per vCPU (it decides whether data fits), then the closest number of vCPUs."""
+def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
+    """Which measured type (with its shape, None where it is not known) a type resembles most: the
+    same architecture, then the closest memory per vCPU (it decides whether data fits), then the
+    closest number of vCPUs."""
 
-    def distance(source: InstanceType | None) -> tuple[float, float, float]:
-        shaped = shape_of(source, catalog)
+    def distance(place: int) -> tuple[float, float, float]:
+        shaped = measured[place]
         if shaped is None:
             return (2.0, math.inf, math.inf)
         other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
         per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
         return (float(other), per_vcpu, _log_ratio(target.vcpus, shaped.vcpus))
 
-    return min(range(len(measured)), key=lambda place: distance(measured[place]))
+    return min(range(len(measured)), key=distance)
 
 
 def _log_ratio(a: float, b: float) -> float:
@@ -269,13 +268,15 @@ class Equivalents:
     """n clusters as machines of measured types.
 
     Args:
-        family: (n,) which measured type stands for the cluster.
+        sources: (k,) which measured type stands for each of the batch's types.
+        family: (n,) the same for each cluster.
         machines: (n,) how many of its machines, a faster core counting as more; NaN where the
             shapes are not known.
         log_scale: (n,) doubt about the speed of a core, 0 for a measured type.
         notices: what was assumed about each type of the batch, None where nothing was.
     """
 
+    sources: NDArray[np.int64]
     family: NDArray[np.int64]
     machines: FloatArray
     log_scale: FloatArray
@@ -292,7 +293,8 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
     Raises:
         BadInput: when no cluster of the batch can be converted.
     """
-    pairs = [_source_of(target, measured, batch.catalog) for target in batch.types]
+    alike = _resembled(measured, batch.catalog)
+    pairs = [_source_of(target, measured, alike, batch.catalog) for target in batch.types]
     sources = np.asarray([source for source, _ in pairs], dtype=np.int64)
     own = [
         target is not None and target.name in measured[source].members
@@ -308,6 +310,7 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
             remedy="name a type with --instance and a --catalog, or add a vcpus column",
         )
     return Equivalents(
+        sources=sources,
         family=sources[batch.type_index],
         machines=machines * relative[batch.type_index],
         log_scale=doubt[batch.type_index],
@@ -318,8 +321,27 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
     )
 
 
+def _resembled(
+    measured: Sequence[MachineRuns], catalog: Catalog | None
+) -> Callable[[InstanceType], int]:
+    """`nearest` for many types, worked out once for all of one shape: a catalog has a few dozen."""
+    shapes = [shape_of(runs.instance, catalog) for runs in measured]
+    known: dict[tuple[str | None, float, float], int] = {}
+
+    def place_of(target: InstanceType) -> int:
+        shape = (target.arch, target.vcpus, target.memory_gib)
+        if shape not in known:
+            known[shape] = nearest(target, shapes)
+        return known[shape]
+
+    return place_of
+
+
 def _source_of(
-    target: InstanceType | None, measured: Sequence[MachineRuns], catalog: Catalog | None
+    target: InstanceType | None,
+    measured: Sequence[MachineRuns],
+    alike: Callable[[InstanceType], int],
+    catalog: Catalog | None,
 ) -> tuple[int, Speed]:
     """The measured type that stands for a target, and its speed relative to it."""
     if target is None:
@@ -327,7 +349,7 @@ def _source_of(
     for place, runs in enumerate(measured):
         if target.name in runs.members:
             return place, speed_of(target, runs.instance, catalog)
-    source = nearest(target, [runs.instance for runs in measured], catalog)
+    source = alike(target)
     return source, speed_of(target, measured[source].instance, catalog)
 
 

@@ -43,6 +43,7 @@ from engine.models.run_time_notices import (
     run_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
+from engine.models.shares import Share, distinct_rows, told_by
 from engine.models.workloads import (
     SAME,
     completed,
@@ -59,9 +60,6 @@ MOST_RUNS = 300
 
 FEW = 3
 """Configurations that a fit of their own needs."""
-
-IGNORED_WEIGHT = 0.01
-"""A fit with less weight is not asked."""
 
 SMALLEST_PHASE = 0.002
 """Share of the time below which a phase is not listed."""
@@ -80,14 +78,6 @@ def fit_table(profile: Profile) -> TableModel:
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
     return replace(model, validation=validation, fit_notices=tuple(notices))
-
-
-@dataclass(frozen=True, eq=False)
-class Share:
-    """A fit and the weight it has among those that answer."""
-
-    fit: RunTimes
-    weight: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +142,12 @@ class TableModel(FittedModel):
             for place in range(len(tables))
         )
         seen = joint.rows
-        scales = [_mixed(own, seen.pick(seen.kind == kind))[1] for kind, own in enumerate(shares)]
+        scales = told_by(shares, seen, seen.kind)[1]
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
         usual = replace(self.profile, runs=without(self.profile.runs, slow))
-        noise = run_noise(usual, np.concatenate(scales), fitted=joint.noise)
+        noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
             int(alike.sum()), len(rows), beside, notices if beside else (),
@@ -167,14 +157,13 @@ class TableModel(FittedModel):
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
         rows, at = _rows(answers, batch, wanted)
-        known = ~np.isnan(rows.machines)
         mean, scale, dof = (np.full(len(batch), np.nan) for _ in range(3))
-        for family in np.unique(at.family[known]):
-            places = np.flatnonzero(known & (at.family == family))
-            asked, back = _distinct(rows.pick(places))
-            told = _mixed(answers.shares[int(family)], asked)
+        known = np.flatnonzero(~np.isnan(rows.machines))
+        if len(known):
+            asked, family, back = distinct_rows(rows.pick(known), at.family[known])
+            told = told_by(answers.shares, asked, family)
             parts = where_measured(answers.joint, answers.noise, asked, told)
-            mean[places], scale[places], dof[places] = (part[back] for part in parts)
+            mean[known], scale[known], dof[known] = (part[back] for part in parts)
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
         return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
 
@@ -296,25 +285,6 @@ def _heaviest(shares: Sequence[Share]) -> RunTimes:
     return max(shares, key=lambda share: share.weight).fit
 
 
-def _mixed(shares: Sequence[Share], rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n,) log time, its scale and degrees of freedom, of the weighted fits."""
-    asked = [share for share in shares if share.weight >= IGNORED_WEIGHT]
-    weights = np.asarray([share.weight for share in asked])
-    weights /= weights.sum()
-    parts = [share.fit.moments(rows) for share in asked]
-    means = np.stack([mean for mean, _, _ in parts])
-    scales = np.stack([scale for _, scale, _ in parts])
-    mean = weights @ means
-    variance = weights @ (scales**2 + (means - mean) ** 2)
-    return mean, np.sqrt(variance), weights @ np.stack([dof for _, _, dof in parts])
-
-
-def _distinct(rows: Rows) -> tuple[Rows, NDArray[np.int64]]:
-    """The rows without repetitions, and where each went."""
-    _, first, back = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
-    return rows.pick(first), back.reshape(-1)
-
-
 def _first(rows: Rows) -> Rows:
     return rows.pick(np.asarray([0]))
 
@@ -339,20 +309,23 @@ def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows
     at = equivalents(batch, answers.tables)
     cores = np.asarray([kind.cores for kind in answers.kinds], dtype=float)[at.family]
     memory = np.asarray([kind.memory for kind in answers.kinds], dtype=float)[at.family]
-    machines, kind = at.machines.copy(), at.family.copy()
-    measured = {own.name for own in answers.kinds}
-    for place, target in enumerate(batch.types):
-        rows = batch.type_index == place
-        if target is None or target.name in measured or not rows.any():
-            continue
-        kind[rows] = -1
-        source = answers.tables[int(at.family[rows][0])]
-        if _comparable(target, source, float(cores[rows][0]), batch.catalog):
-            cores[rows] *= machines[rows] / batch.nodes[rows]
-            machines[rows] = batch.nodes[rows]
-            shape = shape_of(target, batch.catalog)
-            if _in_gib(answers.kinds) and shape is not None:
-                memory[rows] = shape.memory_gib
+    own_names = {own.name for own in answers.kinds}
+    measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
+    seen = np.asarray(
+        [
+            not known
+            and target is not None
+            and _comparable(target, answers, int(source), batch.catalog)
+            for known, target, source in zip(measured, batch.types, at.sources, strict=True)
+        ],
+        dtype=bool,
+    )[batch.type_index]
+    machines = np.where(seen, batch.nodes, at.machines)
+    cores[seen] *= at.machines[seen] / batch.nodes[seen]
+    if _in_gib(answers.kinds):
+        shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
+        gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
+        memory[seen] = gib[batch.type_index[seen]]
     size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
     n = len(batch)
     parameters = np.asarray([wanted.parameters[name] for name in answers.names], dtype=float)
@@ -362,22 +335,22 @@ def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows
         memory=memory,
         size=np.full(n, 1.0 if size is None else size),
         iterations=np.full(n, wanted.iterations or 1.0),
-        kind=kind,
+        kind=np.where(measured[batch.type_index], at.family, -1),
         parameters=np.broadcast_to(parameters, (n, len(parameters))),
     )
     return rows_asked, at
 
 
 def _comparable(
-    target: InstanceType, source: MachineRuns, cores: float, catalog: Catalog | None
+    target: InstanceType, answers: Answers, source: int, catalog: Catalog | None
 ) -> bool:
     """Whether a type that was not measured can be seen in its own shape: the cores of measured
     ones are vCPUs, and its own are known."""
-    shape = shape_of(target, catalog)
-    if source.unit != "nodes" or shape is None:
+    shape, measured = shape_of(target, catalog), answers.tables[source]
+    if measured.unit != "nodes" or shape is None:
         return False
-    known = not np.isnan((shape.vcpus, shape.memory_gib)).any()
-    return bool(known and vcpus_of(source.instance, catalog) == cores)
+    known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
+    return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores
 
 
 def _validation(answers: Answers) -> LeaveOneOut | None:

@@ -16,6 +16,7 @@ fades: the mean goes back to the physical law, the variance to the prior's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,9 +84,25 @@ class Process:
     noise: float
     inverse: FloatArray
 
-    def mean(self, at: Inputs, residuals: FloatArray) -> FloatArray:
-        """(n,) mean of log time about the law, after residuals (r,) of the runs."""
-        return np.asarray(self._cross(at) @ (self.inverse @ residuals))
+    def means(self, at: Sequence[Inputs], residuals: FloatArray, column: int | None) -> FloatArray:
+        """(s, n) mean of log time about the law, after residuals (r,) of the runs, at s times the
+        same n points with other values, one for all, of one coordinate; `column` None for the same
+        values. What the kernel says of the others is worked out once."""
+        behind, runs, first = self.inverse @ residuals, self.runs, at[0]
+        means = np.stack([inputs.effects @ (runs.effects.T @ behind) for inputs in at])
+        if self.amplitude > 0.0:
+            weights = np.tile(behind, (len(at), 1))
+            others = np.arange(len(self.lengths)) != column
+            if column is not None and len(first):
+                moved = np.stack([inputs.coordinates[0, column] for inputs in at])[:, None]
+                apart = (moved - runs.coordinates[:, column]) / self.lengths[column]
+                weights *= np.exp(-0.5 * apart**2)
+            x = first.coordinates[:, others] / self.lengths[others]
+            y = runs.coordinates[:, others] / self.lengths[others]
+            means += self.amplitude**2 * weights @ np.exp(-0.5 * _distances(y, x))
+        if self.waves > 0.0:
+            means += behind @ self._waves(first).T
+        return means
 
     def moments(self, at: Inputs, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The mean, and (n,) its variance, noise included."""
@@ -102,9 +119,13 @@ class Process:
             apart = _distances(at.coordinates / self.lengths, self.runs.coordinates / self.lengths)
             cross += self.amplitude**2 * np.exp(-0.5 * apart)
         if self.waves > 0.0:
-            apart = _distances(at.cores / WAVES_LENGTH, self.runs.cores / WAVES_LENGTH)
-            cross += self.waves**2 * np.exp(-0.5 * apart)
+            cross += self._waves(at)
         return np.asarray(cross)
+
+    def _waves(self, at: Inputs) -> FloatArray:
+        """(n, r) covariance by what is peculiar to a number of cores."""
+        apart = _distances(at.cores / WAVES_LENGTH, self.runs.cores / WAVES_LENGTH)
+        return np.asarray(self.waves**2 * np.exp(-0.5 * apart))
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it.
@@ -118,8 +139,10 @@ class Process:
 
 def _distances(x: FloatArray, y: FloatArray) -> FloatArray:
     """(n, r) squared distances of rows (n, c) and (r, c)."""
-    squares = np.einsum("nc,nc->n", x, x)[:, None] + np.einsum("rc,rc->r", y, y)
-    return np.asarray(np.maximum(squares - 2.0 * (x @ y.T), 0.0))
+    apart = -2.0 * (x @ y.T)
+    apart += np.einsum("nc,nc->n", x, x)[:, None]
+    apart += np.einsum("rc,rc->r", y, y)
+    return np.maximum(apart, 0.0, out=apart)
 
 
 def linear(runs: Inputs, noise: float) -> Process:

@@ -10,14 +10,16 @@ nearer; all runs of a set of parameters for one with parameters that no run had.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.fitting import Spread, studentised
 from engine.forecast import FloatArray
-from engine.models.averaging import NOISE_DOF, Averaged, Evidence, averaged
+from engine.models.averaging import Averaged, averaged
 from engine.models.design import Encoding, Rows
+from engine.models.law_sampling import NOISE_DOF, Evidence
 from engine.models.residual import Process, linear, smooth
 from engine.models.workloads import SAME
 
@@ -77,12 +79,15 @@ class Candidates:
             np.stack([variance + part for _, part in parts]),
         )
 
-    def means(self, rows: Rows) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean of the laws, effects apart, and (c, n) mean of log time by each candidate."""
-        inputs, residuals = self.encoding.inputs(rows), self.law.residuals
-        law = self.law.mean(self.encoding.points(rows))
-        parts = [process.mean(inputs, residuals) for process in self.processes]
-        return law, np.stack([self.level + law + part for part in parts])
+    def means(self, rows: Rows, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(s, n) mean of the laws, effects apart, and (s, c, n) mean of log time by each candidate,
+        with each of s sizes in place of the rows' own."""
+        encoding, residuals = self.encoding, self.law.residuals
+        law = self.law.means(encoding.points(rows), sizes / encoding.largest)
+        inputs = [encoding.inputs(rows.sized(size)) for size in sizes.tolist()]
+        column = encoding.size_coordinate
+        parts = [process.means(inputs, residuals, column) for process in self.processes]
+        return law, self.level + law[:, None, :] + np.stack(parts, axis=1)
 
     def left_out(self) -> tuple[FloatArray, FloatArray]:
         """(c, r) error and (c, r) variance of log time of each run without it."""
@@ -157,7 +162,16 @@ class RunTimes:
         return processes[-1].noise if len(processes) > 1 else 0.0
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of log time, its scale and degrees of freedom; never less for more input."""
+        """(n,) mean of log time, its scale and degrees of freedom; never less for more input.
+
+        A few rows at a time: so that what the laws say of them stays in the cache.
+        """
+        starts = range(0, max(1, len(rows)), BLOCK)
+        parts = [self._moments(rows.pick(slice(start, start + BLOCK))) for start in starts]
+        mean, scale, dof = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return mean, scale, dof
+
+    def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         law, means, variances = self.candidates.moments(rows)
         variance, dof = np.zeros(len(rows)), np.zeros(len(rows))
         for kind, share in self.shares(rows).items():
@@ -171,18 +185,37 @@ class RunTimes:
         return self._mean(rows, law, means), scale, dof
 
     def _mean(self, rows: Rows, law: FloatArray, means: FloatArray) -> FloatArray:
-        """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n)."""
+        """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
+
+        It is made to grow with the size as the laws do: neither the remainder nor the weights may
+        undo that. It is the running maximum over the measured sizes, at the same machines, as a
+        function of what the laws say; beyond them the laws' growth.
+        """
         mean = self._weighted(rows, means)
-        sizes = np.unique(self.rows.size)
-        if len(sizes) < 2 or len(means) == 1:
+        sizes = self._sizes
+        if not len(sizes):
             return mean
-        sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))]
-        beyond = rows.size > sizes[-1]
-        further = np.concatenate((sizes, sizes[-1] * BETWEEN))
-        for at, points in ((~beyond, sizes), (beyond, further)):
+        measured, beyond = len(sizes), rows.size > sizes[-1]
+        if beyond.any():
+            sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
+        laws, course = self.candidates.means(rows, sizes)
+        parts = zip(sizes.tolist(), course, strict=True)
+        whole = np.stack([self._weighted(rows.sized(size), part) for size, part in parts])
+        whole = np.maximum.accumulate(whole, axis=0)
+        for at, last in ((~beyond, measured), (beyond, len(sizes))):
             if at.any():
-                mean[at] = self._monotone(rows.pick(at), law[at], points)
+                mean[at] = _along(laws[:last, at], whole[:last, at], law[at])
         return mean
+
+    @cached_property
+    def _sizes(self) -> FloatArray:
+        """(s,) measured sizes between which the mean is kept from falling: none where there is but
+        one, or where the laws, which grow with it, answer by themselves."""
+        sizes = np.unique(self.rows.size)
+        if len(sizes) < 2 or len(self.candidates.processes) == 1:
+            return np.empty(0)
+        places = np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))
+        return np.asarray(sizes[places])
 
     def _weighted(self, rows: Rows, means: FloatArray) -> FloatArray:
         """(n,) mean of the candidates' (c, n), by the weights that count for each row."""
@@ -207,12 +240,19 @@ class RunTimes:
         return {"inside": inside, "machines": machines, "size": size, "parameters": new}
 
     def _new_parameters(self, rows: Rows) -> BoolArray:
-        """(n,) whether no run had the row's parameters and iterations."""
-        asked, back = np.unique(rows.jobs, axis=0, return_inverse=True)
-        own = np.unique(self.rows.jobs, axis=0)
-        near = np.isclose(asked[:, None], own[None], rtol=SAME, atol=SAME)
-        new = np.asarray([not row.all(axis=1).any() for row in near])
-        return new[back.reshape(-1)]
+        """(n,) whether no run had the parameters and iterations of a row."""
+        asked = rows.jobs
+        if (asked == asked[:1]).all():
+            asked = asked[:1]
+        asked, back = np.unique(asked, axis=0, return_inverse=True)
+        near = np.isclose(asked[:, None], self._jobs[None], rtol=SAME, atol=SAME)
+        new = np.asarray([not row.all(axis=1).any() for row in near], dtype=bool)
+        return np.broadcast_to(new[back.reshape(-1)], len(rows))
+
+    @cached_property
+    def _jobs(self) -> FloatArray:
+        """(j, .) the parameters and iterations that runs had."""
+        return np.asarray(np.unique(self.rows.jobs, axis=0))
 
     def validation(self, asked: str) -> Validated:
         """Weights and spread for what is asked; those for inside where nothing else is known."""
@@ -257,20 +297,6 @@ class RunTimes:
         _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
-    def _monotone(self, rows: Rows, wanted: FloatArray, sizes: FloatArray) -> FloatArray:
-        """The mean, made to grow with the size as the laws do: neither the remainder nor the
-        weights may undo that.
-
-        The running maximum over the sizes, at the same machines, as a function of what the laws say
-        (`wanted` of the rows); beyond them the laws' growth.
-        """
-        law, whole = np.empty((len(sizes), len(rows))), np.empty((len(sizes), len(rows)))
-        for place, size in enumerate(sizes):
-            there = _at_size(rows, float(size))
-            law[place], means = self.candidates.means(there)
-            whole[place] = self._weighted(there, means)
-        return _along(law, np.maximum.accumulate(whole, axis=0), wanted)
-
 
 BETWEEN = np.asarray([2.0**0.5, 2.0])
 """Times the largest measured size at which the mean is kept from falling too."""
@@ -278,17 +304,13 @@ BETWEEN = np.asarray([2.0**0.5, 2.0])
 MOST_SIZES = 4
 """Measured sizes at which the mean is kept from falling."""
 
+BLOCK = 1024
+"""Rows that are answered at once."""
+
 
 def _share_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
     """(n,) doublings beyond the largest measured, from 0 to 1."""
     return np.asarray(np.clip(np.log2(values / measured.max()), 0.0, 1.0))
-
-
-def _at_size(rows: Rows, size: float) -> Rows:
-    return Rows(
-        rows.machines, rows.cores, rows.memory, np.full(len(rows), size), rows.iterations,
-        rows.kind, rows.parameters,
-    )  # fmt: skip
 
 
 def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from engine.forecast import FloatArray
-from engine.models.averaging import RUN_NOISE, Averaged, Evidence, averaged, log_density
+from engine.models.averaging import Averaged, averaged
+from engine.models.law_sampling import (
+    RUN_NOISE,
+    Chance,
+    Evidence,
+    Likelihood,
+    Throw,
+    log_density,
+)
 from engine.models.laws import MOST_DRAWN, Frame, Laws, Points, drawn, terms
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
@@ -26,6 +34,11 @@ def fitted(at: Points, seconds: FloatArray) -> Averaged:
     level = np.full((len(at), 1), 3.0)
     logs = np.log(seconds)
     return averaged(Evidence(at, logs - logs.mean(), level))
+
+
+def mean_of(found: Averaged, at: Points) -> FloatArray:
+    """(n,) mean log time, effects apart."""
+    return found.moments(at, np.zeros((len(at), 1)))[0]
 
 
 def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
@@ -103,11 +116,36 @@ def test_leave_one_out_by_weights_agrees_with_fitting_again() -> None:
     for place in (0, 7, 14):
         kept = np.arange(len(at)) != place
         again = fitted(points(at.machines[kept], at.size[kept]), seconds[kept])
-        shape = again.mean(at) - again.mean(at)[kept].mean()
+        shape = mean_of(again, at) - mean_of(again, at)[kept].mean()
         logs = np.log(seconds) - np.log(seconds).mean()
         direct = logs - logs[kept].mean() - shape
         weighted = whole.residuals_left_out[place]
         assert weighted - weighted[kept].mean() == pytest.approx(direct, abs=0.03)
+
+
+def test_laws_weighed_a_few_at_a_time_are_those_weighed_one_by_one() -> None:
+    evidence = few_runs(5)
+    frame = Frame.of(evidence.at)
+    laws = drawn(frame, MOST_DRAWN, seed=3)
+    found = Likelihood(evidence, frame.seen(evidence.at)).of(laws).density
+    some = np.asarray([0, 1, 20_000, MOST_DRAWN - 1])
+    residuals = evidence.log_seconds[:, None] - laws.pick(some).log_times(evidence.at)
+    assert found[some] == pytest.approx(log_density(evidence.misfit(residuals), 5), rel=1e-9)
+
+
+def test_random_numbers_that_are_kept_are_those_drawn_afresh() -> None:
+    """In the order of one generator, whatever other fits asked for before."""
+    random = np.random.default_rng(6)
+    offset, throw = random.random(), Throw.of(random, 10)
+    last = random.random()
+    for _ in range(2):
+        chance = Chance(6, 10)
+        assert chance.offset() == offset
+        assert np.array_equal(chance.throw().jitter, throw.jitter)
+        assert chance.offset() == last
+    other = Chance(6, 10)
+    assert other.offset() == offset
+    assert other.offset() != last
 
 
 def test_likelihood_integrates_the_noise() -> None:
@@ -124,7 +162,7 @@ def test_the_course_of_time_is_recovered(serial: float) -> None:
     expected = np.log(serial + (1.0 - serial) * 2.0 * 0.7 / wanted.machines)
     found = fitted(at, truth)
     level = np.log(truth).mean() + found.residuals.mean()
-    assert found.mean(wanted) + level == pytest.approx(expected, abs=0.04)
+    assert mean_of(found, wanted) + level == pytest.approx(expected, abs=0.04)
 
 
 def test_a_cliff_is_found_where_it_is() -> None:
@@ -144,7 +182,7 @@ def test_a_cliff_is_found_where_it_is() -> None:
 def test_the_same_runs_give_the_same_laws() -> None:
     at = grid()
     seconds = 10.0 + 100.0 * at.size / at.machines
-    assert np.array_equal(fitted(at, seconds).mean(at), fitted(at, seconds).mean(at))
+    assert np.array_equal(mean_of(fitted(at, seconds), at), mean_of(fitted(at, seconds), at))
 
 
 def few_runs(count: int) -> Evidence:
@@ -169,7 +207,7 @@ def test_the_laws_that_few_runs_leave_are_those_of_plain_importance_sampling() -
     expected = whole @ weights / weights.sum()
     for seed in range(3):
         found = averaged(evidence, seed=seed)
-        times = found.mean(wanted) + 3.0 * found.effects.mean()
+        times = mean_of(found, wanted) + 3.0 * found.effects.mean()
         assert times == pytest.approx(expected, abs=0.06)
 
 
@@ -178,7 +216,7 @@ def test_random_numbers_hardly_matter_where_runs_leave_two_kinds_of_laws() -> No
     sampling with 50,000 draws is off by 0.2 there."""
     at = points(np.asarray([6.0, 8.0, 24.0]), 2.0)
     found = [averaged(few_runs(5), seed=seed) for seed in range(6)]
-    times = [one.mean(at) + 3.0 * one.effects.mean() for one in found]
+    times = [mean_of(one, at) + 3.0 * one.effects.mean() for one in found]
     assert np.std(times, axis=0).max() < 0.12
 
 

@@ -20,6 +20,7 @@ from engine.models.machines import (
     equivalents,
     families,
     nearest,
+    shape_of,
     unit_of,
 )
 from engine.models.measured_range import beyond
@@ -118,7 +119,7 @@ def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
 def test_the_nearest_measured_type(
     target: InstanceType, measured: list[InstanceType | None], expected: int
 ) -> None:
-    assert nearest(target, measured, CATALOG) == expected
+    assert nearest(target, [shape_of(source, CATALOG) for source in measured]) == expected
 
 
 def test_a_measured_type_is_itself() -> None:

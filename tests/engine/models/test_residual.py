@@ -46,7 +46,7 @@ def test_moments_are_those_of_the_book() -> None:
     prior = np.diag(plain(process, at, at)) + process.noise**2
     explained = np.einsum("nr,nr->n", cross, np.linalg.solve(covariance, cross.T).T)
     assert variance == pytest.approx(prior - explained, abs=1e-6)
-    assert process.mean(at, values) == pytest.approx(mean)
+    assert process.means([at], values, None)[0] == pytest.approx(mean)
 
 
 def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
@@ -105,4 +105,4 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
     known = Inputs(effects, np.zeros((10, 0)), np.zeros((10, 1)))
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
-    assert linear(known, 0.3).mean(known, values) == pytest.approx(effects @ ridge)
+    assert linear(known, 0.3).means([known], values, None)[0] == pytest.approx(effects @ ridge)

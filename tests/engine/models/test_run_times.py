@@ -7,7 +7,7 @@ import pytest
 
 from engine.forecast import FloatArray
 from engine.models.design import Encoding, Rows
-from engine.models.run_times import RunTimes, _along, fit_run_times, weights_of
+from engine.models.run_times import BLOCK, RunTimes, _along, fit_run_times, weights_of
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:
@@ -118,9 +118,31 @@ def test_the_scale_grows_beyond_the_runs() -> None:
 def test_far_beyond_the_mean_is_that_of_the_laws() -> None:
     model = fitted(noise=0.1, seed=3)
     far = rows(np.asarray([3000.0, 6000.0]), np.ones(2))
-    law = model.candidates.law.mean(model.candidates.encoding.points(far))
+    law = model.candidates.means(far, np.ones(1))[0][0]
     mean = model.moments(far)[0]
     assert mean[1] - mean[0] == pytest.approx(law[1] - law[0], abs=0.02)
+
+
+def test_several_sizes_at_once_are_each_by_itself() -> None:
+    """What does not hang on the size is worked out once for all: by the laws, and by the process,
+    whose kernel is a product over coordinates."""
+    candidates = fitted(noise=0.1, seed=4).candidates
+    at = rows(np.linspace(1.0, 70.0, 300), np.full(300, 0.7))
+    sizes = np.asarray([0.2, 0.7, 3.0])
+    law, means = candidates.means(at, sizes)
+    assert len(candidates.processes) == 2
+    for place, size in enumerate(sizes.tolist()):
+        plain_law, plain_means, _ = candidates.moments(at.sized(size))
+        assert law[place] == pytest.approx(plain_law, rel=1e-9, abs=1e-12)
+        assert means[place] == pytest.approx(plain_means, rel=1e-9, abs=1e-9)
+
+
+def test_rows_of_many_blocks_are_answered_one_by_one() -> None:
+    model = fitted(noise=0.1, seed=5)
+    at = rows(np.linspace(1.0, 70.0, BLOCK + 5), np.full(BLOCK + 5, 1.7))
+    some = np.asarray([0, BLOCK - 1, BLOCK, BLOCK + 4])
+    for whole, few in zip(model.moments(at), model.moments(at.pick(some)), strict=True):
+        assert whole[some] == pytest.approx(few, rel=1e-9)
 
 
 def test_along_never_falls_and_keeps_the_values_given() -> None:

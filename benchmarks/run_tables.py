@@ -1,0 +1,79 @@
+"""What run tables cost the default model: processor time of a fit and of another data size.
+
+    python benchmarks/run_tables.py TABLE.csv ... [--runs N] [--max-nodes M] [--repeat R]
+
+One row per table, in seconds of processor time, the least and the median of R: `fit`, of N runs of
+the table (always the same ones); `size`, the times of all candidate types of the AWS catalog on 1
+to M nodes for half and for one and a half times the largest input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import engine
+from engine.candidates import select_candidates
+from engine.models import law_sampling
+from engine.models.physical import fit_table
+from engine.profile import Profile
+from engine.surface import Surface
+
+
+def taken(work: Callable[[], object], repeat: int) -> str:
+    """Least and median processor time."""
+    found = []
+    for _ in range(repeat):
+        started = time.process_time()
+        work()
+        found.append(time.process_time() - started)
+    return f"{min(found):8.3f}{statistics.median(found):8.3f}"
+
+
+def some(profile: Profile, count: int) -> Profile:
+    """So many of its runs."""
+    runs = list(profile.runs)
+    random.Random(0).shuffle(runs)
+    return replace(profile, runs=tuple(runs[:count]))
+
+
+def fitted_afresh(profile: Profile) -> object:
+    """A fit with no random numbers kept from the last one."""
+    law_sampling._numbers.cache_clear()
+    return fit_table(profile)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tables", nargs="+", type=Path)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--max-nodes", type=int, default=64)
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    catalog = engine.load_catalog("aws")
+    print(f"{'':24}{'runs':>6}{'types':>6}{'fit':>8}{'':8}{'of':>6}{'size x 0.5':>12}{'x 1.5':>12}")
+    for table in options.tables:
+        profile = some(engine.read(str(table)), options.runs)
+        candidates = select_candidates(catalog, profile=profile)
+        row = f"{table.stem:<24}{len(profile.runs):6}{len(profile.instance_types):6}"
+        row += taken(lambda p=profile: fitted_afresh(p), options.repeat)
+        row += f"{len(candidates.offers):6}"
+        model, workload = fit_table(profile), profile.reference_workload
+        for share in (0.5, 1.5):
+            asked = replace(workload, input_bytes=share * (workload.input_bytes or 1.0))
+
+            def build(model=model, candidates=candidates, asked=asked) -> object:
+                return Surface.build(model, candidates, workload=asked, max_nodes=options.max_nodes)
+
+            row += taken(build, options.repeat)
+        print(row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
