@@ -134,9 +134,9 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     if groups.max() < 2:
         notices.append(PRIOR_INTERVAL)
     tested = int(groups.max()) + 1 >= COUNTS_FOR_SPREAD
-    own = with_disturbance(learnt * SPREAD, runs, tested=tested)
+    near = with_disturbance(learnt * SPREAD, runs, tested=tested)
     return replace(
-        fitted, spread=max(own, noise) / learnt, learnt=learnt, dof=dof,
+        fitted, spread=max(near, noise) / learnt, learnt=learnt, dof=dof,
         fit_notices=distinct(notices), validation=validation,
     )  # fmt: skip
 
