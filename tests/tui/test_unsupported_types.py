@@ -59,6 +59,18 @@ def test_every_type_of_a_mix_is_looked_at(capsys: pytest.CaptureFixture[str]) ->
     assert "c8i.xlarge" in said[0]
 
 
+@pytest.mark.parametrize("command", ["predict", "curve --over nodes", "curve --over input-size"])
+def test_a_time_on_it_is_warned_of(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Only what chooses among types said so."""
+    nodes = "1:4" if "over nodes" in command else "4"
+    line = f"{command} nightly-features --ran-on m5.xlarge --instance m5.large --nodes {nodes}"
+    said = [w["text"] for w in answer(capsys, line)["warnings"] if w["code"] == CODE]
+    assert said == ["EMR does not support m5.large: it starts no such node, whatever time and cost "
+                    "say"]  # fmt: skip
+    assert CODE not in codes(answer(capsys, f"{line} --platform yarn"))
+    assert CODE not in codes(answer(capsys, line.replace("m5.large", "m5.2xlarge")))
+
+
 def test_another_platform_rents_it(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"recommend {ON} --max-nodes 8 --platform yarn --instances m5.large"
     found = answer(capsys, line)
