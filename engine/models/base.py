@@ -164,6 +164,11 @@ class FittedModel(ABC):
         """
         return self
 
+    def runs_used(self, workload: Workload) -> int:
+        """How many of the profile's runs the answer for a workload is learnt from; the others are
+        left aside, as the notices say."""
+        return len(self.profile.runs)
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         """Where the time goes on the one cluster of `batch`."""
         return Explanation()

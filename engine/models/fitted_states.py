@@ -121,6 +121,9 @@ class FittedStates(FittedModel):
         log_scale = own.learnt * np.hypot(own.spread, away)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.answering(workload).plans) if self.is_job else 0
+
     def _wanted(self, workload: Workload) -> Workload:
         """The workload with what it leaves open.
 

@@ -44,6 +44,9 @@ class OfParameters(FittedModel):
         found = self.fitted.forecast(batch, self._asked(workload))
         return found.widened(self.log_scale) if self.log_scale else found
 
+    def runs_used(self, workload: Workload) -> int:
+        return self.fitted.runs_used(self._asked(workload))
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         return self.fitted.explain(batch, self._asked(workload))
 
@@ -84,6 +87,9 @@ class ByParameters(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         return self.answering(workload).forecast(batch, workload)
+
+    def runs_used(self, workload: Workload) -> int:
+        return self.answering(workload).runs_used(workload)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         return self.answering(workload).explain(batch, workload)

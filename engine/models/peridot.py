@@ -93,6 +93,9 @@ class PeridotFitted(FittedModel):
         own = self.doubt.factor * self._prior(size, batch.slots, seconds)
         return Forecast.of(seconds, np.hypot(own, unsure), self.doubt.dof)
 
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.references)
+
     def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
         """(n,) the prior's spread; cores that no group can use are no distance."""
         useful = max(

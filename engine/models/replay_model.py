@@ -82,6 +82,9 @@ class ReplayModel(FittedModel):
         own, like = batch.alike(self._most_useful(wanted))
         return self._forecast(batch.taken(own), wanted).taken(like)
 
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.replays)
+
     def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
         """The times of every cluster, each worked out."""
         each = self._each(batch, wanted)

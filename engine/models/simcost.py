@@ -144,6 +144,9 @@ class SimcostModel(FittedModel):
         log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
 
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.learnt)
+
     @cached_property
     def _repeated(self) -> IntArray:
         """(r,) how often the configuration of each log was run."""

@@ -220,3 +220,12 @@ def test_peridot_says_whose_parameters_it_takes() -> None:
     logs = [log(scale, k=k) for scale, k in ((0.25, 9.0), (0.5, 3.0), (1.0, 9.0))]
     said = text(fit(*logs, model="peridot").predict(cluster=FOUR), "several-parameters")
     assert "2 of 3 logs answer, with k 9: the logs have k 3; k 9" in said
+
+
+def test_the_runs_of_other_parameters_are_not_counted() -> None:
+    logs = [log(0.25, k=3.0), log(0.5, k=3.0), log(k=9.0)]
+    for model in ("sparkplan", "simcost", "boe"):
+        fitted = fit(*logs, model=model)
+        used = [fitted.runs_used(Workload(1e9, parameters={"k": k})) for k in (3.0, 9.0)]
+        assert used == [2, 1]
+    assert fit(*logs).runs_used(Workload(1e9, parameters={"k": 6.0})) in (1, 2)
