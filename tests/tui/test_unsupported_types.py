@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from tui import chart_csv
 from tui.cli import main
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import at_crosshair, curves
+from tui.widgets.glyphs import UNICODE
 
 ON = "nightly-features --ran-on m5.large --deadline 4h"
 CODE = "not-supported-by-emr"
@@ -88,3 +93,24 @@ def test_the_export_for_emr_is_refused(
     assert "EMR does not support m5.large" in err
     assert "m5.xlarge" in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_planner_says_that_there_is_no_price() -> None:
+    """The crosshair said $inf, and the cost chart nothing."""
+    session, deadline = EngineSession(), 4 * 3600.0
+    state = PlanState(
+        sources=("nightly-features",), ran_on="m5.large", deadline_seconds=deadline, crosshair=4.0,
+        drawn=("m5.large",),
+    )  # fmt: skip
+    answer = session.answer(state, session.build(state, lambda _: None))
+    drawn = curves.drawn(state, answer, [])
+    read = at_crosshair.readings(drawn, 4, UNICODE)
+    said = "no price (not supported by EMR)"
+    for lines in (at_crosshair.column(state, read), at_crosshair.rows(state, read, 100)):
+        words = "\n".join("".join(part for part, _ in line) for line in lines)
+        assert said in words
+        assert "inf" not in words
+    assert curves.unpriced(drawn) == f", m5.large: {said}"
+    assert curves.unpriced(drawn[:1]) == ""
+    row = chart_csv.of_curves([drawn[-1][1]], confidence=0.9).splitlines()[4].split(",")
+    assert (row[1], row[6]) == ("4", "")
