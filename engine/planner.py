@@ -241,6 +241,7 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
     candidates = select_candidates(
         request.catalog,
         profile=request.profile,
+        ran_on=fitted.ran_on,
         instances=request.instances,
         limits=request.limits.checked(request.catalog, request.max_nodes),
     )

@@ -164,6 +164,11 @@ class FittedModel(ABC):
         """
         return self
 
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """The types that its evidence ran on, beside those of the profile's runs."""
+        return ()
+
     def runs_used(self, workload: Workload) -> int:
         """How many of the profile's runs the answer for a workload is learnt from; the others are
         left aside, as the notices say."""

@@ -121,6 +121,14 @@ class FittedStates(FittedModel):
         log_scale = own.learnt * np.hypot(own.spread, away)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """Of a workflow, those of its jobs."""
+        parts = [part for plan in self.plans for part in plan.parts]
+        seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
+        told = [*seen, *(part.job.ran_on for part in parts)]
+        return tuple(dict.fromkeys(kind for kind in told if kind is not None))
+
     def runs_used(self, workload: Workload) -> int:
         return len(self.answering(workload).plans) if self.is_job else 0
 
