@@ -129,7 +129,9 @@ def advise(
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
     if catalog is not None and surface is None:
-        candidates = select_candidates(catalog, profile=fitted.profile, instances=instances)
+        candidates = select_candidates(
+            catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances
+        )
         surface = Surface.build(fitted, candidates, workload=whole, max_nodes=max(nodes))
     if surface is None and billing is not None and billing.spot:
         raise BadInput("spot prices need a catalog", remedy="name one with --catalog")

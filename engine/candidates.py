@@ -17,7 +17,7 @@ from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
 from engine.memory import layout_of
 from engine.platforms import NOT_SUPPORTED, SERVICE
-from engine.profile import Profile
+from engine.profile import Notice, Profile
 from engine.recommendation import Rejected
 
 MINIMUM_MEMORY_GIB = 8.0
@@ -37,6 +37,8 @@ class Candidates:
         hidden: reason -> number of types left out by default.
         compared: measured types that the managed service does not support: their times are worth
             seeing, but nobody named them as what to rent.
+        assumed_arch: the architecture that was taken for granted and hides others; None where
+            somebody says it, or it hides nothing.
     """
 
     catalog: Catalog
@@ -45,6 +47,21 @@ class Candidates:
     rejected: tuple[Rejected, ...] = ()
     hidden: Mapping[str, int] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
+    assumed_arch: str | None = None
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is to be said of the filter."""
+        if self.assumed_arch is None:
+            return ()
+        return (
+            Notice(
+                "assumed-architecture",
+                f"what processors it ran on is not known: {self.assumed_arch} is assumed, and "
+                "types of others are left out",
+                "name where it ran with --ran-on TYPE, or the types with --instances",
+            ),
+        )
 
     def barred(self, limits: Limits) -> frozenset[str]:
         """The types that are not rented though they are compared: owning one names it."""
@@ -75,6 +92,7 @@ def select_candidates(
     catalog: Catalog,
     *,
     profile: Profile,
+    ran_on: Sequence[InstanceType] = (),
     instances: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
 ) -> Candidates:
@@ -85,6 +103,9 @@ def select_candidates(
     measured, and those that are owned, always stay (the former to compare with alone, where the
     service does not support them). What the limits exclude never does.
 
+    Args:
+        ran_on: types that say the architecture beside the profile's.
+
     Raises:
         UnknownName: for a name or glob that matches no type.
         BadInput: when no type is left.
@@ -92,17 +113,19 @@ def select_candidates(
     measured = frozenset(profile.instance_types)
     hidden: Counter[str] = Counter()
     compared: frozenset[str] = frozenset()
+    assumed = False
     if instances is not None:
         kept = match_names(catalog, instances)
     else:
-        arch = limits.arch or _measured_arch(catalog, profile)
-        kept = []
+        known = limits.arch or _measured_arch(catalog, profile, ran_on)
+        arch, kept = known or DEFAULT_ARCH, []
         for name, offer in catalog.offers.items():
             reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
             if reason is None:
                 kept.append(name)
             else:
                 hidden[reason] += 1
+        assumed = known is None and _other(arch) in hidden
         if catalog.filtered_by_default:
             compared = frozenset(
                 name for name in measured & set(kept) if not catalog.supports(name)
@@ -114,7 +137,11 @@ def select_candidates(
             "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
         )
     found = _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
-    found = replace(found, compared=compared & set(found.names))
+    found = replace(
+        found,
+        compared=compared & set(found.names),
+        assumed_arch=DEFAULT_ARCH if assumed else None,
+    )
     if found.barred(limits) == set(found.names):
         raise BadInput(
             f"{SERVICE} supports none of the types that are left: {', '.join(found.names)}",
@@ -149,18 +176,26 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
     return list(matched)
 
 
-def _measured_arch(catalog: Catalog, profile: Profile) -> str:
+def _measured_arch(
+    catalog: Catalog, profile: Profile, ran_on: Sequence[InstanceType]
+) -> str | None:
     """The architecture of the measured types: the catalog's word for those that it knows, else
-    that of the catalog which they were named from."""
+    that of the catalog which they were named from; None where nobody says."""
     groups = [group for run in profile.runs for group in run.cluster.groups]
     own = {group.instance.name: group.instance.arch for group in groups if group.instance}
+    own |= {instance.name: instance.arch for instance in ran_on}
     offers = catalog.offers
     archs = [
         offers[name].instance.arch if name in offers else own.get(name)
-        for name in profile.instance_types
+        for name in dict.fromkeys((*profile.instance_types, *own))
     ]
     named = Counter(arch for arch in archs if arch is not None)
-    return named.most_common(1)[0][0] if named else DEFAULT_ARCH
+    return named.most_common(1)[0][0] if named else None
+
+
+def _other(arch: str) -> str:
+    """Why types of other architectures are hidden."""
+    return f"not {arch}"
 
 
 def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str | None:
@@ -168,7 +203,7 @@ def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str |
     if not catalog.filtered_by_default:
         return None
     if instance.arch is not None and instance.arch != arch:
-        return f"not {arch}"
+        return _other(arch)
     if instance.memory_gib < MINIMUM_MEMORY_GIB:
         return f"less than {MINIMUM_MEMORY_GIB:g} GiB"
     if not catalog.supports(instance.name):

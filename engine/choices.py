@@ -167,9 +167,7 @@ class Answers:
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
         row = flat // self.surface.max_nodes
-        return (
-            *self._service_notices(row), *self.surface.notices(flat), *self._price_notices(row)
-        )  # fmt: skip
+        return (*self.surface.notices(flat), *self._price_notices(row))
 
     def _service_notices(self, row: int) -> tuple[Notice, ...]:
         notice = support_notice(self.catalog, self.surface.candidates.names[row])

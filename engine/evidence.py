@@ -98,6 +98,7 @@ class ModelAnswer:
 
     Args:
         prediction: None where it does not answer; `why_not` then says why, in one line.
+        runs_used: how many runs it learnt from; None where it does not answer.
         executors: number and size of executors of the least resource time for the same workload,
             where the model says how much memory a job needs (SimCost, Table 2).
         why_no_executors: why such a model does not say so after all, in one line.
@@ -106,6 +107,7 @@ class ModelAnswer:
     outcome: FitOutcome
     prediction: Prediction | None
     why_not: str = ""
+    runs_used: int | None = None
     executors: Recommendation | None = None
     why_no_executors: str = ""
 
@@ -138,14 +140,15 @@ def ask(
         prediction = fitted.predict(cluster=cluster, workload=workload, confidence=confidence)
     except Exception as error:
         return ModelAnswer(outcome, None, in_one_line(error))
-    outcome = replace(outcome, fitted=fitted)
+    outcome, used = replace(outcome, fitted=fitted), fitted.runs_used(workload)
     if not math.isfinite(prediction.seconds):
         return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
     try:
         executors = _sized(fitted, cluster, workload)
     except EngineError as error:
-        return ModelAnswer(outcome, prediction, why_no_executors=in_one_line(error))
-    return ModelAnswer(outcome, prediction, executors=executors)
+        why = in_one_line(error)
+        return ModelAnswer(outcome, prediction, runs_used=used, why_no_executors=why)
+    return ModelAnswer(outcome, prediction, runs_used=used, executors=executors)
 
 
 MOST_EXECUTORS, STEP = 64, 1

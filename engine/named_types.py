@@ -54,7 +54,7 @@ def held_against(profile: Profile, first: Catalog | str) -> Profile:
         elif _contradicts(instance, catalog):
             known = catalog.offers[name].instance
             shapes[name] = replace(instance, vcpus=known.vcpus, memory_gib=known.memory_gib)
-            notices.append(_contradiction(instance, catalog, where))
+            notices.append(contradiction(instance, known, where, f"catalog {catalog.name}"))
     if len(notices) == len(profile.notices):
         return profile
     runs = tuple(_with_shapes(run, shapes) for run in profile.runs)
@@ -111,12 +111,25 @@ def _each(first: Catalog | str) -> Iterator[Catalog]:
 def _contradicts(stated: InstanceType, catalog: Catalog) -> bool:
     """Whether what is stated cannot be the catalog's machine; what is not stated cannot either."""
     known = catalog.offers[stated.name].instance
+    least = min(LEAST_MEMORY * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
+    return outside(stated, known, least)
+
+
+def outside(stated: InstanceType, known: InstanceType, least_gib: float) -> bool:
+    """Whether a stated shape is not that of the known machine, of whose memory executors may get as
+    little as `least_gib`."""
     if not isnan(stated.vcpus) and not isclose(stated.vcpus, known.vcpus):
         return True
     if isnan(stated.memory_gib):
         return False
-    least = min(LEAST_MEMORY * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
-    return not least <= stated.memory_gib <= MOST_MEMORY * known.memory_gib
+    return not least_gib <= stated.memory_gib <= MOST_MEMORY * known.memory_gib
+
+
+def of_catalog(instance: InstanceType) -> bool:
+    """Whether a shape is a catalog's: what tables and logs state says no architecture, and neither
+    speed, network nor disks."""
+    told = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
+    return any(value is not None for value in told)
 
 
 def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:
@@ -129,11 +142,11 @@ def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:
     return replace(run, cluster=replace(run.cluster, groups=groups))
 
 
-def _contradiction(stated: InstanceType, catalog: Catalog, where: str) -> Notice:
-    known = catalog.offers[stated.name].instance
+def contradiction(stated: InstanceType, known: InstanceType, where: str, whose: str) -> Notice:
+    """The warning that a stated shape is not the catalog's; `whose`: which catalog, in words."""
     return Notice(
         "shape-contradicts-catalog",
-        f"{where} says that {stated.name} has {_shape(stated)}, catalog {catalog.name} that it has "
+        f"{where} says that {stated.name} has {_shape(stated)}, {whose} that it has "
         f"{_shape(known)}: the catalog's shape counts",
         "correct vcpus and memory_gib (what executors take of a node goes into executors and "
         "executor_cores), or give another machine another name",

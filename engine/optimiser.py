@@ -102,7 +102,7 @@ def recommend(
     billing = replace(billing, spot=True) if spot else billing
     limits = limits.checked(catalog, max_nodes)
     candidates = select_candidates(
-        catalog, profile=fitted.profile, instances=instances, limits=limits
+        catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances, limits=limits
     )
     shapes = [offer.instance for offer in candidates.offers]
     candidates.within(limits).leaving_room(shapes, candidates.layouts, max_nodes)
@@ -253,6 +253,7 @@ def select(
 def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notice, ...]:
     answering = surface.fitted.answering(surface.workload)
     notices = [*surface.fitted.profile.notices, *answering.fit_notices]
+    notices += surface.candidates.notices
     if goal.deadline_seconds is not None and shown is not None and shown.low is None:
         notices.append(NO_INTERVAL)
     return distinct(notices)

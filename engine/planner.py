@@ -28,7 +28,7 @@ from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle
-from engine.platforms import nearest_supported, platform_of
+from engine.platforms import NOT_SUPPORTED, nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.statements import statement
@@ -61,7 +61,8 @@ class Curve:
     """Time and cost of one instance type over its node counts: (m,) arrays, NaN where unknown.
 
     `feasible` marks the node counts that satisfy the goal; `p_deadline` is P(T <= deadline), NaN
-    without a deadline or without an interval.
+    without a deadline or without an interval. `unpriced` says in words why some points, or all of
+    them, have no cost; "" where all have one.
     """
 
     instance: str
@@ -72,6 +73,7 @@ class Curve:
     cost_usd: FloatArray
     feasible: NDArray[np.bool_]
     p_deadline: FloatArray
+    unpriced: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +155,8 @@ class Plan:
         places = range(start, start + goal.max_nodes)
         forecast = surface.at(places)
         low, high = forecast.interval(goal.confidence)
-        cost = surface.costs(billing)[row, : goal.max_nodes]
+        paid = surface.costs(billing)[row, : goal.max_nodes]
+        cost = np.where(np.isfinite(paid), paid, np.nan)
         log_bound = surface.log_bounds(goal.confidence)[row, : goal.max_nodes]
         feasible = np.isfinite(cost)
         odds = np.full(len(places), np.nan)
@@ -163,7 +166,8 @@ class Plan:
         if goal.budget_usd is not None:
             feasible = feasible & (cost <= goal.most_usd)
         nodes = np.arange(1, goal.max_nodes + 1)
-        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible, odds)
+        unpriced = "" if np.isfinite(cost).all() else _unpriced(surface, instance, billing)
+        return Curve(instance, nodes, forecast.seconds, low, high, cost, feasible, odds, unpriced)
 
     def explain(self, choice: Choice, *, confidence: float = 0.9) -> Prediction:
         """The prediction behind a choice with its phases, stages, bottleneck and warnings; behind a
@@ -237,6 +241,7 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
     candidates = select_candidates(
         request.catalog,
         profile=request.profile,
+        ran_on=fitted.ran_on,
         instances=request.instances,
         limits=request.limits.checked(request.catalog, request.max_nodes),
     )
@@ -286,6 +291,15 @@ def export(
         raise BadInput("there is no recommendation to export", remedy="loosen the goal")
     handover = handover_of(chosen, found, profile, catalog, workload, spot=spot)
     return exports.render(handover, to=to)
+
+
+def _unpriced(surface: Surface, instance: str, billing: Billing) -> str:
+    """Why points of a type that is predicted have no cost."""
+    if instance in surface.candidates.barred(surface.limits):
+        return f"no price ({NOT_SUPPORTED})"
+    if np.isinf(surface.rates(billing)[0][surface.rows[instance]]):
+        return "no spot price"
+    return "not within the limits"
 
 
 def cost_of(cluster: Cluster, seconds: float, profile: Profile) -> float | None:

@@ -99,7 +99,7 @@ def support_notice(catalog: Catalog, name: str) -> Notice | None:
     near = ", ".join(nearest_supported(catalog, name))
     return Notice(
         "not-supported-by-emr",
-        f"{SERVICE} does not support {name}, though its price is in the cost",
+        f"{SERVICE} does not support {name}: it starts no such node, whatever time and cost say",
         f"name types that it supports{f', such as {near},' if near else ''} or say what else runs "
         "the executors with --platform",
     )

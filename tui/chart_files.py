@@ -74,7 +74,7 @@ def content(app: PlannerApp, ending: str) -> str:
         runs = f"{text.odds(state.confidence)} runs"
         panels = [
             Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
-            Panel(TITLES["cost"], curves.cost_chart(state, answer, drawn)),
+            Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
         ]
     lines = words.headline(state, answer, app.marks)
     said = " ".join("".join(part for part, _ in line[1:]) for line in lines)

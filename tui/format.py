@@ -82,6 +82,13 @@ def counted(number: int | None, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
+def runs_used(used: int, runs: int) -> str:
+    """ "5 runs", "3 of 5 runs" where others were left aside, "no runs"."""
+    if not runs:
+        return "no runs"
+    return counted(runs, "run") if used == runs else f"{used:,} of {counted(runs, 'run')}"
+
+
 def size(value: float | None, unit: str) -> str:
     """An amount of input in the profile's unit."""
     if value is None:

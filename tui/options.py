@@ -31,7 +31,13 @@ class OneLineParser(argparse.ArgumentParser):
     """Bad usage is one line and exit code 2, like every other bad input."""
 
     def error(self, message: str) -> Any:
-        raise engine.BadInput(message, where=self.prog, remedy=f"see {self.prog} --help")
+        """A mistake of one argument names it, as every other one does; argparse says "argument
+        --deadline: ..."."""
+        help_of = f"see {self.prog} --help"
+        named, colon, what = message.removeprefix("argument ").partition(": ")
+        if message.startswith("argument ") and colon:
+            raise engine.BadInput(what, where=named, remedy=help_of)
+        raise engine.BadInput(message, remedy=help_of)
 
 
 MOST_WHOLE = 1_000_000

@@ -34,6 +34,8 @@ def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | 
         return value, "smallest runs"
     if "$" in spoken or "usd" in spoken.lower():
         return engine.parse_usd(spoken, where=where), "usd"
+    if ":" in spoken:  # a clock is meant: whatever is wrong with it is about time
+        return engine.parse_seconds(spoken, where=where), "seconds"
     try:
         return engine.parse_seconds(spoken, where=where), "seconds"
     except engine.BadInput:

@@ -20,6 +20,7 @@ from engine.cluster import Cluster, Workload
 from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
+from engine.platforms import support_notice
 from engine.profile import Notice, Profile
 from engine.transfer import Speed, notice_of, source_of, speed_of
 
@@ -163,6 +164,16 @@ class FittedModel(ABC):
         """
         return self
 
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """The types that its evidence ran on, beside those of the profile's runs."""
+        return ()
+
+    def runs_used(self, workload: Workload) -> int:
+        """How many of the profile's runs the answer for a workload is learnt from; the others are
+        left aside, as the notices say."""
+        return len(self.profile.runs)
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         """Where the time goes on the one cluster of `batch`."""
         return Explanation()
@@ -172,9 +183,10 @@ class FittedModel(ABC):
         return ()
 
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        """`notices`, and whether shuffles and spills fill the disks of the one cluster of `batch`,
-        which holds for every model."""
-        found, instance = self.notices(batch, workload), batch.types[int(batch.type_index[0])]
+        """`notices`, and what holds for every model of the one cluster of `batch`: whether the
+        service that runs it has its types, and whether shuffles and spills fill its disks."""
+        found = (*_support_notices(batch), *self.notices(batch, workload))
+        instance = batch.types[int(batch.type_index[0])]
         nodes = float(batch.nodes[0])
         if instance is None or np.isnan(nodes):
             return found
@@ -275,6 +287,15 @@ class Model(ABC):
             ModelDoesNotFit: when the evidence is not what this model needs; the message says
                 what is missing.
         """
+
+
+def _support_notices(batch: ClusterBatch) -> list[Notice]:
+    catalog = batch.catalog
+    if catalog is None:
+        return []
+    names = dict.fromkeys(kind.name for kind in batch.types if kind is not None)
+    found = (support_notice(catalog, name) for name in names if name in catalog.offers)
+    return [notice for notice in found if notice is not None]
 
 
 def _no_interval(model: str) -> Notice:

@@ -23,6 +23,7 @@ from engine.models.base import LeaveOneOut, Model, distinct
 from engine.models.boe_jobs import ObservedJob
 from engine.models.boe_notices import PRIOR_INTERVAL
 from engine.models.boe_plan import Part, Plan, Target
+from engine.models.disturbance import busy_notice, with_disturbance
 from engine.models.fitted_states import (
     NAME,
     PRIOR_DOF,
@@ -31,6 +32,7 @@ from engine.models.fitted_states import (
     input_ratio,
 )
 from engine.models.log_notices import chosen_notice, single_run
+from engine.models.replay_corrections import COUNTS_FOR_SPREAD
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters, whole
 from engine.profile import Notice, Profile, Run
@@ -119,16 +121,21 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "use --model sparkplan, or add a log of a whole run",
             )
         )
+    busy = busy_notice(runs)
+    notices += [] if busy is None else [busy]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
     alone = single_run(runs)
     if alone is not None:
-        return replace(fitted, spread=max(SPREAD, noise), fit_notices=distinct([*notices, alone]))
+        spread = max(with_disturbance(SPREAD, runs, tested=False), noise)
+        return replace(fitted, spread=spread, fit_notices=distinct([*notices, alone]))
     groups = configurations(runs)
     validation, learnt, dof = left_out(fitted, groups)
     if groups.max() < 2:
         notices.append(PRIOR_INTERVAL)
+    tested = int(groups.max()) + 1 >= COUNTS_FOR_SPREAD
+    near = with_disturbance(learnt * SPREAD, runs, tested=tested)
     return replace(
-        fitted, spread=max(SPREAD, noise / learnt), learnt=learnt, dof=dof,
+        fitted, spread=max(near, noise) / learnt, learnt=learnt, dof=dof,
         fit_notices=distinct(notices), validation=validation,
     )  # fmt: skip
 
@@ -199,14 +206,16 @@ def fit_workflow(
         notice for job in workflow.jobs if job.profile is not None for notice in job.profile.notices
     ]
     explicit = any(part.observed is None for part in parts)
+    runs = [part.observed.run for part in parts if part.observed is not None]
+    busy = busy_notice(runs)
     return FittedStates(
         NAME,
         Profile(workflow.name, notices=distinct(notices)),
         workflow,
         (plan,),
         np.zeros(1),
-        SPREAD_EXPLICIT if explicit else SPREAD,
-        fit_notices=(PRIOR_INTERVAL,),
+        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
+        fit_notices=(PRIOR_INTERVAL,) if busy is None else (PRIOR_INTERVAL, busy),
     )
 
 

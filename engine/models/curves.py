@@ -286,6 +286,13 @@ class CurvesModel(FittedModel):
             doubt[rows] = np.hypot(doubt[rows], extrapolated)
         return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(doubt)
 
+    def runs_used(self, workload: Workload) -> int:
+        found = self._curves(self.completed(workload))
+        if not all(isinstance(curve, FittedCurve) for curve in found.curves):
+            return len(self.profile.runs)  # a job profile was measured from all of them
+        levels = sum(level.runs for level in found.levels.values())
+        return sum(len(curve.runs) for curve in found.curves) + levels
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         asked = self._asked(batch, workload)
         parts = asked.curves[int(asked.at.family[0])].phases(

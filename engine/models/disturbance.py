@@ -62,6 +62,17 @@ def disturbance_spread(runs: Sequence[Run]) -> float:
     return EVENLY * sum(excess) / len(excess) if excess else 0.0
 
 
+def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> float:
+    """A standard deviation of log time with the disturbance of the runs behind a prediction.
+
+    Args:
+        tested: whether `spread` comes from how well enough runs foretell each other. It holds some
+            of the disturbance then, which is the least that it is; a prior knows nothing of it.
+    """
+    disturbance = disturbance_spread(runs)
+    return max(spread, disturbance) if tested else math.hypot(spread, disturbance)
+
+
 def busy_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that the machines were busy, where one was twice as slow as it could be."""
     worst = max((stretch_of(run) or 1.0 for run in runs), default=1.0)

@@ -9,14 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload
+from engine.configurations import configurations, times_run
 from engine.errors import BadInput
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel, Prediction, distinct
 from engine.models.boe_notices import (
     far_notices,
@@ -68,6 +70,14 @@ class FittedStates(FittedModel):
     of_parameters: Callable[[Mapping[str, float]], FittedStates] | None = None
     _answering: dict[object, FittedStates] = field(default_factory=dict, repr=False)
 
+    @cached_property
+    def repeated(self) -> IntArray:
+        """(p,) how often the configuration of each plan's log was run; 1 for a workflow."""
+        if not self.is_job:
+            return np.ones(len(self.plans), dtype=np.int64)
+        runs = [plan.parts[0].observed.run for plan in self.plans if plan.parts[0].observed]
+        return times_run(configurations(runs))
+
     @property
     def is_job(self) -> bool:
         """Whether this is one application's stages, and not a workflow of jobs."""
@@ -104,11 +114,23 @@ class FittedStates(FittedModel):
                     + doubt**2
                 )
             )
-        weights = nearness(np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS)
+        distance = np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS
+        weights = nearness(distance, own.repeated)
         seconds = np.exp((weights * np.asarray(logs)).sum(axis=0))
         away = (weights * np.asarray(spreads)).sum(axis=0)
         log_scale = own.learnt * np.hypot(own.spread, away)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
+
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """Of a workflow, those of its jobs."""
+        parts = [part for plan in self.plans for part in plan.parts]
+        seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
+        told = [*seen, *(part.job.ran_on for part in parts)]
+        return tuple(dict.fromkeys(kind for kind in told if kind is not None))
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.answering(workload).plans) if self.is_job else 0
 
     def _wanted(self, workload: Workload) -> Workload:
         """The workload with what it leaves open.
@@ -265,9 +287,13 @@ def _check_timed(timeline: Timeline) -> None:
         )
 
 
-def nearness(distance: FloatArray) -> FloatArray:
-    """(p, n) weights of p plans by how far they are from each question; they add up to 1."""
-    weights = np.exp(-NEARNESS * (distance - distance.min(axis=0)))
+def nearness(distance: FloatArray, repeated: IntArray) -> FloatArray:
+    """(p, n) weights of p plans by how far they are from each question; they add up to 1.
+
+    Args:
+        repeated: (p,) how often the configuration of each was run: its logs count as one.
+    """
+    weights = np.exp(-NEARNESS * (distance - distance.min(axis=0))) / repeated[:, None]
     return np.asarray(weights / weights.sum(axis=0))
 
 

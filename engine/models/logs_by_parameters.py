@@ -1,7 +1,8 @@
-"""sparkplan on logs whose job parameters are said: which logs answer for which parameters.
+"""Logs whose job parameters are said: which of them answer for which parameters.
 
-Those that have the wanted ones; without such logs, run times that have them; else the logs whose
-parameters are nearest, less sure. One fit per set of parameters, made when it is first asked for.
+One fit per set of parameters, made when it is first asked for. In sparkplan those answer that have
+the wanted ones; without such logs, run times that have them; else the logs whose parameters are
+nearest, less sure.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import Forecast
-from engine.models.base import Explanation, FittedModel
+from engine.models.base import AssuredMemory, Explanation, FittedModel
 from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.workloads import completed, logs_of, same_parameters, saying
@@ -43,6 +44,9 @@ class OfParameters(FittedModel):
         found = self.fitted.forecast(batch, self._asked(workload))
         return found.widened(self.log_scale) if self.log_scale else found
 
+    def runs_used(self, workload: Workload) -> int:
+        return self.fitted.runs_used(self._asked(workload))
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         return self.fitted.explain(batch, self._asked(workload))
 
@@ -51,27 +55,26 @@ class OfParameters(FittedModel):
 
 
 @dataclass(frozen=True, eq=False)
-class LogsByParameters(FittedModel):
+class ByParameters(FittedModel):
     """A fit for each set of job parameters; what is not asked are those of the largest run.
 
     Args:
-        fit_logs: fits runs of the same parameters, some of which are logs.
-        fit_times: fits all runs by their times alone.
+        fit_of: what answers for one whole set of parameters; raises when nothing does.
     """
 
-    fit_logs: Fitting
-    fit_times: Fitting
-    _fits: dict[tuple[object, ...], FittedModel] = field(default_factory=dict, repr=False)
+    fit_of: Callable[[Mapping[str, float]], FittedModel]
     _answering: dict[object, FittedModel] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, profile: Profile, fit_logs: Fitting, fit_times: Fitting) -> LogsByParameters:
+    def of(
+        cls, model: str, profile: Profile, fit_of: Callable[[Mapping[str, float]], FittedModel]
+    ) -> ByParameters:
         """Those of the largest run's parameters are fitted at once.
 
         Raises:
             ModelDoesNotFit: when nothing answers for these.
         """
-        found = cls("sparkplan", profile, fit_logs, fit_times)
+        found = cls(model, profile, fit_of)
         own = found.answering(profile.reference_workload)
         return replace(found, fit_notices=own.fit_notices, validation=own.validation)
 
@@ -79,10 +82,40 @@ class LogsByParameters(FittedModel):
         wanted = completed(workload, self.profile).parameters
         key = tuple(sorted(wanted.items()))
         if key not in self._answering:
-            self._answering[key] = self._of(wanted)
+            self._answering[key] = self.fit_of(wanted)
         return self._answering[key]
 
-    def _of(self, wanted: Mapping[str, float]) -> FittedModel:
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        return self.answering(workload).forecast(batch, workload)
+
+    def runs_used(self, workload: Workload) -> int:
+        return self.answering(workload).runs_used(workload)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        return self.answering(workload).explain(batch, workload)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        return self.answering(workload).notices(batch, workload)
+
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        return self.answering(workload).assured_memory(workload)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestLogs:
+    """Whose logs or run times answer for which parameters.
+
+    Args:
+        fit_logs: fits runs of the same parameters, some of which are logs.
+        fit_times: fits all runs by their times alone.
+    """
+
+    profile: Profile
+    fit_logs: Fitting
+    fit_times: Fitting
+    _fits: dict[tuple[object, ...], FittedModel] = field(default_factory=dict, repr=False)
+
+    def fit_of(self, wanted: Mapping[str, float]) -> FittedModel:
         """Whoever answers for these parameters."""
         logs = logs_of(self.profile.runs)
         runs = self._having(wanted)
@@ -114,7 +147,7 @@ class LogsByParameters(FittedModel):
         own = self._fitted_once(self.fit_logs, replace(self.profile, runs=tuple(runs)))
         found = replace(own, profile=self.profile)
         return OfParameters(
-            self.model, self.profile, found, parameters, log_scale,
+            own.model, self.profile, found, parameters, log_scale,
             fit_notices=(*notices, *found.fit_notices), validation=found.validation,
         )  # fmt: skip
 
@@ -123,12 +156,3 @@ class LogsByParameters(FittedModel):
         if key not in self._fits:
             self._fits[key] = fit(profile)
         return self._fits[key]
-
-    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        return self.answering(workload).forecast(batch, workload)
-
-    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        return self.answering(workload).explain(batch, workload)
-
-    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        return self.answering(workload).notices(batch, workload)

@@ -7,7 +7,7 @@ consistent reading is the default (docs/models/peridot.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -19,11 +19,13 @@ from engine.errors import BadInput
 from engine.fitting import IntArray
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
+from engine.models.disturbance import busy_notice, with_disturbance
+from engine.models.log_notices import chosen_notice
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.models.workloads import completed, same_parameters
-from engine.profile import Notice, Profile
+from engine.models.workloads import completed, logs_of, same_parameters
+from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
 
@@ -59,15 +61,17 @@ class Peridot(Model):
         ).left_out()
         groups = references.configurations
         doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
-        noise = repetition_spread((*references.runs, *references.elsewhere))
-        doubt = replace(doubt, near=max(doubt.near, noise / doubt.factor))
+        runs = (*references.runs, *references.elsewhere)
+        tested = len(np.unique(groups)) >= ENOUGH_LEFT_OUT
+        near = with_disturbance(doubt.factor * doubt.near, references.runs, tested=tested)
+        doubt = replace(doubt, near=max(near, repetition_spread(runs)) / doubt.factor)
         return PeridotFitted(
             self.name,
             profile,
             references,
             parameters,
             doubt,
-            fit_notices=_fit_notices(references, parameters, groups),
+            fit_notices=_fit_notices(logs_of(profile.runs), references, parameters, groups),
             validation=LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist())),
         )
 
@@ -88,6 +92,9 @@ class PeridotFitted(FittedModel):
         seconds = self.parameters.seconds(size, batch.slots, relative)
         own = self.doubt.factor * self._prior(size, batch.slots, seconds)
         return Forecast.of(seconds, np.hypot(own, unsure), self.doubt.dof)
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.references)
 
     def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
         """(n,) the prior's spread; cores that no group can use are no distance."""
@@ -265,11 +272,16 @@ _SAME_STRUCTURE = Notice(
 
 
 def _fit_notices(
-    references: References, parameters: Parameters, left_out: IntArray
+    logs: Sequence[Run], references: References, parameters: Parameters, left_out: IntArray
 ) -> tuple[Notice, ...]:
-    """What is to be said of the references; `left_out`: (k,) configurations that tested them."""
+    """What is to be said of the references, taken from the logs; `left_out`: (k,) configurations
+    that tested them."""
     found = [notice for run in references.runs for notice in run.notices]
+    chosen = chosen_notice(logs, references.workload.parameters, len(references))
+    found += [] if chosen is None else [chosen]
     found += references.notices
+    busy = busy_notice(references.runs)
+    found += [] if busy is None else [busy]
     tests = len(np.unique(left_out))
     if tests < ENOUGH_LEFT_OUT:
         found.append(

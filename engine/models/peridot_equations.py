@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.configurations import times_run
 from engine.forecast import FloatArray
 from engine.models.curves import SMALLEST_SECONDS
 from engine.models.peridot_references import References
@@ -29,17 +30,24 @@ def wave_seconds(*, group_seconds: FloatArray, group_waves: FloatArray) -> Float
 
 
 def reference_partitions(
-    partitions: FloatArray, *, sizes: FloatArray, printed: bool = False
+    partitions: FloatArray,
+    *,
+    sizes: FloatArray,
+    weights: FloatArray | None = None,
+    printed: bool = False,
 ) -> FloatArray:
     """IV-B: P-hat of each group from (r, g) partitions of r references, (g,).
 
     The mean, which Eq. 3 scales. The print says "the sum of the corresponding P_i values in both
     references divided by the mean of the input data sizes", which Eq. 3 divides by once more;
     `printed` gives that form (with sizes around 1 the two look alike).
+
+    Args:
+        weights: (r,) of the references in the mean; None for equal ones.
     """
     if printed:
         return np.asarray(partitions.sum(axis=0) / sizes.mean())
-    return np.asarray(partitions.mean(axis=0))
+    return np.asarray(np.average(partitions, axis=0, weights=weights))
 
 
 def scaled_partitions(*, size: float, mean_size: float, mean_partitions: FloatArray) -> FloatArray:
@@ -78,7 +86,8 @@ class Parameters:
 
     @classmethod
     def of(cls, references: References, chosen: FloatArray | None = None) -> Parameters:
-        """The means over the references, or over the `chosen` places among them."""
+        """The means over the references, or over the `chosen` places among them; those of one
+        configuration together count as one."""
         rows = np.arange(len(references)) if chosen is None else np.flatnonzero(chosen)
         variable = references.variable
         partitions, seconds = references.partitions[rows], references.group_seconds[rows]
@@ -86,16 +95,21 @@ class Parameters:
         own = seconds[:, variable]
         rest = references.seconds[rows] - own.sum(axis=1)
         parallel = ~variable & (group_waves > 1.0).any(axis=0)
+        weights = 1.0 / times_run(references.configurations[rows])
         return cls(
-            mean_size=float(references.sizes[rows].mean()),
+            mean_size=float(np.average(references.sizes[rows], weights=weights)),
             mean_partitions=reference_partitions(
-                partitions[:, variable], sizes=references.sizes[rows]
+                partitions[:, variable], sizes=references.sizes[rows], weights=weights
             ),
-            mean_wave_seconds=wave_seconds(
-                group_seconds=own, group_waves=group_waves[:, variable]
-            ).mean(axis=0),
-            fixed_seconds=max(0.0, float(rest.mean())),
-            parallel_fixed_seconds=float(seconds[:, parallel].sum(axis=1).mean()),
+            mean_wave_seconds=np.average(
+                wave_seconds(group_seconds=own, group_waves=group_waves[:, variable]),
+                axis=0,
+                weights=weights,
+            ),
+            fixed_seconds=max(0.0, float(np.average(rest, weights=weights))),
+            parallel_fixed_seconds=float(
+                np.average(seconds[:, parallel].sum(axis=1), weights=weights)
+            ),
         )
 
     def partitions(self, size: float) -> FloatArray:

@@ -167,6 +167,9 @@ class TableModel(FittedModel):
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
         return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
 
+    def runs_used(self, workload: Workload) -> int:
+        return self.answers(completed(workload, self.profile)).runs
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)

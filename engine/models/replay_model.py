@@ -37,7 +37,7 @@ from engine.models.replay_notices import (
     log_iterations,
     waste_spread,
 )
-from engine.models.replay_priors import NOISE, NOISE_SECONDS, ratio_of
+from engine.models.replay_priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.replayed_runs import replayable, representatives
@@ -45,9 +45,6 @@ from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
-
-PRIOR_DOF = 8.0
-"""Degrees of freedom of the priors: they are no better known than from about ten logs."""
 
 DRIVER_SHARE_SURE = 0.3
 """Driver time is not surer than this share of the error that task time would have."""
@@ -84,6 +81,9 @@ class ReplayModel(FittedModel):
             return self._forecast(batch, wanted)
         own, like = batch.alike(self._most_useful(wanted))
         return self._forecast(batch.taken(own), wanted).taken(like)
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.replays)
 
     def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
         """The times of every cluster, each worked out."""
@@ -330,7 +330,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         missed = float(np.max(np.abs(own))) / 2.0
         log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
     least = max(disturbance, repetition_spread(runs))
-    log_scale, dof = _at_least(least, log_scale, dof)
+    log_scale, dof = at_least(least, log_scale, dof)
     log_scale = math.hypot(log_scale, waste_spread(replays))
     return ReplayModel(
         "sparkplan",
@@ -349,16 +349,6 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=validation,
     )
-
-
-def _at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
-    """The scale, not below what the logs show of noise by themselves: logs of one hour meet the
-    same machine, and agree better than the next run will. What is added is no better known than a
-    prior."""
-    if least <= log_scale:
-        return log_scale, dof
-    found = Forecast.of(np.ones(1), log_scale, dof).widened(math.sqrt(least**2 - log_scale**2))
-    return least, min(float(found.dof[0]), max(dof, PRIOR_DOF))
 
 
 def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
+
 from engine.cluster import Workload
+from engine.forecast import Forecast
 from engine.profile import Run
+
+PRIOR_DOF = 8.0
+"""Degrees of freedom of the priors: they are no better known than from about ten logs."""
 
 NOISE = 0.05
 """Prior: standard deviation of log time between two runs of the same job (notes of published
@@ -30,6 +38,16 @@ def ratio_of(wanted: Workload, run: Run) -> float:
         return wanted.scale or 1.0
     ratio = wanted.input_bytes / own
     return 1.0 if abs(ratio - 1.0) < SAME_INPUT else ratio
+
+
+def at_least(least: float, log_scale: float, dof: float) -> tuple[float, float]:
+    """The scale and degrees of freedom, not below what the logs show of noise by themselves: logs
+    of one hour meet the same machine, and agree better than the next run will. What is added is no
+    better known than a prior."""
+    if least <= log_scale:
+        return log_scale, dof
+    found = Forecast.of(np.ones(1), log_scale, dof).widened(math.sqrt(least**2 - log_scale**2))
+    return least, min(float(found.dof[0]), max(dof, PRIOR_DOF))
 
 
 SAME_INPUT = 1e-3

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.configurations import pairs_between
+from engine.configurations import pairs_between, times_run
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
@@ -28,19 +28,22 @@ class Corrections:
     covariance: FloatArray
 
     @classmethod
-    def learnt(cls, doublings: FloatArray, errors: FloatArray, logs: int) -> Corrections:
+    def learnt(
+        cls, doublings: FloatArray, errors: FloatArray, shares: FloatArray, logs: int
+    ) -> Corrections:
         """Bayesian least squares with the prior N(0, ERROR_PER_DOUBLING^2).
 
         Args:
             doublings: (p, 2) slots and input of one log relative to another, for p pairs.
             errors: (p,) log of observed over predicted time.
-            logs: how many logs (of one configuration each) the pairs come from: p pairs hold
-                logs - 1 independent ones.
+            shares: (p,) how much of a pair of configurations each is.
+            logs: how many configurations the pairs come from. Each by each other one are logs x
+                (logs - 1) pairs, which hold logs - 1 independent ones.
         """
         prior = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
-        weight = (logs - 1) / max(1, len(errors)) / (2.0 * NOISE**2)
-        covariance = np.linalg.inv(prior + weight * doublings.T @ doublings)
-        mean = covariance @ (weight * doublings.T @ errors)
+        weighed = (shares / (logs * 2.0 * NOISE**2))[:, None] * doublings
+        covariance = np.linalg.inv(prior + weighed.T @ doublings)
+        mean = covariance @ (weighed.T @ errors)
         return cls(np.asarray(mean, dtype=float), np.asarray(covariance, dtype=float))
 
 
@@ -61,11 +64,17 @@ class Pairs:
     groups: IntArray
 
     def corrections(self, kept: NDArray[np.bool_]) -> Corrections:
-        """Learnt from the pairs of configurations among the kept logs."""
+        """Learnt from the pairs of configurations among the kept logs, each by each other, so that
+        their order does not matter; repetitions of a configuration together count as one log."""
         places, groups = np.flatnonzero(kept), self.groups[kept]
-        first, second = (places[row] for row in pairs_between(groups))
+        share = 1.0 / times_run(groups)
+        one, other = pairs_between(groups)
+        first, second = np.concatenate((one, other)), np.concatenate((other, one))
+        shares = share[first] * share[second]
+        first, second = places[first], places[second]
         errors = np.log(self.seconds[second]) - self.predicted[first, second]
-        return Corrections.learnt(self.doublings[first, second], errors, len(np.unique(groups)))
+        doublings = self.doublings[first, second]
+        return Corrections.learnt(doublings, errors, shares, len(np.unique(groups)))
 
     def left_out(self) -> tuple[LeaveOneOut | None, float, float]:
         """Each log predicted from those of other configurations; with the scale and degrees of
@@ -78,7 +87,8 @@ class Pairs:
             kept = self.groups != self.groups[j]
             learnt = self.corrections(kept)
             logs = self.predicted[kept, j] + self.doublings[kept, j] @ learnt.mean
-            weights = weights_of(self.doublings[kept, j][:, None, :])[:, 0]
+            repeated = times_run(self.groups[kept])
+            weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
             predicted.append(math.exp(float(weights @ logs)))
         validation = LeaveOneOut(tuple(predicted), tuple(self.seconds.tolist()))
         if count < COUNTS_FOR_SPREAD:

@@ -17,15 +17,16 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.configurations import configurations, repetition_spread
-from engine.forecast import FloatArray, Forecast
+from engine.configurations import configurations, repetition_spread, times_run
+from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
-from engine.models.log_notices import range_notices
+from engine.models.disturbance import with_disturbance
+from engine.models.log_notices import chosen_notice, range_notices
+from engine.models.logs_by_parameters import ByParameters
 from engine.models.replay_corrections import weights_of
-from engine.models.replay_model import PRIOR_DOF
-from engine.models.replay_priors import NOISE, ratio_of
+from engine.models.replay_priors import NOISE, PRIOR_DOF, at_least, ratio_of
 from engine.models.replayed_runs import replayable, representatives
 from engine.models.run_pairs import Corrections, Pairs
 from engine.models.simcost_curve import fitted_curve
@@ -48,7 +49,7 @@ from engine.models.simcost_stages import (
     transformed,
 )
 from engine.models.workloads import completed, logs_of, sharing_parameters
-from engine.profile import Notice, Profile
+from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 
 MOST_DRAWN = 201
@@ -64,30 +65,47 @@ class Simcost(Model):
     def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
         """Needs a log with stages and executors, or runs in three configurations of machines and
         size."""
-        logs = logs_of(profile.runs)
-        if logs:
-            logs = sharing_parameters(logs, profile.reference_workload.parameters)
-        runs = replayable(logs)
-        chosen = [run for run in representatives(runs) if any(s.tasks for s in run.stages)]
-        if not chosen:
+        logs = [run for run in logs_of(profile.runs) if any(s.tasks for s in run.stages)]
+        if not logs:
             return fitted_curve(self.name, profile)
-        learnt = tuple(RunCosts.of(run, profile.resources) for run in chosen)
-        pairs = _pairs(learnt)
-        validation, log_scale, dof = pairs.left_out()
-        if math.isnan(log_scale):
-            drawn = [simulated(run) for run in learnt]
-            sampling = max(found.deviation / found.mean for found in drawn)
-            log_scale, dof = math.hypot(NOISE, sampling), PRIOR_DOF
-        return SimcostModel(
-            self.name,
-            profile,
-            learnt,
-            pairs.corrections(np.ones(len(learnt), dtype=bool)),
-            max(log_scale, repetition_spread(runs)),
-            dof,
-            fit_notices=report.fit_notices(learnt),
-            validation=validation,
-        )
+        fit_of = partial(_fit_parameters, profile, logs)
+        if any(run.workload.parameters for run in profile.runs):
+            return ByParameters.of(self.name, profile, fit_of)
+        return fit_of({})
+
+
+def _fit_parameters(
+    profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
+) -> SimcostModel:
+    """The costs of the logs that have these parameters: nothing here says what others do.
+
+    Raises:
+        ModelDoesNotFit: when no log has them.
+    """
+    sharing = sharing_parameters(logs, wanted)
+    runs = replayable(sharing)
+    learnt = tuple(RunCosts.of(run, profile.resources) for run in representatives(runs))
+    pairs = _pairs(learnt)
+    validation, log_scale, dof = pairs.left_out()
+    tested = not math.isnan(log_scale)
+    if not tested:
+        drawn = [simulated(run) for run in learnt]
+        sampling = max(found.deviation / found.mean for found in drawn)
+        log_scale, dof = math.hypot(NOISE, sampling), PRIOR_DOF
+    disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
+    log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
+    chosen = chosen_notice(logs, wanted, len(sharing))
+    notices = report.fit_notices(learnt)
+    return SimcostModel(
+        Simcost.name,
+        profile,
+        learnt,
+        pairs.corrections(np.ones(len(learnt), dtype=bool)),
+        log_scale,
+        dof,
+        fit_notices=notices if chosen is None else (chosen, *notices),
+        validation=validation,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +124,7 @@ class SimcostModel(FittedModel):
     dof: float
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
-        wanted = self._completed(workload)
+        wanted = completed(workload, self.profile)
         logs, far, doubts = [], [], []
         for run in self.learnt:
             seconds, doubt = self._of_run(run, batch, wanted)
@@ -118,7 +136,7 @@ class SimcostModel(FittedModel):
             logs.append(np.log(seconds) + doublings @ self.corrections.mean)
             far.append(doublings)
             doubts.append(doubt)
-        weights = weights_of(np.asarray(far), np.asarray(doubts))
+        weights = weights_of(np.asarray(far), np.asarray(doubts), repeated=self._repeated)
         seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
@@ -126,15 +144,13 @@ class SimcostModel(FittedModel):
         log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
 
-    def _completed(self, workload: Workload) -> Workload:
-        """The workload with what it leaves open.
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.learnt)
 
-        Raises:
-            ModelDoesNotFit: for job parameters that no log was run with.
-        """
-        wanted = completed(workload, self.profile)
-        sharing_parameters([run.run for run in self.learnt], wanted.parameters)
-        return wanted
+    @cached_property
+    def _repeated(self) -> IntArray:
+        """(r,) how often the configuration of each log was run."""
+        return times_run(configurations([run.run for run in self.learnt]))
 
     def _of_run(
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload
@@ -170,7 +186,7 @@ class SimcostModel(FittedModel):
         return min(self.learnt, key=distance)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
-        wanted = self._completed(workload)
+        wanted = completed(workload, self.profile)
         if not batch.slots[0] >= 1.0:
             return Explanation()
         run = self._nearest(batch, wanted)
@@ -268,7 +284,7 @@ class SimcostModel(FittedModel):
     def assured_memory(self, workload: Workload) -> AssuredMemory | None:
         """4.2.1: by elbows where runs tried several memory sizes, else by what the log cached, else
         by the peak of its tasks."""
-        wanted = self._completed(workload)
+        wanted = completed(workload, self.profile)
         runs = sharing_parameters(self.profile.runs, wanted.parameters)
         by_runs = assured_by_runs(runs, input_bytes=wanted.input_bytes)
         if by_runs is not None:
@@ -283,7 +299,7 @@ class SimcostModel(FittedModel):
         return assured_by_peak(peak, sample_bytes=sample) if peak else None
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
-        wanted = self._completed(workload)
+        wanted = completed(workload, self.profile)
         found: list[Notice | None] = [self._speed_notice(batch, place) for place in
                                       range(len(batch.types))]  # fmt: skip
         ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])

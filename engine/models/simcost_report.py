@@ -9,6 +9,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.base import distinct
+from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
 from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_rates import FROM_LOG, NOTHING_SEEN
@@ -74,7 +75,8 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
         found.append(alone)
     for run in learnt:
         found += rate_notices(run)
-    return distinct(found)
+    busy = busy_notice([run.run for run in learnt])
+    return distinct([*found, busy] if busy is not None else found)
 
 
 def rate_notices(run: RunCosts) -> list[Notice]:

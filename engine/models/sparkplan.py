@@ -15,7 +15,7 @@ import numpy as np
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
-from engine.models.logs_by_parameters import LogsByParameters
+from engine.models.logs_by_parameters import ByParameters, NearestLogs
 from engine.models.physical import fit_table
 from engine.models.replay_model import fit_replays
 from engine.models.replay_priors import NOISE
@@ -44,7 +44,8 @@ class Sparkplan(Model):
             return fit_table(profile)
         fit_logs = partial(_fit_logs, models=models)
         if any(run.workload.parameters for run in profile.runs):
-            return LogsByParameters.of(profile, fit_logs, fit_table)
+            nearest = NearestLogs(profile, fit_logs, fit_table)
+            return ByParameters.of(self.name, profile, nearest.fit_of)
         return fit_logs(profile)
 
 

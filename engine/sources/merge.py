@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
+from engine.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run
 from engine.sources.reader import Found
 from engine.units import format_seconds
@@ -40,7 +41,7 @@ def together(found: Sequence[Found]) -> Profile:
         notices.append(_categories(categories))
     return Profile(
         name=names[0] if names else Path(found[0].source).stem,
-        runs=_with_one_shape_each(runs),
+        runs=_with_one_shape_each(runs, notices),
         category=categories[0] if categories else None,
         optex=tuple(entry for part in found for entry in part.optex),
         input_unit=unit,
@@ -172,28 +173,56 @@ def completed(profile: Profile, catalog: Catalog) -> Profile:
     return replace(profile, runs=runs)
 
 
-def _with_one_shape_each(runs: Sequence[Run]) -> tuple[Run, ...]:
-    """The runs with one shape for each type, the fullest that is known of it."""
-    shapes: dict[str, InstanceType] = {}
-    for run in runs:
-        for group in run.cluster.groups:
-            if group.instance is not None:
-                name = group.instance.name
-                known = shapes.get(name, group.instance)
-                shapes[name] = _fuller(known, group.instance, run.source)
-    return tuple(replace(run, cluster=_shaped(run.cluster, shapes)) for run in runs)
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """A type as a source describes it."""
+
+    instance: InstanceType
+    where: str
 
 
-def _fuller(one: InstanceType, other: InstanceType, where: str) -> InstanceType:
+def _with_one_shape_each(runs: Sequence[Run], notices: list[Notice]) -> tuple[Run, ...]:
+    """The runs with one shape for each type: a catalog's, which `--ran-on` gives to logs, else the
+    fullest that is known of it."""
+    shapes: dict[str, _Stated] = {}
+    contradicted = set[str]()
+    stated = [
+        _Stated(group.instance, run.source or "another source")
+        for run in runs
+        for group in run.cluster.groups
+        if group.instance is not None
+    ]
+    for entry in sorted(stated, key=lambda entry: not of_catalog(entry.instance)):
+        name = entry.instance.name
+        known = shapes.setdefault(name, entry)
+        if of_catalog(known.instance) and not of_catalog(entry.instance):
+            least = LEAST_MEMORY * known.instance.memory_gib
+            if name not in contradicted and outside(entry.instance, known.instance, least):
+                contradicted.add(name)
+                notices.append(contradiction(entry.instance, known.instance, entry.where, CATALOG))
+        else:
+            shapes[name] = _fuller(known, entry)
+    told = {name: entry.instance for name, entry in shapes.items()}
+    return tuple(replace(run, cluster=_shaped(run.cluster, told)) for run in runs)
+
+
+LEAST_MEMORY = 0.65
+"""Share of a type's memory that executors get of it by the platform that leaves them least."""
+
+CATALOG = "the catalog of where the log ran"
+
+
+def _fuller(one: _Stated, other: _Stated) -> _Stated:
     """Of two descriptions of a type the one that says more; they may not contradict."""
-    for name in ("vcpus", "memory_gib"):
-        a, b = getattr(one, name), getattr(other, name)
+    for name, what in (("vcpus", "vCPUs"), ("memory_gib", "GiB of memory")):
+        a, b = getattr(one.instance, name), getattr(other.instance, name)
         if not isnan(a) and not isnan(b) and a != b:
             raise BadInput(
-                f"{one.name} has {b:g} {name} here and {a:g} in another source", where=where,
+                f"{one.instance.name} has {b:g} {what} here and {a:g} in {one.where}",
+                where=other.where,
                 remedy="correct one of them, or give the types different names",
-            )  # fmt: skip
-    return max(one, other, key=_known_fields)
+            )
+    return max(one, other, key=lambda entry: _known_fields(entry.instance))
 
 
 def _known_fields(instance: InstanceType) -> int:

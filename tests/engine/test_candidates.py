@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from synthetic import catalog_of, offer, profile_on
 
@@ -107,3 +109,24 @@ def test_nothing_is_left_where_only_compared_types_are() -> None:
     only = catalog_of(OFFERS[3], managed_only=True)
     with pytest.raises(BadInput, match=r"EMR supports none .*: x.large; name types with --inst"):
         select_candidates(only, profile=profile_on(OFFERS[3].instance))
+
+
+def test_an_architecture_that_nobody_says_is_said_to_be_assumed() -> None:
+    def said(**how: Any) -> list[str]:
+        profile = profile_on(*how.pop("on", ()))
+        return [n.code for n in select_candidates(MANAGED, profile=profile, **how).notices]
+
+    assert said() == ["assumed-architecture"]
+    assert said(on=[ARM]) == []
+    assert said(on=[OFFERS[1].instance]) == []
+    assert said(ran_on=[ARM]) == []
+    assert said(limits=Limits(arch="arm64")) == []
+    assert said(instances=["*"]) == []
+    only = catalog_of(*(o for o in OFFERS if o.instance != ARM), managed_only=True)
+    assert select_candidates(only, profile=profile_on()).notices == (), "nothing is left out for it"
+
+
+def test_jobs_of_a_workflow_say_their_architecture() -> None:
+    """They have no runs in a profile of their own: x86_64 was taken, whatever they ran on."""
+    kept = select_candidates(MANAGED, profile=profile_on(), ran_on=[ARM])
+    assert kept.names == ("g.large", "odd")

@@ -168,3 +168,31 @@ def test_notices_of_the_profile_stay_before_it(tmp_path: Path, aws: Catalog) -> 
     first = Notice("ignored-column", "a", "b")
     kept = held_against(Profile("x", profile.runs, notices=(first,)), aws).notices
     assert [notice.code for notice in kept] == ["ignored-column", "shape-contradicts-catalog"]
+
+
+@pytest.mark.parametrize(
+    ("vcpus", "memory_gib", "said"),
+    [(16, 32, True), (8, 16, True), (8, 28, False), (8, "", False), ("", "", False)],
+)
+def test_beside_a_log_of_a_named_type_the_catalogs_shape_counts(
+    tmp_path: Path, vcpus: object, memory_gib: object, said: bool, aws: Catalog
+) -> None:
+    """This was refused, also where the table said what YARN gets of the memory."""
+    ran_on = aws.offers["m5.2xlarge"].instance
+    table(tmp_path, "m5.2xlarge", vcpus, memory_gib)
+    for sources in (("sort-small", tmp_path / "runs.csv"), (tmp_path / "runs.csv", "sort-small")):
+        profile = held_against(read(*sources, ran_on=ran_on), aws)
+        assert {run.cluster.instance for run in profile.runs} == {ran_on}
+        codes = [n.code for n in profile.notices if n.code == "shape-contradicts-catalog"]
+        assert len(codes) == said
+        fit(profile).predict(cluster=profile.runs[0].cluster)
+
+
+def test_a_table_of_another_type_than_the_logs_is_no_contradiction(
+    tmp_path: Path, aws: Catalog
+) -> None:
+    table(tmp_path, "r5.xlarge", 4, 32)
+    ran_on = aws.offers["m5.2xlarge"].instance
+    profile = held_against(read("sort-small", tmp_path / "runs.csv", ran_on=ran_on), aws)
+    assert set(profile.instance_types) == {"m5.2xlarge", "r5.xlarge"}
+    assert "shape-contradicts-catalog" not in {notice.code for notice in profile.notices}

@@ -38,6 +38,24 @@ async def test_every_model_is_there_with_its_error_or_why_not(planner, size):
         assert "RE +5 to +10 %, mean relative error 7.5 % over 2 left-out runs" in said
 
 
+def test_runs_that_were_left_aside_do_not_count(tmp_path):
+    """It said "on 5 runs", whatever the model took of them."""
+    table = tmp_path / "runs.csv"
+    rows = ["2,10GB,300,10", "4,10GB,170,10", "8,10GB,100,", "8,20GB,190,10", "16,20GB,110,10"]
+    named = [f"{row},m5.xlarge" for row in rows]
+    table.write_text("\n".join(["nodes,input_size,seconds,iterations,instance_type", *named]))
+    logs = ("sales-report-small", "sales-report-large")
+    for sources, model, said in (
+        ((str(table),), "sparkplan", "Model sparkplan on 4 of 5 runs"),
+        ((*logs, str(table)), "boe", "Model boe on 2 of 7 runs"),
+        (logs, "simcost", "Model simcost on 2 runs"),
+    ):
+        session, state = EngineSession(), PlanState(sources=sources, model=model)
+        built = session.build(state, lambda _: None)
+        line = evidence.model_line(session.answer(state, built))
+        assert "".join(part for part, _ in line).startswith(said)
+
+
 async def test_the_cursor_shows_the_runs_as_that_model_predicted_them(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         await settled(pilot)

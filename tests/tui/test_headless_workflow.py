@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import engine
 from tui.cli import main
 
 FIG_1 = """format: sparkplan-workflow/1
@@ -235,3 +236,20 @@ def test_tasks_of_which_nothing_is_known_are_refused(
     _, err = run(capsys, f"workflow {path}", status=2)
     assert "nothing says how long any task takes" in err
     assert "give disk and network under cluster in the workflow file" in err
+
+
+def test_recommend_stays_on_the_architecture_of_the_jobs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """x86_64 was taken without a word, whatever the jobs ran on."""
+    goal = "workflow recommend nightly-pipeline --deadline 1h --max-nodes 4"
+    arm, x86, unknown = (
+        answer(capsys, f"{goal} {more}")
+        for more in ("--ran-on m6g.xlarge", "--ran-on m5.xlarge", "")
+    )
+    aws = engine.load_catalog("aws")
+    for found, arch in ((arm, "arm64"), (x86, "x86_64"), (unknown, "x86_64")):
+        (name,) = found["recommended"]["composition"]
+        assert aws.offers[name].instance.arch == arch
+        codes = {warning["code"] for warning in found["warnings"]}
+        assert ("assumed-architecture" in codes) == (found is unknown)

@@ -12,6 +12,7 @@ import engine
 from tui.app import AppOptions
 from tui.changes import SetDeadline, SetMix
 from tui.widgets.chart import Chart
+from tui.widgets.table import Table
 
 MIXED_SECONDS = 1200.0
 """A deadline that a mix meets for less than any cluster of one type (see the first test)."""
@@ -126,3 +127,12 @@ async def test_one_type_can_be_asked_for(planner):
         await pilot.press("u")
         await settled(pilot)
         assert app.answer.best.instance is None
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_the_first_screen_says_how_many_types_a_composition_may_have(planner, size):
+    """At 80x24 only the help did."""
+    for types, title in ((2, "up to 2 types"), (1, "composition")):
+        async with planner(mix=types).run_test(size=size) as pilot:
+            app = await settled(pilot)
+            assert app.query_one("#short", Table).columns[1].title == title

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from tui import chart_csv
 from tui.cli import main
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import at_crosshair, curves
+from tui.widgets.glyphs import UNICODE
 
 ON = "nightly-features --ran-on m5.large --deadline 4h"
 CODE = "not-supported-by-emr"
@@ -59,6 +64,18 @@ def test_every_type_of_a_mix_is_looked_at(capsys: pytest.CaptureFixture[str]) ->
     assert "c8i.xlarge" in said[0]
 
 
+@pytest.mark.parametrize("command", ["predict", "curve --over nodes", "curve --over input-size"])
+def test_a_time_on_it_is_warned_of(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Only what chooses among types said so."""
+    nodes = "1:4" if "over nodes" in command else "4"
+    line = f"{command} nightly-features --ran-on m5.xlarge --instance m5.large --nodes {nodes}"
+    said = [w["text"] for w in answer(capsys, line)["warnings"] if w["code"] == CODE]
+    assert said == ["EMR does not support m5.large: it starts no such node, whatever time and cost "
+                    "say"]  # fmt: skip
+    assert CODE not in codes(answer(capsys, f"{line} --platform yarn"))
+    assert CODE not in codes(answer(capsys, line.replace("m5.large", "m5.2xlarge")))
+
+
 def test_another_platform_rents_it(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"recommend {ON} --max-nodes 8 --platform yarn --instances m5.large"
     found = answer(capsys, line)
@@ -76,3 +93,24 @@ def test_the_export_for_emr_is_refused(
     assert "EMR does not support m5.large" in err
     assert "m5.xlarge" in err
     assert len(err.splitlines()) == 1
+
+
+def test_the_planner_says_that_there_is_no_price() -> None:
+    """The crosshair said $inf, and the cost chart nothing."""
+    session, deadline = EngineSession(), 4 * 3600.0
+    state = PlanState(
+        sources=("nightly-features",), ran_on="m5.large", deadline_seconds=deadline, crosshair=4.0,
+        drawn=("m5.large",),
+    )  # fmt: skip
+    answer = session.answer(state, session.build(state, lambda _: None))
+    drawn = curves.drawn(state, answer, [])
+    read = at_crosshair.readings(drawn, 4, UNICODE)
+    said = "no price (not supported by EMR)"
+    for lines in (at_crosshair.column(state, read), at_crosshair.rows(state, read, 100)):
+        words = "\n".join("".join(part for part, _ in line) for line in lines)
+        assert said in words
+        assert "inf" not in words
+    assert curves.unpriced(drawn) == f", m5.large: {said}"
+    assert curves.unpriced(drawn[:1]) == ""
+    row = chart_csv.of_curves([drawn[-1][1]], confidence=0.9).splitlines()[4].split(",")
+    assert (row[1], row[6]) == ("4", "")

@@ -65,6 +65,7 @@ def _model_dict(answer: engine.ModelAnswer, deadline: float | None) -> dict[str,
     record = outcome.deadline_record(deadline) if deadline is not None else None
     return {
         "model": answer.model,
+        "runs_used": answer.runs_used,
         "seconds": prediction.seconds if prediction else None,
         "low": prediction.low if prediction else None,
         "high": prediction.high if prediction else None,

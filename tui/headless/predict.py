@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from typing import Any
 
 import engine
@@ -56,11 +57,11 @@ def run(args: argparse.Namespace) -> int:
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
-    answering = fitted.answering(workload)
+    evidence = Evidence.of(fitted, workload, profile)
     if args.json:
-        output.print_json(as_dict(prediction, answering, args.deadline))
+        output.print_json(as_dict(prediction, evidence, args.deadline))
     else:
-        print(as_text(prediction, answering, cluster_in_words(cluster), args.deadline))
+        print(as_text(prediction, evidence, cluster_in_words(cluster), args.deadline))
         output.print_notices(prediction.warnings)
     return 0
 
@@ -92,7 +93,7 @@ def run_composition(args: argparse.Namespace) -> int:
         max_spot=args.max_spot,
     )
     prediction, choice = found.prediction, found.choice
-    answering = fitted.answering(workload)
+    evidence = Evidence.of(fitted, workload, profile)
     if args.json:
         costs = {
             name: value
@@ -100,10 +101,10 @@ def run_composition(args: argparse.Namespace) -> int:
             if name in ("composition", "spot", "executors", "layout", "vcore_seconds")
             or name.startswith("cost")
         }
-        output.print_json({**as_dict(prediction, answering, args.deadline), **costs})
+        output.print_json({**as_dict(prediction, evidence, args.deadline), **costs})
         return 0
     words = recommend.composition(choice)
-    lines = [as_text(prediction, answering, words, args.deadline)]
+    lines = [as_text(prediction, evidence, words, args.deadline)]
     low, high = text.usd(choice.cost_low_usd), text.usd(choice.cost_high_usd)
     known = choice.cost_low_usd is not None
     lines.append(f"{text.usd(choice.cost_usd)}{f' ({low} to {high})' if known else ''}")
@@ -125,11 +126,38 @@ def composition_of(given: str) -> dict[str, int]:
     return found
 
 
+@dataclass(frozen=True)
+class Evidence:
+    """What an answer rests on: runs that were learnt from, of how many, and the mean relative error
+    on those left out (None where none could be)."""
+
+    model: str
+    used: int
+    runs: int
+    error: float | None
+
+    @classmethod
+    def of(
+        cls, fitted: engine.FittedModel, workload: engine.Workload, profile: engine.Profile
+    ) -> Evidence:
+        answering = fitted.answering(workload)
+        tested = answering.validation
+        error = None if tested is None else tested.mean_relative_error
+        used, runs = answering.runs_used(workload), len(profile.runs)
+        return cls(answering.model, used, runs, error)
+
+    def in_words(self) -> str:
+        """ "model sparkplan, 3 of 5 runs, leave-one-out error 9.6 %"."""
+        said = f"model {self.model}, {text.runs_used(self.used, self.runs)}"
+        return (
+            said if self.error is None else f"{said}, leave-one-out error {self.error * 100:.1f} %"
+        )
+
+
 def as_dict(
-    prediction: engine.Prediction, fitted: engine.FittedModel, deadline: float | None
+    prediction: engine.Prediction, evidence: Evidence, deadline: float | None
 ) -> dict[str, Any]:
     """The JSON object of the contract, then what we add to it."""
-    validation = fitted.validation
     result: dict[str, Any] = {
         "model": prediction.model,
         "seconds": prediction.seconds,
@@ -139,8 +167,9 @@ def as_dict(
         "phases": dict(prediction.phases) if prediction.phases is not None else None,
         "bottleneck": prediction.bottleneck,
         "warnings": output.notices(prediction.warnings),
-        "runs": len(fitted.profile.runs),
-        "leave_one_out_error": validation.mean_relative_error if validation else None,
+        "runs": evidence.runs,
+        "runs_used": evidence.used,
+        "leave_one_out_error": evidence.error,
     }
     if prediction.job_profile is not None:
         result["job_profile"] = dict(prediction.job_profile)
@@ -159,7 +188,7 @@ def meets(prediction: engine.Prediction, deadline: float) -> bool:
 
 def as_text(
     prediction: engine.Prediction,
-    fitted: engine.FittedModel,
+    evidence: Evidence,
     cluster: str,
     deadline: float | None,
 ) -> str:
@@ -177,7 +206,7 @@ def as_text(
         lines.append(f"bottleneck: {prediction.bottleneck}")
     if prediction.job_profile:
         lines.append(text.figures(prediction.job_profile))
-    lines.append(evidence_in_words(fitted))
+    lines.append(evidence.in_words())
     return "\n".join(text.shown(line) if "\n" not in line else line for line in lines)
 
 
@@ -213,12 +242,3 @@ def phase_table(prediction: engine.Prediction) -> str:
         for name, value in phases.items()
     ]
     return text.table(rows, right=(1, 2))
-
-
-def evidence_in_words(fitted: engine.FittedModel) -> str:
-    runs = len(fitted.profile.runs)
-    said = f"model {fitted.model}, {runs} run{'' if runs == 1 else 's'}"
-    if fitted.validation is None:
-        return said
-    error = fitted.validation.mean_relative_error * 100
-    return f"{said}, leave-one-out error {error:.1f} %"

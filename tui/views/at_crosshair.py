@@ -30,6 +30,7 @@ class Reading(NamedTuple):
         name: what runs: "12 × r5.2xlarge".
         low, high: of the time, in seconds, at the confidence of the goal.
         meets: whether the goal is met there.
+        unpriced: why there is no cost, where there is none.
     """
 
     sign: str
@@ -40,6 +41,7 @@ class Reading(NamedTuple):
     cost_usd: float
     p: float
     meets: bool
+    unpriced: str = ""
 
     @property
     def interval(self) -> str:
@@ -63,6 +65,7 @@ def readings(curves: Drawn, nodes: int, glyphs: Glyphs) -> list[Reading]:
                     cost_usd=float(curve.cost_usd[place]),
                     p=float(curve.p_deadline[place]),
                     meets=bool(curve.feasible[place]),
+                    unpriced=curve.unpriced,
                 )
             )
     return found
@@ -89,7 +92,9 @@ def _runs(state: PlanState, one: Reading) -> str:
 
 
 def _paid(one: Reading) -> str:
-    return "no price" if math.isnan(one.cost_usd) else text.usd(one.cost_usd)
+    if math.isnan(one.cost_usd):
+        return one.unpriced or "no price"
+    return text.usd(one.cost_usd)
 
 
 def _odds(state: PlanState, one: Reading) -> str:

@@ -109,10 +109,16 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
 
 def short_columns(state: PlanState) -> tuple[Column, ...]:
     """The columns below the charts. Where a mix may come after one type, none of them moves then:
-    the mix is told in full in the sentence."""
-    width = SHORT_MIX if state.mix > 1 else None
+    the mix is told in full in the sentence, and the title says that one may come: `recommend` gives
+    one type unless it is asked for more."""
+    if state.mix == 1:
+        return tuple(
+            column._replace(least=SHORT_MIX) if column.title == "composition" else column
+            for column in COLUMNS
+        )
+    title = f"up to {state.mix} types"
     return tuple(
-        column._replace(width=width, least=SHORT_MIX, grows=state.mix > 1)
+        column._replace(title=title, width=SHORT_MIX, least=SHORT_MIX, grows=True)
         if column.title == "composition"
         else column
         for column in COLUMNS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,8 @@ def look(panels: Panels, answer: Answer) -> None:
     if not short or state.chart == "cost":
         panels.chart("cost").show(cost_chart(state, answer, curves))
     for name in ("time", "cost"):
-        panels.entitle(name, looks.title(state, name))
+        title = looks.title(state, name)
+        panels.entitle(name, title if name == "time" else title + unpriced(curves))
     brief = words.brief(state, answer, panels.marks)
     if read := read_off(panels, curves):
         from tui.views import at_crosshair
@@ -116,6 +118,12 @@ def time_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:
         points=_point(best, best.seconds) if best else (),
         crosshair=state.crosshair,
     )
+
+
+def unpriced(curves: Drawn) -> str:
+    """What the title of the cost chart adds: the types that have a time and nowhere a cost."""
+    without = [curve for _, curve in curves if not any(map(math.isfinite, curve.cost_usd.tolist()))]
+    return "".join(f", {curve.instance}: {curve.unpriced}" for curve in without)
 
 
 def cost_chart(state: PlanState, answer: Answer, curves: Drawn) -> ChartData:

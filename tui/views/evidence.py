@@ -260,12 +260,13 @@ def _executors_words(best: Choice) -> str:
 def model_line(answer: Answer) -> Line:
     """The model, how many runs it learnt from, and how far off it was on those it had not seen."""
     plan = answer.built.plan
-    fitted = plan.fitted.answering(plan.surface.workload)
-    runs = len(fitted.profile.runs)
+    workload = plan.surface.workload
+    fitted = plan.fitted.answering(workload)
+    used = text.runs_used(fitted.runs_used(workload), len(answer.built.profile.runs))
     line: list[tuple[str, Tone]] = [
         ("Model ", "muted"),
         (fitted.model, "strong"),
-        (f" on {runs} run{'' if runs == 1 else 's'}", "base"),
+        (f" on {used}", "base"),
     ]
     if fitted.validation is None:
         return [*line, ("; with so few runs it could not be tried on one left out.", "base")]

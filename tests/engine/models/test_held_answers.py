@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import engine
-from engine.cluster import Cluster
+from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.held_answers import PARTS, held_logs
@@ -134,3 +134,20 @@ def test_spills_follow_bytes_not_seconds() -> None:
     (text,) = spilling("sales-report", 64.0)
     assert text.startswith("stage 14 ")
     assert not spilling("pagerank", 64.0)
+
+
+@pytest.mark.parametrize("name", ["nightly-features", "sales-report-large"])
+def test_with_less_input_the_stages_add_up_to_the_time_that_falls(name: str) -> None:
+    """A single stage may take longer with less input (what its first tasks wait for moves there
+    from another stage); the whole never does."""
+    profile = engine.read(name)
+    fitted, own = engine.fit(profile), profile.reference_workload.input_bytes or 0.0
+    cluster = Cluster.of_executors(executors=4, executor_cores=1)
+    before = math.inf
+    for share in (1.0, 0.7, 0.5, 0.3, 0.1, 0.03, 0.01):
+        found = fitted.predict(cluster=cluster, workload=Workload(share * own))
+        assert found.seconds <= before * (1.0 + 1e-9)
+        assert max(stage.end_seconds for stage in found.stages) <= found.seconds * (1.0 + 1e-9)
+        assert found.phases is not None
+        assert sum(found.phases.values()) == pytest.approx(found.seconds)
+        before = found.seconds

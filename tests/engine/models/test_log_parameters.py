@@ -22,7 +22,7 @@ from engine.profile import Profile, Run
 
 BLOCK = 128.0 * 1024**2
 FOUR = Cluster.of_executors(executors=4, executor_cores=1)
-BOTH = pytest.mark.parametrize("model", ["sparkplan", "boe"])
+LOGS = pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])
 
 
 def log(scale: float = 1.0, *, slow: float = 1.0, slots: int = 4, **parameters: float) -> Run:
@@ -66,7 +66,7 @@ def test_a_parameter_that_no_log_has_is_not_answered_in_silence() -> None:
     assert "6.6 doublings" in said
 
 
-@BOTH
+@LOGS
 def test_the_logs_that_have_the_parameter_answer(model: str) -> None:
     """Also where these are not those of the largest run."""
     small, large = log(0.5, k=3.0), log(slow=3.0, k=9.0)
@@ -95,7 +95,7 @@ def test_the_nearest_logs_answer(k: float, taken: float) -> None:
     assert f"the nearest answer, with k {taken:g}" in said
 
 
-@BOTH
+@LOGS
 def test_what_was_taken_for_a_parameter_that_is_not_asked_is_said(model: str) -> None:
     fitted = fit(log(0.5, k=3.0), log(slow=3.0, k=9.0), model=model)
     unsaid, said = fitted.predict(cluster=FOUR), asked(fitted, k=9.0)
@@ -107,7 +107,7 @@ def test_what_was_taken_for_a_parameter_that_is_not_asked_is_said(model: str) ->
     )
 
 
-@BOTH
+@LOGS
 def test_a_log_that_does_not_say_a_parameter_does_not_have_it(model: str) -> None:
     fitted = fit(log(0.5, slow=3.0), log(k=9.0), model=model)
     found = asked(fitted, k=9.0)
@@ -123,7 +123,7 @@ def test_parameters_that_no_log_says_together_are_refused() -> None:
         asked(fit(log(k=2.0)), k=math.nan)
 
 
-@BOTH
+@LOGS
 def test_the_left_out_errors_are_those_of_the_logs_that_answer(model: str) -> None:
     threes = [log(scale, k=3.0) for scale in (0.25, 0.5)]
     nines = [log(scale, slow=3.0, k=9.0) for scale in (0.5, 0.75, 1.0)]
@@ -214,3 +214,18 @@ def test_the_nearest_parameters() -> None:
     assert nearest([log(k=0.0), log(k=8.0)], {"k": 6.0}) == ({"k": 8.0}, pytest.approx(0.5))
     assert nearest([log(k=8.0)], {"k": 0.0})[1] == pytest.approx(math.log2(1e6), rel=0.01)
     assert nearest([log(k=0.0)], {"k": 50.0})[1] == MOST_DOUBLINGS
+
+
+def test_peridot_says_whose_parameters_it_takes() -> None:
+    logs = [log(scale, k=k) for scale, k in ((0.25, 9.0), (0.5, 3.0), (1.0, 9.0))]
+    said = text(fit(*logs, model="peridot").predict(cluster=FOUR), "several-parameters")
+    assert "2 of 3 logs answer, with k 9: the logs have k 3; k 9" in said
+
+
+def test_the_runs_of_other_parameters_are_not_counted() -> None:
+    logs = [log(0.25, k=3.0), log(0.5, k=3.0), log(k=9.0)]
+    for model in ("sparkplan", "simcost", "boe"):
+        fitted = fit(*logs, model=model)
+        used = [fitted.runs_used(Workload(1e9, parameters={"k": k})) for k in (3.0, 9.0)]
+        assert used == [2, 1]
+    assert fit(*logs).runs_used(Workload(1e9, parameters={"k": 6.0})) in (1, 2)

@@ -170,14 +170,34 @@ def test_the_spread_of_repetitions_is_pooled_and_spares_other_heaps() -> None:
     assert repetition_spread(runs[1:]) == 0.0
 
 
+@pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", [*PAIRS, "movie-als"])
-def test_made_twice_logs_answer_as_made_once(name: str) -> None:
+def test_made_twice_logs_answer_as_made_once(name: str, model: str) -> None:
     """And so does a pair of which one was made six times."""
     once = pair(name)
     small, large = once.runs
     often = replace(once, runs=(*(again(small, 1.0 + k / 1e3) for k in range(-3, 3)), large))
     larger = Workload(4.0 * (once.reference_workload.input_bytes or 0.0))
-    expected = engine.fit(once).predict(cluster=large.cluster, workload=larger).seconds
+    expected = engine.fit(once, model=model).predict(cluster=large.cluster, workload=larger).seconds
     for profile in (repeated(once), often):
-        found = engine.fit(profile).predict(cluster=large.cluster, workload=larger).seconds
+        fitted = engine.fit(profile, model=model)
+        found = fitted.predict(cluster=large.cluster, workload=larger).seconds
         assert found == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("name", [*PAIRS, "movie-als"])
+def test_the_order_of_the_logs_does_not_matter(name: str, model: str) -> None:
+    """SimCost's answer from a pair was up to 64 % more the other way round."""
+    small, large = pair(name).runs
+    larger = Workload(4.0 * (large.workload.input_bytes or 0.0))
+    runs = (small, again(small, 1.05), large, again(large, 0.9))
+    for logs in (runs[::2], runs):
+        one, other = (
+            engine.fit(replace(pair(name), runs=order), model=model).predict(
+                cluster=large.cluster, workload=larger
+            )
+            for order in (logs, logs[::-1])
+        )
+        assert other.seconds == pytest.approx(one.seconds, rel=1e-9)
+        assert (other.low, other.high) == pytest.approx((one.low, one.high), rel=1e-9)

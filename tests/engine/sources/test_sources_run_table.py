@@ -169,7 +169,7 @@ def test_one_type_with_two_shapes_in_two_tables(tmp_path: Path) -> None:
     for name, vcpus in (("a", 4), ("b", 8)):
         text = f"nodes,input_size,seconds,instance_type,vcpus\n2,1,3,m,{vcpus}\n"
         (tmp_path / f"{name}.csv").write_text(text)
-    with pytest.raises(BadInput, match="m has 8 vcpus here and 4 in another source"):
+    with pytest.raises(BadInput, match=r"b\.csv:2: m has 8 vCPUs here and 4 in a\.csv:2"):
         read(tmp_path / "a.csv", tmp_path / "b.csv")
 
 
