@@ -116,7 +116,7 @@ def test_python_functions_are_not_taken_to_wait() -> None:
 
 
 def ask_more_slots(run: Run) -> Prediction:
-    fitted = Sparkplan().fit(Profile("job", (run,)), models={m.name: m for m in MODELS})
+    fitted = engine.fit(Profile("job", (run,)), model="sparkplan")
     cluster = Cluster.of_executors(executors=2, executor_cores=4)
     return fitted.predict(cluster=cluster, workload=Workload(INPUT))
 
