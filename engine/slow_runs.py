@@ -1,8 +1,10 @@
-"""Repetitions that took far longer than the others of their configuration: something went wrong.
+"""Runs that took far longer than others say: something went wrong.
 
 With a lost node or a busy disk a run takes half as long again, or three times as long. In a mean it
 moves the time of its configuration by a third, and as noise it widens the interval of all others.
-Whether something went wrong can only be told where the same was run at least twice besides.
+It can only be told where the same was run at least twice besides: such a run is left aside. A run
+that was made once may have been slow for a reason that the next one meets too: it is named, and
+counts.
 """
 
 from __future__ import annotations
@@ -12,8 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.configurations import repetitions
+from engine.forecast import FloatArray
 from engine.profile import Notice, Run
 from engine.run_noise import NOISE_DOF, RUN_NOISE
 
@@ -28,6 +32,12 @@ ODDS = 10.0
 
 FEWEST = 3
 """Runs of one configuration that it takes."""
+
+FEWEST_OTHERS = 6
+"""Configurations from which on one of them can stand out."""
+
+OF_MEDIAN = 1.4826
+"""Standard deviation of normal errors over the median of their absolute values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,3 +109,43 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
             "look what went wrong; where it often does, leave the deadline more time",
         )
     ]
+
+
+def unusual_notices(
+    runs: Sequence[Run | None], errors: FloatArray, as_hard: NDArray[np.bool_]
+) -> list[Notice]:
+    """The run made once that took longest beyond what the others foretell, if by so much that
+    something went wrong rather than that the others foretell no better.
+
+    Args:
+        runs: (r,) of each configuration; None where it was run more than once.
+        errors: (r,) log time less what the other configurations foretell.
+        as_hard: (r, r) whether run j (columns) had no more cores and memory than i (rows) for no
+            less input. Without one that did and took as long as foretold, more may be behind it: a
+            memory cliff begins at the hardest.
+    """
+    if len(runs) < FEWEST_OTHERS:
+        return []
+    # About their median: one slow run makes the others foretell too much of each other.
+    apart = errors - np.median(errors)
+    scale = max(OF_MEDIAN * float(np.median(np.abs(apart))), RUN_NOISE)
+    wrong = np.asarray([_went_wrong(longer, scale, len(runs) - 1.0) for longer in apart])
+    for place in np.argsort(-errors).tolist():
+        run = runs[place]
+        if wrong[place] and run is not None and (as_hard[place] & ~wrong).any():
+            times = math.exp(float(errors[place]))
+            return [
+                Notice(
+                    "unusual-run",
+                    f"{_named(run)} took {times:.2g} times as long as the other runs foretell",
+                    "look what went wrong; leave it out of the runs if that will not come again",
+                )
+            ]
+    return []
+
+
+def _named(run: Run) -> str:
+    """Where a run stands, or what it was."""
+    if run.source:
+        return run.source.rsplit("/", 1)[-1]
+    return f"the run of {run.seconds:.4g} s"

@@ -53,7 +53,7 @@ from engine.models.workloads import (
 )
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
-from engine.slow_runs import slow_notices, slow_runs, without
+from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -77,6 +77,9 @@ def fit_table(profile: Profile) -> TableModel:
     validation = _validation(answers)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
+    if answers.joint.inside is not None:
+        errors, hard = answers.joint.inside.errors, _as_hard(answers.joint.rows)
+        notices += unusual_notices(answers.once, errors, hard)
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -91,6 +94,7 @@ class Answers:
         noise: what a run differs by from another of the same.
         same: runs with the wanted parameters.
         runs: runs in all.
+        once: (r,) the run of each configuration of the joint fit; None where there are several.
         beside: what is asked of parameters that had one value in all runs, by how many doublings.
         beside_notices: about those.
     """
@@ -102,6 +106,7 @@ class Answers:
     noise: Noise
     same: int
     runs: int
+    once: tuple[Run | None, ...]
     beside: float
     beside_notices: tuple[Notice, ...]
 
@@ -150,7 +155,8 @@ class TableModel(FittedModel):
         noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), beside, notices if beside else (),
+            int(alike.sum()), len(rows), _once(tables, joint.places_of(rows)),
+            beside, notices if beside else (),
         )  # fmt: skip
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -354,6 +360,25 @@ def _comparable(
         return False
     known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
     return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores
+
+
+def _once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
+    """(r,) the run of each configuration from the places (n,) of all runs; None where there are
+    several."""
+    runs = [run for table in tables for run in table.observed]
+    found = dict(zip(places.tolist(), runs, strict=True))
+    several = np.bincount(places) > 1
+    return tuple(None if several[place] else found[place] for place in range(len(several)))
+
+
+def _as_hard(rows: Rows) -> NDArray[np.bool_]:
+    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
+    input and the same job."""
+    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
+    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
+    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
+    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
 
 
 def _validation(answers: Answers) -> LeaveOneOut | None:

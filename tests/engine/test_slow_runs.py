@@ -8,7 +8,7 @@ import pytest
 from engine import fit
 from engine.cluster import Cluster, Workload
 from engine.profile import Profile, Run
-from engine.slow_runs import slow_notices, slow_runs, without
+from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
 
 
 def runs(**times: tuple[float, ...]) -> list[Run]:
@@ -82,3 +82,45 @@ def test_one_line_names_the_run_or_their_number() -> None:
     assert slow_notices(both[:1])[0].text.startswith("one run took 2.3 times as long")
     assert slow_notices([]) == []
     assert len(without(every, both)) == 4
+
+
+HARD = ~np.eye(8, dtype=bool)
+
+
+def test_a_run_made_once_that_stands_out_is_named() -> None:
+    made = runs(**{f"n{n}": (100.0 + n,) for n in range(2, 10)})
+    errors = np.asarray([0.02, -0.03, 0.01, 0.8, -0.02, 0.03, 0.0, -0.01])
+    (notice,) = unusual_notices(made, errors, HARD)
+    assert notice.code == "unusual-run"
+    assert notice.text == "the run of 105 s took 2.2 times as long as the other runs foretell"
+
+
+@pytest.mark.parametrize("why", ["usual", "fast", "repeated", "the hardest", "few"])
+def test_a_run_that_may_be_right_is_not_named(why: str) -> None:
+    made: list[Run | None] = [*runs(**{f"n{n}": (100.0 + n,) for n in range(2, 10)})]
+    errors = np.asarray([0.02, -0.03, 0.01, 0.8, -0.02, 0.03, 0.0, -0.01])
+    hard = HARD.copy()
+    if why == "usual":
+        errors = np.asarray([0.4, -0.3, 0.5, 0.8, -0.6, 0.3, -0.2, -0.1])
+    elif why == "fast":
+        errors = -errors
+    elif why == "repeated":
+        made[3] = None
+    elif why == "the hardest":
+        hard[3] = False
+    else:
+        made, errors, hard = made[:5], errors[:5], hard[:5, :5]
+    assert unusual_notices(made, errors, hard) == []
+
+
+def test_the_default_model_names_it_and_still_counts_it() -> None:
+    """Twice the time of the law on 6 nodes, where 4 and 8 are as it says."""
+    times = {n: 40.0 + 900.0 / n for n in (2, 3, 4, 6, 8, 10, 12, 16)}
+    calm = fit(Profile("job", tuple(runs(**{f"n{n}": (t,) for n, t in times.items()}))))
+    assert [notice for notice in calm.fit_notices if notice.code == "unusual-run"] == []
+    times[6] *= 2.0
+    found = fit(Profile("job", tuple(runs(**{f"n{n}": (t,) for n, t in times.items()}))))
+    said = [notice.text for notice in found.fit_notices if notice.code == "unusual-run"]
+    assert len(said) == 1
+    assert said[0].startswith("the run of 380 s took ")
+    assert found.runs_used(Workload(1.0)) == len(times)
