@@ -9,6 +9,7 @@ nearer; all runs of a set of parameters for one with parameters that no run had.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -174,7 +175,8 @@ class RunTimes:
     def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         law, means, variances = self.candidates.moments(rows)
         variance, dof = np.zeros(len(rows)), np.zeros(len(rows))
-        for kind, share in self.shares(rows).items():
+        asked = self.asked(rows)
+        for kind, share in asked.shares(rows.size).items():
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
@@ -182,16 +184,16 @@ class RunTimes:
                 variance[at] += share[at] * own * found.spread.log_scale**2
                 dof[at] += share[at] * found.spread.dof
         scale = np.sqrt(variance + self.repetition_variance)
-        return self._mean(rows, law, means), scale, dof
+        return self._mean(rows, asked, law, means), scale, dof
 
-    def _mean(self, rows: Rows, law: FloatArray, means: FloatArray) -> FloatArray:
+    def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
 
         It is made to grow with the size as the laws do: neither the remainder nor the weights may
         undo that. It is the running maximum over the measured sizes, at the same machines, as a
         function of what the laws say; beyond them the laws' growth.
         """
-        mean = self._weighted(rows, means)
+        mean = self._weighted(asked.shares(rows.size), means)
         sizes = self._sizes
         if not len(sizes):
             return mean
@@ -199,8 +201,8 @@ class RunTimes:
         if beyond.any():
             sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
         laws, course = self.candidates.means(rows, sizes)
-        parts = zip(sizes.tolist(), course, strict=True)
-        whole = np.stack([self._weighted(rows.sized(size), part) for size, part in parts])
+        parts = zip(sizes, course, strict=True)
+        whole = np.stack([self._weighted(asked.shares(size), part) for size, part in parts])
         whole = np.maximum.accumulate(whole, axis=0)
         for at, last in ((~beyond, measured), (beyond, len(sizes))):
             if at.any():
@@ -217,27 +219,22 @@ class RunTimes:
         places = np.unique(np.linspace(0, len(sizes) - 1, MOST_SIZES).round().astype(int))
         return np.asarray(sizes[places])
 
-    def _weighted(self, rows: Rows, means: FloatArray) -> FloatArray:
+    def _weighted(self, shares: Mapping[str, FloatArray], means: FloatArray) -> FloatArray:
         """(n,) mean of the candidates' (c, n), by the weights that count for each row."""
-        mean = np.zeros(len(rows))
-        for kind, share in self.shares(rows).items():
+        mean = np.zeros(means.shape[1])
+        for kind, share in shares.items():
             if share.any():
                 mean += share * (self.validation(kind).weights @ means)
         return mean
 
-    def shares(self, rows: Rows) -> dict[str, FloatArray]:
-        """(n,) how much each validation counts for each row; a row's add up to 1.
-
-        "inside" the measured range; "machines" or "size" from a doubling beyond it on, as far as
-        runs were left out, and in between in proportion: no answer jumps at the edge of the range;
-        "parameters" for those that no run had.
-        """
-        new = self._new_parameters(rows).astype(float)
-        size = (1.0 - new) * _share_beyond(rows.size, self.rows.size)
+    def asked(self, rows: Rows) -> Asked:
+        """What the rows ask for, their size apart."""
         cores = rows.machines * rows.cores, self.rows.machines * self.rows.cores
-        machines = (1.0 - new - size) * _share_beyond(*cores)
-        inside = 1.0 - new - size - machines
-        return {"inside": inside, "machines": machines, "size": size, "parameters": new}
+        return Asked(
+            self._new_parameters(rows).astype(float),
+            _share_beyond(cores[0], float(cores[1].max())),
+            float(self.rows.size.max()),
+        )
 
     def _new_parameters(self, rows: Rows) -> BoolArray:
         """(n,) whether no run had the parameters and iterations of a row."""
@@ -308,9 +305,39 @@ BLOCK = 1024
 """Rows that are answered at once."""
 
 
-def _share_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What n rows ask for, whatever the size.
+
+    Args:
+        new: (n,) 1 for parameters that no run had, else 0.
+        machines: (n,) doublings beyond the most cores of a run, from 0 to 1.
+        largest: size of a run.
+    """
+
+    new: FloatArray
+    machines: FloatArray
+    largest: float
+
+    def shares(self, size: FloatArray) -> dict[str, FloatArray]:
+        """(n,) how much each validation counts for each row; a row's add up to 1.
+
+        "inside" the measured range; "machines" or "size" from a doubling beyond it on, as far as
+        runs were left out, and in between in proportion: no answer jumps at the edge of the range;
+        "parameters" for those that no run had.
+
+        Args:
+            size: (n,), or one for all.
+        """
+        beyond = (1.0 - self.new) * _share_beyond(size, self.largest)
+        machines = (1.0 - self.new - beyond) * self.machines
+        inside = 1.0 - self.new - beyond - machines
+        return {"inside": inside, "machines": machines, "size": beyond, "parameters": self.new}
+
+
+def _share_beyond(values: FloatArray, measured: float) -> FloatArray:
     """(n,) doublings beyond the largest measured, from 0 to 1."""
-    return np.asarray(np.clip(np.log2(values / measured.max()), 0.0, 1.0))
+    return np.asarray(np.clip(np.log2(values / measured), 0.0, 1.0))
 
 
 def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:

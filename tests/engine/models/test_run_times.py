@@ -48,7 +48,7 @@ def test_errors_below_noise_decide_nothing() -> None:
 
 def test_what_is_asked_is_told_from_the_range() -> None:
     asked = rows(np.asarray([8.0, 64.0, 8.0, 64.0]), np.asarray([1.0, 1.0, 3.0, 3.0]))
-    shares = fitted().shares(asked)
+    shares = fitted().asked(asked).shares(asked.size)
     assert [[kind for kind in shares if shares[kind][row]] for row in range(4)] == [
         ["inside"],
         ["machines"],
@@ -59,7 +59,7 @@ def test_what_is_asked_is_told_from_the_range() -> None:
 
 def test_half_a_doubling_beyond_the_range_is_half_way_between() -> None:
     asked = rows(np.asarray([32.0 * 2.0**0.5, 32.0, 64.0]), np.asarray([1.0, 2.0**0.25, 2.0**0.25]))
-    shares = fitted().shares(asked)
+    shares = fitted().asked(asked).shares(asked.size)
     assert shares["inside"] == pytest.approx([0.5, 0.75, 0.0])
     assert shares["machines"] == pytest.approx([0.5, 0.0, 0.75])
     assert shares["size"] == pytest.approx([0.0, 0.25, 0.25])
@@ -87,7 +87,7 @@ def test_parameters_that_no_run_had_are_asked_as_such() -> None:
     known = rows(at.machines, at.size, parameter)
     model = fit_run_times(known, 100.0 * parameter / at.machines)
     new = rows(np.asarray([4.0, 4.0]), np.asarray([1.0, 1.0]), np.asarray([1.0, 1.5]))
-    assert model.shares(new)["parameters"].tolist() == [0.0, 1.0]
+    assert model.asked(new).shares(new.size)["parameters"].tolist() == [0.0, 1.0]
 
 
 def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
@@ -95,7 +95,7 @@ def test_parameters_are_the_same_to_all_but_the_last_digits() -> None:
     known = rows(at.machines, at.size, np.where(at.machines < 8.0, 0.3, 0.6))
     model = fit_run_times(known, 100.0 / at.machines)
     asked = rows(np.asarray([4.0]), np.ones(1), np.asarray([0.1 + 0.2]))
-    assert model.shares(asked)["parameters"].tolist() == [0.0]
+    assert model.asked(asked).shares(asked.size)["parameters"].tolist() == [0.0]
 
 
 def test_extrapolation_is_validated_by_extrapolating() -> None:
