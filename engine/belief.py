@@ -31,6 +31,7 @@ from engine.models.base import FittedModel
 from engine.models.workloads import completed, same_parameters
 from engine.profile import Profile, Run
 from engine.run_noise import Noise, run_noise
+from engine.slow_runs import calm
 
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
@@ -216,8 +217,9 @@ def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
 
 
 def believe(fitted: FittedModel, points: Points) -> Belief:
-    """What the fitted model and its runs say of some places."""
-    profile, n = fitted.profile, len(points)
+    """What the fitted model and its runs say of some places; slow runs, which are no noise of the
+    next one, have no say here either."""
+    profile, n = calm(fitted.profile), len(points)
     every = points.joined(Points.of_runs(profile))
     told = forecast_at(fitted, every)
     noise = run_noise(profile, told.log_scale[n:])

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.configurations import repetitions
 from engine.forecast import FloatArray
-from engine.profile import Notice, Run
+from engine.profile import Notice, Profile, Run
 from engine.run_noise import NOISE_DOF, RUN_NOISE
 
 WENT_WRONG = 0.02
@@ -55,10 +55,10 @@ def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
     noise, dof = _noise(groups)
     found = []
     for same in groups:
-        calm = math.ceil(2 * len(same) / FEWEST)
-        usual = float(np.log([run.seconds for run in same[:calm]]).mean())
-        scale = noise * math.sqrt(1.0 + 1.0 / calm)
-        for run in same[calm:]:
+        fast = math.ceil(2 * len(same) / FEWEST)
+        usual = float(np.log([run.seconds for run in same[:fast]]).mean())
+        scale = noise * math.sqrt(1.0 + 1.0 / fast)
+        for run in same[fast:]:
             longer = math.log(run.seconds) - usual
             if _went_wrong(longer, scale, dof):
                 found.append(SlowRun(run, math.exp(longer)))
@@ -69,6 +69,14 @@ def without(runs: Sequence[Run], slow: Sequence[SlowRun]) -> tuple[Run, ...]:
     """The other runs."""
     aside = {id(one.run) for one in slow}
     return tuple(run for run in runs if id(run) not in aside)
+
+
+def calm(profile: Profile) -> Profile:
+    """A profile of run times without its slow runs; one with logs, all of which are replayed, as it
+    is."""
+    if profile.has_stages:
+        return profile
+    return replace(profile, runs=without(profile.runs, slow_runs(profile.runs)))
 
 
 def _noise(groups: Sequence[Sequence[Run]]) -> tuple[float, float]:

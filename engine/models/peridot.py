@@ -24,7 +24,14 @@ from engine.models.log_notices import chosen_notice
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.models.workloads import completed, logs_of, same_parameters
+from engine.models.workloads import (
+    completed,
+    left_aside,
+    logs_of,
+    same_parameters,
+    sharing_parameters,
+    whole,
+)
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
@@ -279,6 +286,8 @@ def _fit_notices(
     found = [notice for run in references.runs for notice in run.notices]
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
     found += [] if chosen is None else [chosen]
+    if len(whole(references.runs)) == len(references):
+        found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
     busy = busy_notice(references.runs)
     found += [] if busy is None else [busy]

@@ -17,7 +17,7 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.stage_groups import StageGroup, matched, stage_groups
-from engine.models.workloads import logs_of, sharing_parameters
+from engine.models.workloads import logs_of, sharing_parameters, whole
 from engine.profile import Notice, Profile, Run
 
 MATCHING_SHARE = 0.5
@@ -110,7 +110,8 @@ def find_references(profile: Profile) -> References:
 
 
 def _usable(profile: Profile) -> list[Run]:
-    """Runs that tell stages, slots and size, whole ones where there are enough of them."""
+    """Runs that tell stages, slots and size; those that did all their work, or at least came to
+    their end, where there are enough of them."""
     told = logs_of(profile.runs)
     if not told:
         raise ModelDoesNotFit(
@@ -130,8 +131,9 @@ def _usable(profile: Profile) -> list[Run]:
             remedy="add the log of a run on the same cores with an input of another size, or "
             f"{_OTHER_MODELS}",
         )
-    whole = [run for run in sized if run.complete]
-    sized = sized if _one_size(whole) else whole
+    ended = [run for run in sized if run.complete]
+    enough = (runs for runs in (whole(sized), ended) if not _one_size(runs))
+    sized = next(enough, sized)
     reference = max(sized, key=_size).workload
     sharing = sharing_parameters(sized, reference.parameters)
     return [run for run in sharing if run.workload.iterations == reference.iterations]
@@ -198,13 +200,13 @@ def _check_matching(
     places: Sequence[tuple[int, ...]],
 ) -> None:
     for row, run in enumerate(runs):
-        whole = sum(group.seconds for group in found[row])
+        total = sum(group.seconds for group in found[row])
         same = sum(found[row][chosen[row]].seconds for chosen in places)
-        if not places or same < MATCHING_SHARE * whole:
+        if not places or same < MATCHING_SHARE * total:
             other = runs[0] if row else runs[-1]
             raise ModelDoesNotFit(
                 f"the stages of {run.source or 'a run'} and {other.source or 'another'} do not "
-                f"match: {len(places)} groups with {same / whole if whole else 0.0:.0%} of its "
+                f"match: {len(places)} groups with {same / total if total else 0.0:.0%} of its "
                 "stages' time are the same",
                 remedy=f"give logs of the same code on inputs of other sizes, or {_OTHER_MODELS}",
             )

@@ -48,7 +48,7 @@ from engine.models.simcost_stages import (
     predicted_seconds,
     transformed,
 )
-from engine.models.workloads import completed, logs_of, sharing_parameters
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -95,7 +95,7 @@ def _fit_parameters(
     disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
     log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
     chosen = chosen_notice(logs, wanted, len(sharing))
-    notices = report.fit_notices(learnt)
+    said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
     return SimcostModel(
         Simcost.name,
         profile,
@@ -103,7 +103,7 @@ def _fit_parameters(
         pairs.corrections(np.ones(len(learnt), dtype=bool)),
         log_scale,
         dof,
-        fit_notices=notices if chosen is None else (chosen, *notices),
+        fit_notices=distinct([*said, *report.fit_notices(learnt)]),
         validation=validation,
     )
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from engine import fit
+from engine.belief import Points, believe
 from engine.cluster import Cluster, Workload
 from engine.profile import Profile, Run
 from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
@@ -73,6 +74,19 @@ def test_it_moves_neither_the_times_nor_the_intervals_and_is_said() -> None:
     assert (found.seconds, found.low, found.high) == (usual.seconds, usual.low, usual.high)
     assert [notice.code for notice in found.warnings if notice.code == "slow-runs"]
     assert "slow-runs" not in [notice.code for notice in usual.warnings]
+
+
+def test_it_is_no_reason_for_another_run() -> None:
+    """What is believed of a place, and so what a run there is worth, is as without it."""
+    calm = runs(n2=(330.0, 335.0), **CALM)
+    slow = runs(n2=(760.0,))
+    asked = Points.of([calm[0].cluster], [Workload(1.0)], Profile("job", tuple(calm)))
+    found, usual = (
+        believe(fit(Profile("job", made)), asked) for made in ((*calm, *slow), tuple(calm))
+    )
+    assert found.noise[0] == usual.noise[0]
+    assert found.mean[0] == usual.mean[0]
+    assert found.covariance[0, 0] == usual.covariance[0, 0]
 
 
 def test_one_line_names_the_run_or_their_number() -> None:

@@ -568,3 +568,16 @@ def test_bundled_logs_of_two_applications(capsys: pytest.CaptureFixture[str]) ->
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "different applications (sort, word-count)" in said
+
+
+def test_runs_that_failed_are_no_references_where_others_serve_and_are_counted() -> None:
+    failed = Notice("failed-stages", "1 stage failed", "give another log")
+    small, large = references(variable=3, fixed=2)
+    bad = replace(slowed(large, 0.5), notices=(failed,))
+    fitted = fit(small, large, bad)
+    assert len(fitted.references) == 2
+    (said,) = (notice for notice in fitted.fit_notices if notice.code == "incomplete-runs")
+    assert said.text == "1 of 3 logs is left aside: 1 with a stage that failed"
+    needed = fit(small, bad)
+    assert len(needed.references) == 2
+    assert "incomplete-runs" not in codes(needed.fit_notices)

@@ -243,7 +243,7 @@ def test_whole_runs_go_before_incomplete_ones() -> None:
     assert replayable([torn]) == [torn]
 
 
-@pytest.mark.parametrize("model", ["sparkplan", "boe"])
+@pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
 def test_runs_that_failed_take_no_part_and_are_counted(model: str) -> None:
     """A first attempt whose stage failed ends in order, but did a part of the work."""
     failed = Notice("failed-stages", "1 stage failed", "give another log")
