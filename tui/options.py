@@ -76,17 +76,6 @@ def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
     return convert
 
 
-def not_negative(text: str) -> float:
-    """A parser of a number of at least 0."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 <= value < float("inf"):
-        raise engine.BadInput(f"{text!r} is not a number of at least 0")
-    return value
-
-
 def duration(text: str) -> float:
     """An argument type: a time that someone can wait for."""
     seconds = quantity(engine.parse_seconds)(text)

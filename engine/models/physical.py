@@ -31,7 +31,7 @@ from engine.models.machines import (
     shape_of,
     vcpus_of,
 )
-from engine.models.measured_configurations import where_measured, with_repetitions
+from engine.models.measured_configurations import run_once, where_measured, with_repetitions
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
@@ -155,7 +155,7 @@ class TableModel(FittedModel):
         noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), _once(tables, joint.places_of(rows)),
+            int(alike.sum()), len(rows), run_once(tables, joint.places_of(rows)),
             beside, notices if beside else (),
         )  # fmt: skip
 
@@ -360,15 +360,6 @@ def _comparable(
         return False
     known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
     return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores
-
-
-def _once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
-    """(r,) the run of each configuration from the places (n,) of all runs; None where there are
-    several."""
-    runs = [run for table in tables for run in table.observed]
-    found = dict(zip(places.tolist(), runs, strict=True))
-    several = np.bincount(places) > 1
-    return tuple(None if several[place] else found[place] for place in range(len(several)))
 
 
 def _as_hard(rows: Rows) -> NDArray[np.bool_]:

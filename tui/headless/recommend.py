@@ -52,7 +52,7 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--theta",
-        type=options.quantity(options.not_negative),
+        type=options.quantity(_not_negative),
         metavar="X",
         help="on a cluster one owns: price of a GiB relative to a vcore (default 1/3)",
     )
@@ -65,6 +65,17 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     )
     options.add_origin(parser)
     options.add_workload(parser)
+
+
+def _not_negative(text: str) -> float:
+    """A parser of a number of at least 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        raise engine.BadInput(f"{text!r} is not a number of at least 0")
+    return value
 
 
 @dataclass(frozen=True)
