@@ -170,8 +170,8 @@ class FittedModel(ABC):
         return ()
 
     def runs_used(self, workload: Workload) -> int:
-        """How many of the profile's runs the answer for a workload is learnt from. Others broke off,
-        are of other parameters or iterations, or are represented by these."""
+        """How many of the profile's runs the answer for a workload is learnt from. The others broke
+        off, are of other parameters or iterations, or are represented by these."""
         return len(self.profile.runs)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
