@@ -308,7 +308,9 @@ class CurvesModel(FittedModel):
             curve, machines = asked.curves[place], asked.at.machines[asked.at.family == place]
             found += curve.notices(asked.workload)
             size = 1.0 if asked.size is None else asked.size
-            found += range_notices(machines, size, curve.runs)
+            kind = curve.runs.instance if len(asked.curves) > 1 else None
+            on = f" on {kind.name}" if kind else ""
+            found += range_notices(machines, size, curve.runs, on=on)
         if workload.shuffle_partitions is not None:
             found.append(
                 Notice(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import engine
 
 
@@ -14,11 +16,11 @@ def table(tmp_path: Path, rows: list[tuple[object, ...]]) -> engine.Profile:
     return engine.read(str(path))
 
 
-def notices(profile: engine.Profile, instance: str, nodes: int) -> str:
+def notices(profile: engine.Profile, instance: str, nodes: int, model: str = "sparkplan") -> str:
     cluster = engine.Cluster.of_nodes(
         instance_type=instance, nodes=nodes, catalog=engine.load_catalog("aws")
     )
-    found = engine.fit(profile).predict(cluster=cluster).warnings
+    found = engine.fit(profile, model=model).predict(cluster=cluster).warnings
     return "\n".join(f"{n.text} [{n.code}]; {n.remedy}" for n in found)
 
 
@@ -39,12 +41,13 @@ def test_runs_of_the_same_parameters_that_get_faster_are_named(tmp_path):
     assert "give the job's other parameters" not in said
 
 
-def test_a_size_that_another_type_has_measured_is_not_called_unmeasured(tmp_path):
+@pytest.mark.parametrize("model", ["sparkplan", "ernest"])
+def test_a_size_that_another_type_has_measured_is_not_called_unmeasured(tmp_path, model):
     profile = table(tmp_path, [*runs("m5.xlarge", 100, 3, 4000), *runs("r5.xlarge", 300, 3, 12000)])
     assert "the input is 3 times the largest measured on m5.xlarge" in notices(
-        profile, "m5.xlarge", 4
+        profile, "m5.xlarge", 4, model
     )
-    assert "extrapolating-size" not in notices(profile, "r5.xlarge", 4)
+    assert "extrapolating-size" not in notices(profile, "r5.xlarge", 4, model)
 
 
 def test_one_type_needs_no_name(tmp_path):
