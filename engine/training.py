@@ -28,6 +28,7 @@ from engine.paper_plans import (
 )
 from engine.planner import cost_of
 from engine.profile import Notice, Profile, Run
+from engine.slow_runs import calm
 
 _ASSUMED = Notice(
     "assumed-linear-time",
@@ -125,7 +126,7 @@ class KnownType:
     """What was run on one instance type.
 
     Args:
-        repeated: the most repetitions of one configuration.
+        repeated: the most repetitions of one configuration, slow runs apart.
         settled: whether SimCost's rule (Eq. 6, a tenth of the mean at 80 %) would stop repeating
             it; None where nothing was repeated.
     """
@@ -144,11 +145,16 @@ def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
     for run in profile.runs:
         name = run.cluster.instance.name if run.cluster.instance else None
         groups.setdefault(name, []).append(run)
-    return tuple(_known_type(name, runs) for name, runs in groups.items())
+    usual = {id(run) for run in calm(profile).runs}
+    return tuple(
+        _known_type(name, runs, [run for run in runs if id(run) in usual])
+        for name, runs in groups.items()
+    )
 
 
-def _known_type(name: str | None, runs: Sequence[Run]) -> KnownType:
-    most = [run.seconds for run in max(repetitions(runs), key=len)]
+def _known_type(name: str | None, runs: Sequence[Run], usual: Sequence[Run]) -> KnownType:
+    """A type by its runs, and by those among them that repeat one another as usual."""
+    most = [run.seconds for run in max(repetitions(usual), key=len)]
     return KnownType(
         instance=name,
         runs=len(runs),

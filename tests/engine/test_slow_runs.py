@@ -10,6 +10,7 @@ from engine.belief import Points, believe
 from engine.cluster import Cluster, Workload
 from engine.profile import Profile, Run
 from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
+from engine.training import lessons_of
 
 
 def runs(**times: tuple[float, ...]) -> list[Run]:
@@ -87,6 +88,11 @@ def test_it_is_no_reason_for_another_run() -> None:
     assert found.noise[0] == usual.noise[0]
     assert found.mean[0] == usual.mean[0]
     assert found.covariance[0, 0] == usual.covariance[0, 0]
+
+
+def test_repetitions_are_enough_or_not_without_it() -> None:
+    (known,) = lessons_of(Profile("job", tuple(runs(n4=(100.0, 101.0, 300.0)))))
+    assert (known.runs, known.repeated, known.settled) == (3, 2, True)
 
 
 def test_one_line_names_the_run_or_their_number() -> None:
