@@ -6,14 +6,18 @@ from it by the noise of two runs, and what the model says by as much as it misse
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.configurations import SAME_SIZE, size_levels
 from engine.forecast import FloatArray
 from engine.models.design import Rows
+from engine.models.machines import MachineRuns
 from engine.models.run_times import RunTimes
+from engine.profile import Run
 from engine.run_noise import Noise
 
 
@@ -30,6 +34,25 @@ def with_repetitions(rows: Rows) -> Rows:
     base = rows.size[first]
     apart = np.bincount(group, rows.size - base[group]) / np.bincount(group)
     return replace(rows, size=(base + apart)[group])
+
+
+def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
+    """(r,) the run of each configuration from the places (n,) of all runs; None where there are
+    several."""
+    runs = [run for table in tables for run in table.observed]
+    found = dict(zip(places.tolist(), runs, strict=True))
+    several = np.bincount(places) > 1
+    return tuple(None if several[place] else found[place] for place in range(len(several)))
+
+
+def as_hard(rows: Rows) -> NDArray[np.bool_]:
+    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
+    input and the same job."""
+    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
+    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
+    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
+    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
 
 
 def where_measured(

@@ -51,3 +51,23 @@ def test_one_type_needs_no_name(tmp_path):
     profile = table(tmp_path, runs("m5.xlarge", 100, 3, 4000))
     said = notices(profile, "m5.xlarge", 64)
     assert "only 2 to 8 nodes were measured [extrapolating-nodes]" in said
+
+
+def test_types_of_unknown_shape_are_named(tmp_path):
+    rows = [*runs("m5.xlarge", 100, 3, 4000), *runs("blade", 100, 3, 3000)]
+    (found,) = [n for n in engine.fit(table(tmp_path, rows)).fit_notices if "vCPUs" in n.text]
+    assert found.code == "unknown-shape"
+    # Without a catalog the shape of no type is known.
+    assert "how many vCPUs m5.xlarge and blade have is not known" in found.text
+    path = tmp_path / "known.csv"
+    path.write_text(
+        "instance_type,nodes,vcpus,seconds\nm5.xlarge,2,4,300\nm5.xlarge,4,4,160\n"
+        "blade,2,,250\n,3,,200\n"
+    )
+    (found,) = [n for n in engine.fit(engine.read(str(path))).fit_notices if "vCPUs" in n.text]
+    assert "vCPUs blade and the runs without an instance type have is not known" in found.text
+
+
+def test_one_type_of_unknown_shape_needs_none(tmp_path):
+    found = engine.fit(table(tmp_path, runs("blade", 100, 3, 3000)))
+    assert [notice for notice in found.fit_notices if notice.code == "unknown-shape"] == []
