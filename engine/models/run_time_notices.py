@@ -126,13 +126,14 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     if all(known):
         return []
     unknown = [table.instance for table, told in zip(tables, known, strict=True) if not told]
-    names = [kind.name if kind else "the runs without an instance type" for kind in unknown]
+    names = [kind.name for kind in unknown if kind]
+    names += ["the runs without an instance type"] if None in unknown else []
     shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
     these = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
     return [
         Notice(
             "unknown-shape",
-            f"how many vCPUs {these} {'has' if len(names) == 1 and unknown[0] else 'have'} is not "
+            f"how many vCPUs {these} {'has' if len(names) == 1 and None not in unknown else 'have'} is not "
             "known: machines of all types count as equally large",
             "add the columns vcpus and memory_gib, or name types of a catalog",
         )
