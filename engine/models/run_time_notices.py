@@ -130,11 +130,12 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     names += ["the runs without an instance type"] if None in unknown else []
     shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
     these = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    has = "has" if len(names) == 1 and None not in unknown else "have"
     return [
         Notice(
             "unknown-shape",
-            f"how many vCPUs {these} {'has' if len(names) == 1 and None not in unknown else 'have'} is not "
-            "known: machines of all types count as equally large",
+            f"how many vCPUs {these} {has} is not known: machines of all types count as equally "
+            "large",
             "add the columns vcpus and memory_gib, or name types of a catalog",
         )
     ]
