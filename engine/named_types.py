@@ -2,7 +2,9 @@
 
 A name stands for one machine. Its speed is the catalog's, a score of the whole machine; divided by
 vCPUs that a table states otherwise it would be the speed of a machine that does not exist, and the
-answer off by as much. So one shape counts: where the two contradict each other, the catalog's.
+answer off by as much. So one shape counts: where the two contradict each other, the catalog's. What
+a table does not state of a known type is the catalog's too: without it, types of unlike sizes would
+count as equal machines.
 """
 
 from __future__ import annotations
@@ -51,11 +53,14 @@ def held_against(profile: Profile, first: Catalog | str) -> Profile:
         if catalog is None:
             meant = _meant(instance, catalogs.types())
             notices += [_misspelt(name, meant, where)] if meant else []
-        elif _contradicts(instance, catalog):
-            known = catalog.offers[name].instance
+            continue
+        known = catalog.offers[name].instance
+        if _contradicts(instance, catalog):
             shapes[name] = replace(instance, vcpus=known.vcpus, memory_gib=known.memory_gib)
             notices.append(contradiction(instance, known, where, f"catalog {catalog.name}"))
-    if len(notices) == len(profile.notices):
+        elif isnan(instance.vcpus) or isnan(instance.memory_gib):
+            shapes[name] = _completed(instance, known)
+    if not shapes and len(notices) == len(profile.notices):
         return profile
     runs = tuple(_with_shapes(run, shapes) for run in profile.runs)
     return replace(profile, runs=runs, notices=tuple(dict.fromkeys(notices)))
@@ -130,6 +135,15 @@ def of_catalog(instance: InstanceType) -> bool:
     speed, network nor disks."""
     told = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
     return any(value is not None for value in told)
+
+
+def _completed(stated: InstanceType, known: InstanceType) -> InstanceType:
+    """The stated shape, and the known one where it states nothing."""
+    return replace(
+        stated,
+        vcpus=known.vcpus if isnan(stated.vcpus) else stated.vcpus,
+        memory_gib=known.memory_gib if isnan(stated.memory_gib) else stated.memory_gib,
+    )
 
 
 def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:

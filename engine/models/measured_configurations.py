@@ -45,6 +45,16 @@ def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[
     return tuple(None if several[place] else found[place] for place in range(len(several)))
 
 
+def as_hard(rows: Rows) -> NDArray[np.bool_]:
+    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
+    input and the same job."""
+    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
+    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
+    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
+    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
+
+
 def where_measured(
     fit: RunTimes, noise: Noise, asked: Rows, told: tuple[FloatArray, FloatArray, FloatArray]
 ) -> tuple[FloatArray, FloatArray, FloatArray]:

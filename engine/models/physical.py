@@ -31,7 +31,12 @@ from engine.models.machines import (
     shape_of,
     vcpus_of,
 )
-from engine.models.measured_configurations import run_once, where_measured, with_repetitions
+from engine.models.measured_configurations import (
+    as_hard,
+    run_once,
+    where_measured,
+    with_repetitions,
+)
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
@@ -41,6 +46,7 @@ from engine.models.run_time_notices import (
     parameter_notices,
     range_warnings,
     run_notices,
+    shape_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
 from engine.models.shares import Share, distinct_rows, told_by
@@ -76,9 +82,10 @@ def fit_table(profile: Profile) -> TableModel:
     answers = model.answers(wanted)
     validation = _validation(answers)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
+    notices += shape_notices(answers.tables, _catalog(profile.runs))
     notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
     if answers.joint.inside is not None:
-        errors, hard = answers.joint.inside.errors, _as_hard(answers.joint.rows)
+        errors, hard = answers.joint.inside.errors, as_hard(answers.joint.rows)
         notices += unusual_notices(answers.once, errors, hard)
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
@@ -360,16 +367,6 @@ def _comparable(
         return False
     known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
     return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores
-
-
-def _as_hard(rows: Rows) -> NDArray[np.bool_]:
-    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
-    input and the same job."""
-    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
-    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
-    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
-    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
-    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
 
 
 def _validation(answers: Answers) -> LeaveOneOut | None:

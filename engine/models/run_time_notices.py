@@ -7,12 +7,13 @@ from itertools import islice
 
 import numpy as np
 
+from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.models.applicability import ERROR_LIMIT, size_notices
 from engine.models.base import LeaveOneOut
 from engine.models.design import Rows
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
-from engine.models.machines import Equivalents, MachineRuns
+from engine.models.machines import Equivalents, MachineRuns, vcpus_of
 from engine.models.measured_range import range_notices
 from engine.models.run_times import RunTimes
 from engine.models.workloads import in_words
@@ -115,6 +116,29 @@ def fit_notices(validation: LeaveOneOut | None, tables: Sequence[MachineRuns]) -
             )
     shown = (notice for table in tables for notice in size_notices(table))
     return [*found, *islice(shown, 1)]
+
+
+def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> list[Notice]:
+    """That the vCPUs of some measured types are not known, so that those of none count."""
+    if len(tables) < 2 or tables[0].unit == "slots":
+        return []
+    known = [not np.isnan(vcpus_of(table.instance, catalog)) for table in tables]
+    if all(known):
+        return []
+    unknown = [table.instance for table, told in zip(tables, known, strict=True) if not told]
+    names = [kind.name for kind in unknown if kind]
+    names += ["the runs without an instance type"] if None in unknown else []
+    shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
+    these = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    has = "has" if len(names) == 1 and None not in unknown else "have"
+    return [
+        Notice(
+            "unknown-shape",
+            f"how many vCPUs {these} {has} is not known: machines of all types count as equally "
+            "large",
+            "add the columns vcpus and memory_gib, or name types of a catalog",
+        )
+    ]
 
 
 def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> list[Notice]:

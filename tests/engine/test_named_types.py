@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.catalog import Catalog
+from engine.catalog import Catalog, InstanceType
 from engine.catalog_file import load_catalog
 from engine.models import fit
 from engine.named_types import held_against
@@ -72,7 +72,10 @@ def test_memory_that_executors_get_is_less_than_the_machines_and_is_no_contradic
     tmp_path: Path, vcpus: object, memory_gib: object, aws: Catalog
 ) -> None:
     before = table(tmp_path, "m5.2xlarge", vcpus, memory_gib)
-    assert held_against(before, aws) is before
+    after = held_against(before, aws)
+    assert after.notices == before.notices
+    shapes = {run.cluster.instance for run in after.runs}
+    assert shapes == {InstanceType("m5.2xlarge", vcpus=8, memory_gib=memory_gib or 32)}
 
 
 def test_what_yarn_gets_of_a_newer_type_is_no_contradiction(tmp_path: Path, aws: Catalog) -> None:

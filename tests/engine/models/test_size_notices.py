@@ -54,3 +54,35 @@ def test_one_type_needs_no_name(tmp_path):
     profile = table(tmp_path, runs("m5.xlarge", 100, 3, 4000))
     said = notices(profile, "m5.xlarge", 64)
     assert "only 2 to 8 nodes were measured [extrapolating-nodes]" in said
+
+
+def test_types_of_unknown_shape_are_named(tmp_path):
+    rows = [*runs("m5.xlarge", 100, 3, 4000), *runs("blade", 100, 3, 3000)]
+    profile = engine.held_against(table(tmp_path, rows), "aws")
+    (found,) = [n for n in engine.fit(profile).fit_notices if "vCPUs" in n.text]
+    assert found.code == "unknown-shape"
+    assert "how many vCPUs blade has is not known" in found.text
+    path = tmp_path / "known.csv"
+    path.write_text(
+        "instance_type,nodes,vcpus,input_size,seconds\nm5.xlarge,2,4,1,300\n"
+        "m5.xlarge,4,4,1,160\nblade,2,,1,250\n,3,,1,200\n"
+    )
+    (found,) = [n for n in engine.fit(engine.read(str(path))).fit_notices if "vCPUs" in n.text]
+    assert "vCPUs blade and the runs without an instance type have is not known" in found.text
+
+
+def test_one_type_of_unknown_shape_needs_none(tmp_path):
+    found = engine.fit(table(tmp_path, runs("blade", 100, 3, 3000)))
+    assert [notice for notice in found.fit_notices if notice.code == "unknown-shape"] == []
+
+
+def test_types_that_a_table_only_names_have_the_shape_of_the_catalog(tmp_path):
+    """Twice the vCPUs take half the time: told with the shapes, and without them in the table."""
+    rows = [*runs("m5.xlarge", 100, 3, 8000), *runs("m5.2xlarge", 100, 3, 4000)]
+    named = engine.held_against(table(tmp_path, rows), "aws")
+    assert {run.cluster.instance.vcpus for run in named.runs} == {4, 8}
+    assert [n for n in engine.fit(named).fit_notices if n.code == "unknown-shape"] == []
+    catalog = engine.load_catalog("aws")
+    cluster = engine.Cluster.of_nodes(instance_type="m5.4xlarge", nodes=2, catalog=catalog)
+    found = engine.fit(named).predict(cluster=cluster)
+    assert 800 < found.seconds < 1400
