@@ -86,7 +86,7 @@ def fit_table(profile: Profile) -> TableModel:
     notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
     if answers.joint.inside is not None:
         errors, hard = answers.joint.inside.errors, as_hard(answers.joint.rows)
-        notices += unusual_notices(answers.once, errors, hard)
+        notices += unusual_notices(run_once(answers.tables, answers.places), errors, hard)
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -101,7 +101,7 @@ class Answers:
         noise: what a run differs by from another of the same.
         same: runs with the wanted parameters.
         runs: runs in all.
-        once: (r,) the run of each configuration of the joint fit; None where there are several.
+        places: (n,) which configuration of the joint fit each run is of, in the tables' order.
         beside: what is asked of parameters that had one value in all runs, by how many doublings.
         beside_notices: about those.
     """
@@ -113,7 +113,7 @@ class Answers:
     noise: Noise
     same: int
     runs: int
-    once: tuple[Run | None, ...]
+    places: NDArray[np.int64]
     beside: float
     beside_notices: tuple[Notice, ...]
 
@@ -162,7 +162,7 @@ class TableModel(FittedModel):
         noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), run_once(tables, joint.places_of(rows)),
+            int(alike.sum()), len(rows), joint.places_of(rows),
             beside, notices if beside else (),
         )  # fmt: skip
 
@@ -370,20 +370,20 @@ def _comparable(
 
 
 def _validation(answers: Answers) -> LeaveOneOut | None:
-    """What was foretold for runs of the wanted parameters that were left out; of all runs where no
-    type has enough of them."""
+    """What was foretold for runs of the wanted parameters without all runs of their configuration;
+    for all runs where no type has enough of them."""
     joint = answers.joint
     if joint.inside is None:
         return None
-    errors, seconds = list[FloatArray](), list[FloatArray]()
+    errors = np.full(len(joint.rows), np.nan)
     for shares in answers.shares:
         if len(shares) == 2 and shares[1].fit.inside is not None:
-            own = shares[1].fit
-            both = (joint.inside.errors[joint.places_of(own.rows)], shares[1].fit.inside.errors)
-            errors.append(shares[0].weight * both[0] + shares[1].weight * both[1])
-            seconds.append(np.exp(own.log_seconds))
-    if not errors:
-        errors, seconds = [joint.inside.errors], [np.exp(joint.log_seconds)]
-    actual = np.concatenate(seconds)
-    predicted = actual * np.exp(-np.concatenate(errors))
-    return LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist()))
+            at = joint.places_of(shares[1].fit.rows)
+            both = joint.inside.errors[at], shares[1].fit.inside.errors
+            errors[at] = shares[0].weight * both[0] + shares[1].weight * both[1]
+    if np.isnan(errors).all():
+        errors = joint.inside.errors
+    foretold = np.exp(joint.log_seconds - errors)[answers.places]
+    actual = np.concatenate([table.seconds for table in answers.tables])
+    known = ~np.isnan(foretold)
+    return LeaveOneOut(tuple(foretold[known].tolist()), tuple(actual[known].tolist()))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from engine.fitting import Spread, studentised
 from engine.forecast import FloatArray
+from engine.models.asked import Asked, share_beyond
 from engine.models.averaging import Averaged, averaged
 from engine.models.design import Encoding, Rows
 from engine.models.law_sampling import NOISE_DOF, Evidence
@@ -174,17 +175,32 @@ class RunTimes:
 
     def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         law, means, variances = self.candidates.moments(rows)
-        variance, dof = np.zeros(len(rows)), np.zeros(len(rows))
         asked = self.asked(rows)
-        for kind, share in asked.shares(rows.size).items():
+        variance, dof = self._spread(asked.shares(rows.size), means, variances)
+        # Beyond both, the one that is less sure: asking further never makes an interval narrower.
+        both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
+        if both.size:
+            shares = asked.part(both).shares(rows.size[both], machines_first=True)
+            other, other_dof = self._spread(shares, means[:, both], variances[:, both])
+            wider = other > variance[both]
+            dof[both] = np.where(wider, other_dof, dof[both])
+            variance[both] = np.where(wider, other, variance[both])
+        scale = np.sqrt(variance + self.repetition_variance)
+        return self._mean(rows, asked, law, means), scale, dof
+
+    def _spread(
+        self, shares: Mapping[str, FloatArray], means: FloatArray, variances: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) variance of log time and its degrees of freedom, by the validations that count."""
+        variance, dof = np.zeros(means.shape[1]), np.zeros(means.shape[1])
+        for kind, share in shares.items():
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
                 own = mixed(found.weights, means[:, at], variances[:, at])[1]
                 variance[at] += share[at] * own * found.spread.log_scale**2
                 dof[at] += share[at] * found.spread.dof
-        scale = np.sqrt(variance + self.repetition_variance)
-        return self._mean(rows, asked, law, means), scale, dof
+        return variance, dof
 
     def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:
         """(n,) mean of log time from those of the laws (n,) and of the candidates (c, n).
@@ -232,7 +248,7 @@ class RunTimes:
         cores = rows.machines * rows.cores, self.rows.machines * self.rows.cores
         return Asked(
             self._new_parameters(rows).astype(float),
-            _share_beyond(cores[0], float(cores[1].max())),
+            share_beyond(cores[0], float(cores[1].max())),
             float(self.rows.size.max()),
         )
 
@@ -303,41 +319,6 @@ MOST_SIZES = 4
 
 BLOCK = 1024
 """Rows that are answered at once."""
-
-
-@dataclass(frozen=True, eq=False)
-class Asked:
-    """What n rows ask for, whatever the size.
-
-    Args:
-        new: (n,) 1 for parameters that no run had, else 0.
-        machines: (n,) doublings beyond the most cores of a run, from 0 to 1.
-        largest: size of a run.
-    """
-
-    new: FloatArray
-    machines: FloatArray
-    largest: float
-
-    def shares(self, size: FloatArray) -> dict[str, FloatArray]:
-        """(n,) how much each validation counts for each row; a row's add up to 1.
-
-        "inside" the measured range; "machines" or "size" from a doubling beyond it on, as far as
-        runs were left out, and in between in proportion: no answer jumps at the edge of the range;
-        "parameters" for those that no run had.
-
-        Args:
-            size: (n,), or one for all.
-        """
-        beyond = (1.0 - self.new) * _share_beyond(size, self.largest)
-        machines = (1.0 - self.new - beyond) * self.machines
-        inside = 1.0 - self.new - beyond - machines
-        return {"inside": inside, "machines": machines, "size": beyond, "parameters": self.new}
-
-
-def _share_beyond(values: FloatArray, measured: float) -> FloatArray:
-    """(n,) doublings beyond the largest measured, from 0 to 1."""
-    return np.asarray(np.clip(np.log2(values / measured), 0.0, 1.0))
 
 
 def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:

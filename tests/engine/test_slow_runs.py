@@ -8,6 +8,7 @@ import pytest
 from engine import fit
 from engine.belief import Points, believe
 from engine.cluster import Cluster, Workload
+from engine.evidence import left_out_runs
 from engine.profile import Profile, Run
 from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
 from engine.training import lessons_of
@@ -144,3 +145,12 @@ def test_the_default_model_names_it_and_still_counts_it() -> None:
     assert len(said) == 1
     assert said[0].startswith("the run of 380 s took ")
     assert found.runs_used(Workload(1.0)) == len(times)
+
+
+def test_left_out_predictions_are_of_runs_not_of_configurations() -> None:
+    """A table of repetitions: each run has its own pair, as in the other models."""
+    profile = Profile("job", tuple(runs(n32=(40.0, 41.0), n2=(330.0, 335.0, 341.0), **CALM)))
+    found = left_out_runs(profile, fit(profile).validation)
+    assert len(found) == len(profile.runs)
+    assert all(pair.run is not None for pair in found)
+    assert len({pair.estimated_seconds for pair in found}) == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from engine.forecast import FloatArray
 from engine.models.design import Encoding, Rows
@@ -63,6 +64,19 @@ def test_half_a_doubling_beyond_the_range_is_half_way_between() -> None:
     assert shares["inside"] == pytest.approx([0.5, 0.75, 0.0])
     assert shares["machines"] == pytest.approx([0.5, 0.0, 0.75])
     assert shares["size"] == pytest.approx([0.0, 0.25, 0.25])
+
+
+def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
+    """Runs of more machines are missed by far, those of more input are not: of a question beyond
+    both, the first says how sure it is."""
+    at = grid()
+    bend = np.where(at.machines > 8.0, 1.6, 1.0)
+    noise = np.exp(0.02 * np.random.default_rng(1).normal(size=len(at)))
+    model = fit_run_times(at, (30.0 + 900.0 * at.size / at.machines) * bend * noise)
+    sizes = np.asarray([1.0, 1.2, 1.5, 2.0, 3.0])
+    _, scale, dof = model.moments(rows(np.full(5, 128.0), sizes))
+    width = scale * student.ppf(0.95, dof)
+    assert (np.diff(width) > -0.02 * width[:-1]).all()
 
 
 @pytest.mark.parametrize("along", ["machines", "size"])
