@@ -93,7 +93,9 @@ def size(value: float | None, unit: str) -> str:
     """An amount of input in the profile's unit."""
     if value is None:
         return UNKNOWN
-    return engine.format_bytes(value) if unit == "bytes" else f"{number_text(value)} {unit}"
+    if unit == "bytes":
+        return engine.format_bytes(value)
+    return f"{number_text(value)} {unit.removesuffix('s') if value == 1.0 else unit}"
 
 
 def shown(text: str) -> str:
