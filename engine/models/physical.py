@@ -59,7 +59,7 @@ from engine.models.workloads import (
 )
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
-from engine.slow_runs import slow_notices, slow_runs, unusual_notices, without
+from engine.slow_runs import SlowRun, slow_notices, slow_runs, unusual_notices, without
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -83,7 +83,7 @@ def fit_table(profile: Profile) -> TableModel:
     validation = _validation(answers)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += shape_notices(answers.tables, _catalog(profile.runs))
-    notices += slow_notices(slow_runs(telling_runs(profile.runs, wanted)))
+    notices += slow_notices(answers.slow)
     if answers.joint.inside is not None:
         errors, hard = answers.joint.inside.errors, as_hard(answers.joint.rows)
         notices += unusual_notices(run_once(answers.tables, answers.places), errors, hard)
@@ -102,6 +102,7 @@ class Answers:
         same: runs with the wanted parameters.
         runs: runs in all.
         places: (n,) which configuration of the joint fit each run is of, in the tables' order.
+        slow: runs that are left aside, since something went wrong in them.
         beside: what is asked of parameters that had one value in all runs, by how many doublings.
         beside_notices: about those.
     """
@@ -114,6 +115,7 @@ class Answers:
     same: int
     runs: int
     places: NDArray[np.int64]
+    slow: tuple[SlowRun, ...]
     beside: float
     beside_notices: tuple[Notice, ...]
 
@@ -162,7 +164,7 @@ class TableModel(FittedModel):
         noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), joint.places_of(rows),
+            int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow),
             beside, notices if beside else (),
         )  # fmt: skip
 
