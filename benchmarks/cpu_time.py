@@ -26,7 +26,8 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
     """The run with its times as its tasks computed.
 
     While a stage runs, time passes by the CPU time of its tasks over their run time; between stages
-    by the mean of the run, or not at all without the `driver`.
+    by the mean of the run, or not at all without the `driver`. What kind of master ran it is left
+    out: tasks that share one machine's cores are what CPU time does without.
     """
     shares = [_cpu_share(stage) for stage in run.stages]
     usual = max(LEAST_SHARE, busy_share(run)) if driver else 0.0
@@ -67,7 +68,8 @@ def in_cpu_time(run: Run, *, driver: bool = True) -> Run:
         for job in run.jobs
     )
     cores = tuple((at(moment), cores) for moment, cores in run.cores)
-    return replace(run, seconds=passed[-1], stages=stages, jobs=jobs, cores=cores)
+    config = {key: value for key, value in run.config.items() if key != "spark.master"}
+    return replace(run, seconds=passed[-1], stages=stages, jobs=jobs, cores=cores, config=config)
 
 
 def _cpu_share(stage: StageRun) -> float:

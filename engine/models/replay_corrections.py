@@ -20,6 +20,7 @@ from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
 from engine.models.memory_cliff import MemoryCliff, unlike
+from engine.models.one_machine import CONTENTION, crowding, on_one_machine
 from engine.models.replay import Replay
 from engine.models.replay_priors import (
     ERROR_PER_DOUBLING_INPUT,
@@ -128,12 +129,15 @@ class Pairs:
         """The time of log j from those of other configurations."""
         kept = self.groups != self.groups[j]
         other, logs = self.replays[j], []
+        one_machine = on_one_machine([self.replays[i].run for i in np.flatnonzero(kept)])
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
             speed = speed_of(target, source, self.catalog).relative
             found = replay.replayed(other.slots, ratio=ratio, speed=speed)
-            logs.append(math.log(found.seconds) + self.bias[i])
+            crowded = float(crowding(self.doublings[i, j, 0])) if one_machine else 0.0
+            crowded *= 1.0 - found.driver_seconds / found.seconds
+            logs.append(math.log(found.seconds) + self.bias[i] + CONTENTION * crowded)
         repeated = times_run(self.groups[kept])
         weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
         return math.exp(float(weights @ np.asarray(logs)))

@@ -28,6 +28,13 @@ from engine.models.log_answers import AnswersOfLogs
 from engine.models.log_notices import range_notices
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
+from engine.models.one_machine import (
+    CONTENTION,
+    CONTENTION_SPREAD,
+    of_batch,
+    on_one_machine,
+    one_machine_notice,
+)
 from engine.models.replay import Replay, Replayed
 from engine.models.replay_corrections import Pairs
 from engine.models.replay_notices import (
@@ -108,14 +115,30 @@ class ReplayModel(FittedModel):
             replayed = self._replayed(replay, wanted)
             speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
             relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
-            doubts.append(np.asarray([speed.log_scale for speed in speeds])[batch.type_index])
+            doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(_doublings(busy / replay.slots, ratio))
+            crowded = self._crowded(batch, far[-1][:, 0], times)
+            doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
-            logs.append(np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place])
+            own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
+            logs.append(own + CONTENTION * crowded)
             sure.append(_sure_share(times))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
+
+    def _crowded(
+        self, batch: ClusterBatch, slots_doublings: FloatArray, times: Times
+    ) -> FloatArray:
+        """(n,) doublings of slots for which nobody knows a core, as far as tasks take the time."""
+        if not self._one_machine:
+            return np.zeros(len(batch))
+        share = 1.0 - times.driver_seconds / times.seconds
+        return share * of_batch(batch, slots_doublings)
+
+    @cached_property
+    def _one_machine(self) -> bool:
+        return on_one_machine([replay.run for replay in self.replays])
 
     @cached_property
     def _repeated(self) -> IntArray:
@@ -236,8 +259,11 @@ class ReplayModel(FittedModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
-        notices = [self._speed_notice(target, batch.catalog) for target in batch.types]
+        notices: list[Notice | None] = [
+            self._speed_notice(target, batch.catalog) for target in batch.types
+        ]
         notices += self._range_notices(batch.slots, wanted)
+        notices.append(one_machine_notice([replay.run for replay in self.replays], batch))
         at = self._replay_at(batch, wanted) if len(batch) == 1 else None
         if at is not None:
             replay, found, slots = at

@@ -1,0 +1,62 @@
+"""Logs of `local` masters: driver, executors and compilers share the cores of one machine.
+
+No log says how many cores that machine has. Asked for more slots on it, nobody knows whether each
+gets a core of its own (twice the slots, half the time) or none (the same work on the same cores):
+what a doubling costs is taken to lie evenly between the two, in log time. That is asked of further
+executors alone: nodes, and named types, are machines of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray
+from engine.profile import Notice, Run
+
+CONTENTION = 0.5 * math.log(2.0)
+CONTENTION_SPREAD = math.log(2.0) / math.sqrt(12.0)
+"""Mean and standard deviation of what a doubling of slots adds to log task time, evenly between
+nothing and all that it should save."""
+
+MOST_DOUBLINGS = 1.0
+"""A machine that ran some slots is seldom asked for more than twice as many: who asks for a hundred
+means other machines, whose cores are as little known as this one's."""
+
+
+def on_one_machine(runs: Sequence[Run]) -> bool:
+    """Whether all of them ran under a `local` master on a machine that nobody named, with as many
+    slots: runs of several numbers of slots tell themselves what further slots cost."""
+    return len({run.cluster.slots for run in runs}) == 1 and all(
+        run.config.get("spark.master", "").startswith("local") and run.cluster.instance is None
+        for run in runs
+    )
+
+
+def crowding(slots_doublings: FloatArray) -> FloatArray:
+    """Doublings of slots that share the machine's cores, within `MOST_DOUBLINGS`."""
+    return np.clip(slots_doublings, -MOST_DOUBLINGS, MOST_DOUBLINGS)
+
+
+def of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
+    """(n,) `crowding` of the clusters that say executors alone, 0 for nodes."""
+    return np.where(np.isnan(batch.nodes), crowding(slots_doublings), 0.0)
+
+
+def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch) -> Notice | None:
+    """The warning that further slots may have no core of their own."""
+    if not on_one_machine(runs) or not np.isnan(batch.nodes).any():
+        return None
+    slots = runs[0].cluster.slots
+    if slots is None or not np.any(batch.slots[np.isnan(batch.nodes)] > slots):
+        return None
+    return Notice(
+        "one-machine",
+        f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say whether "
+        f"that has cores for more than {slots} tasks: twice the slots are taken to save between "
+        "half of the tasks' time and nothing",
+        "name the machines with --instance, or add a log of more slots",
+    )
