@@ -4,6 +4,10 @@ No log says how many cores that machine has. Asked for more slots on it, nobody 
 gets a core of its own (twice the slots, half the time) or none (the same work on the same cores):
 what a doubling costs is taken to lie evenly between the two, in log time. That is asked of further
 executors alone: nodes, and named types, are machines of their own.
+
+Nor does a log say what its tasks waited for: compilers and the start of the driver, which are done
+with some time, or disks and other programs, which more data meets in proportion. Half of the
+waiting is taken to be of either kind.
 """
 
 from __future__ import annotations
@@ -15,25 +19,46 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
-from engine.profile import Notice, Run
+from engine.models.disturbance import computes_elsewhere
+from engine.models.task_times import PRIOR_LAW, StageLaw
+from engine.profile import Notice, Run, StageRun
 
 CONTENTION = 0.5 * math.log(2.0)
 CONTENTION_SPREAD = math.log(2.0) / math.sqrt(12.0)
 """Mean and standard deviation of what a doubling of slots adds to log task time, evenly between
 nothing and all that it should save."""
 
+WAITING_ONCE = 0.5
+"""Prior: share of the time that tasks wait for which stays whatever the input."""
+
 MOST_DOUBLINGS = 1.0
 """A machine that ran some slots is seldom asked for more than twice as many: who asks for a hundred
 means other machines, whose cores are as little known as this one's."""
+
+
+def of_local_master(run: Run) -> bool:
+    """Whether driver and executors shared one machine: `local[N]` and `local-cluster[...]`."""
+    return run.config.get("spark.master", "").startswith("local")
 
 
 def on_one_machine(runs: Sequence[Run]) -> bool:
     """Whether all of them ran under a `local` master on a machine that nobody named, with as many
     slots: runs of several numbers of slots tell themselves what further slots cost."""
     return len({run.cluster.slots for run in runs}) == 1 and all(
-        run.config.get("spark.master", "").startswith("local") and run.cluster.instance is None
-        for run in runs
+        of_local_master(run) and run.cluster.instance is None for run in runs
     )
+
+
+def waiting_law(stage: StageRun) -> StageLaw:
+    """How the work of a stage of such a log grows with the input, as far as that log alone tells:
+    the prior where CPU times are not known or not all of the computing."""
+    held = stage.task_seconds.total
+    if stage.cpu_seconds is None or stage.run_seconds is None or computes_elsewhere(stage):
+        return PRIOR_LAW
+    waited = stage.run_seconds.total - stage.cpu_seconds.total
+    waited -= sum(m.total for m in (stage.gc_seconds, stage.fetch_wait_seconds) if m is not None)
+    share = min(1.0, max(0.0, waited / held)) if held > 0.0 else 0.0
+    return StageLaw(work=-WAITING_ONCE * share)
 
 
 def crowding(slots_doublings: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from engine.models.application_graph import ApplicationGraph, graph_of
 from engine.models.disturbance import computes_elsewhere
 from engine.models.kept_inputs import KeptInputs, kept
 from engine.models.launch_order import LONGEST_FIRST, turned
+from engine.models.one_machine import of_local_master, waiting_law
 from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
 from engine.models.stage_shapes import shapes_of
@@ -112,6 +113,8 @@ class Replay:
         if not run.stages or not run.cluster.slots:
             raise ValueError("a replay needs stages and slots")
         shapes = shapes_of(run, run.cluster.slots)
+        if of_local_master(run):
+            shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
         zero = np.zeros(len(shapes))
         growth = np.asarray([_growth(shape) for shape in shapes])
         plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)

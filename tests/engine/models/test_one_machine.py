@@ -1,0 +1,118 @@
+"""Further slots of the machine that ran a log, and what its tasks waited for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, measure, observed
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.models.base import Prediction
+from engine.models.one_machine import waiting_law
+from engine.profile import Profile, Run
+
+TASKS, INPUT = 64, 64 * 128e6
+
+
+def run_of(master: str | None, *, slots: int = 2, scale: float = 1.0, computed: float = 1.0) -> Run:
+    """One stage of 64 tasks of 6 s, of which they compute a share."""
+    seconds = np.full(round(TASKS * scale), 6.0)
+    cpu = {"run_seconds": measure(seconds), "cpu_seconds": measure(seconds * computed)}
+    run = observed(
+        [Stage(seconds, (), input_bytes=INPUT * scale, more=cpu)],
+        slots=slots,
+        input_bytes=INPUT * scale,
+    )
+    return replace(run, config={"spark.master": master} if master else {})
+
+
+def ask(*runs: Run, slots: int, scale: float = 1.0, nodes: bool = False) -> Prediction:
+    model = engine.fit(Profile("job", runs), model="sparkplan")
+    cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+    if nodes:
+        cluster = Cluster.of_nodes(
+            instance_type="m5.large", nodes=slots // 2, vcpus=2, memory_gib=8.0
+        )
+    return model.predict(cluster=cluster, workload=Workload(INPUT * scale))
+
+
+def codes(found: Prediction) -> set[str]:
+    return {notice.code for notice in found.warnings}
+
+
+def width(found: Prediction) -> float:
+    assert found.low is not None
+    assert found.high is not None
+    return math.log(found.high / found.low)
+
+
+@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
+def test_twice_the_slots_of_one_machine_save_between_half_and_nothing(master: str) -> None:
+    own, more = (ask(run_of(master), slots=slots) for slots in (2, 4))
+    apart = ask(run_of("yarn"), slots=4)
+    assert apart.seconds * 1.3 < more.seconds < apart.seconds * math.sqrt(2.0) * 1.01
+    assert more.high is not None
+    assert apart.low is not None
+    assert more.high > own.seconds * 0.95
+    assert width(more) > 1.5 * width(apart)
+    assert "one-machine" in codes(more)
+    assert "one-machine" not in codes(own) | codes(apart)
+
+
+def test_many_times_the_slots_are_asked_of_other_machines() -> None:
+    found = ask(run_of("local[2]"), slots=32).seconds / ask(run_of("yarn"), slots=32).seconds
+    assert 1.3 < found < math.sqrt(2.0) * 1.01
+
+
+def test_fewer_slots_gain_what_more_would_lose() -> None:
+    crowded, apart = (ask(run_of(master, slots=8), slots=4) for master in ("local[8]", "yarn"))
+    assert crowded.seconds == pytest.approx(apart.seconds / math.sqrt(2.0), rel=0.05)
+
+
+def test_nodes_are_machines_of_their_own() -> None:
+    local, yarn = (ask(run_of(master), slots=8, nodes=True) for master in ("local[2]", "yarn"))
+    assert local.seconds == pytest.approx(yarn.seconds, rel=1e-9)
+    assert width(local) == pytest.approx(width(yarn), rel=1e-9)
+    assert "one-machine" not in codes(local)
+
+
+def test_logs_of_several_numbers_of_slots_tell_themselves() -> None:
+    found = ask(run_of("local[2]"), run_of("local[4]", slots=4), slots=8)
+    assert "one-machine" not in codes(found)
+
+
+def test_half_of_what_tasks_waited_stays_whatever_the_input() -> None:
+    waiting, busy = (
+        ask(run_of("local[2]", computed=computed), slots=2, scale=8.0).seconds
+        / ask(run_of("local[2]", computed=computed), slots=2).seconds
+        for computed in (0.5, 1.0)
+    )
+    assert busy == pytest.approx(8.0, rel=0.05)
+    assert waiting == pytest.approx(0.75 * 8.0 + 0.25, rel=0.05)
+    assert waiting_law(run_of("local[2]", computed=0.5).stages[0]).work == pytest.approx(-0.25)
+
+
+def test_what_a_cluster_waited_for_grows_with_the_data() -> None:
+    run = run_of("yarn", computed=0.5)
+    assert ask(run, slots=2, scale=8.0).seconds == pytest.approx(
+        8.0 * ask(run, slots=2).seconds, rel=0.05
+    )
+
+
+def test_unknown_computing_says_nothing_of_waiting() -> None:
+    stage = run_of("local[2]", computed=0.5).stages[0]
+    assert waiting_law(replace(stage, cpu_seconds=None)).work == 0.0
+    assert waiting_law(replace(stage, operations=("PythonRDD",))).work == 0.0
+
+
+def test_two_inputs_overrule_the_prior_of_waiting() -> None:
+    """Work in proportion to the input, as two logs show it, whatever their tasks waited."""
+    logs = [run_of("local[2]", scale=scale, computed=0.5) for scale in (1.0, 4.0)]
+    found = ask(*logs, slots=2, scale=16.0).seconds / ask(logs[0], slots=2).seconds
+    alone = ask(logs[0], slots=2, scale=16.0).seconds / ask(logs[0], slots=2).seconds
+    assert alone < 13.0
+    assert found > 14.5
