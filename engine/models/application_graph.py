@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from engine.profile import JobRun, Run, StageRun
 from engine.scheduling import Node
 
@@ -178,3 +180,20 @@ def _owners(jobs: Sequence[JobRun], stages: Sequence[StageRun]) -> dict[int, Job
         before = [job for job in candidates if job.submitted_seconds <= latest]
         owners[stage.stage_id] = before[-1] if before else candidates[0]
     return owners
+
+
+def ran_alone(stages: Sequence[StageRun]) -> list[bool]:
+    """(s,) whether no other stage ran during more than a twentieth of each stage's time."""
+    spans = [(s.submitted_seconds, s.completed_seconds) for s in stages]
+    order = sorted(range(len(spans)), key=lambda place: spans[place])
+    shared = np.zeros(len(spans))
+    for rank, place in enumerate(order):
+        end = spans[place][1]
+        for other in order[rank + 1 :]:
+            if spans[other][0] >= end:
+                break
+            both = min(end, spans[other][1]) - spans[other][0]
+            shared[place] += both
+            shared[other] += both
+    lengths = np.asarray([end - start for start, end in spans])
+    return [bool(part <= 0.05 * length) for part, length in zip(shared, lengths, strict=True)]

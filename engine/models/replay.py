@@ -15,19 +15,20 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.application_graph import ApplicationGraph, graph_of
+from engine.models.application_graph import ApplicationGraph, graph_of, ran_alone
 from engine.models.disturbance import computes_elsewhere
 from engine.models.kept_inputs import KeptInputs, kept
 from engine.models.launch_order import LONGEST_FIRST, turned
 from engine.models.one_machine import of_local_master, waiting_law
 from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
+from engine.models.slots_over_time import Slots, arrivals, end_of_tasks, first_arrivals, stage_slots
 from engine.models.stage_shapes import shapes_of
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import Slowdown, beside_fixed, combined
 from engine.profile import Run
-from engine.scheduling import Node, Schedule, place_fast, schedule
+from engine.scheduling import Node, Schedule, schedule
 from engine.waves import ClosedForm, Tasks, cold_met, waves
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
@@ -135,6 +136,22 @@ class Replay:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
             exact: task by task (see `engine.scheduling`).
         """
+        nodes, placed, counts = self._work_on(slots, ratio, speed, shuffle_partitions)
+        found = schedule(nodes, slots, added_seconds=arrivals(self.arrivals, slots), exact=exact)
+        return self._outcome(found, counts, slots, placed)
+
+    def observed(self) -> Replayed:
+        """The run itself, on the slots that it had while it had them."""
+        nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
+        had = Slots.of(self.run.cores, self.slots)
+        added, removed = had.added_seconds, had.removed
+        found = schedule(nodes, len(added), added_seconds=added, removed=removed)
+        return self._outcome(found, counts, self.slots, placed)
+
+    def _work_on(
+        self, slots: int, ratio: float, speed: float, shuffle_partitions: int | None
+    ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
+        """The graph's nodes with their tasks, those of each stage, and how many these are."""
         lasting = speed / (1.0 + self.waste)
         prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed = self._nodes(ratio), []
@@ -151,8 +168,7 @@ class Replay:
             node = self.graph.stage_nodes[place]
             nodes[node] = _with_tasks(nodes[node], tasks)
             placed.append(tasks)
-        found = schedule(nodes, slots, exact=exact)
-        return self._outcome(found, tuple(many.tasks for many in prepared.scaled), slots, placed)
+        return nodes, placed, tuple(many.tasks for many in prepared.scaled)
 
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
@@ -291,15 +307,14 @@ class Replay:
 
     def _calibrated(self) -> Replay:
         """With what the stages that ran alone tell of launch order and time between tasks."""
-        added = self._slots_added()
         dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
         waste = np.zeros(len(self.shapes))
-        alone = self._alone()
+        alone = ran_alone(self.run.stages)
         starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
         met = cold_met(starts, [shape.stage.tasks for shape in self.shapes], self.slots)
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                fitted = self._fitted(place, added, int(met[place]))
+                fitted = self._fitted(place, int(met[place]))
                 dispatch[place], rotation[place], waste[place] = fitted
         several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
         known = dispatch[several & ~np.isnan(dispatch)]
@@ -311,7 +326,7 @@ class Replay:
             waste=waste,
         )
 
-    def _fitted(self, place: int, added: FloatArray, cold: int) -> tuple[float, float, float]:
+    def _fitted(self, place: int, cold: int) -> tuple[float, float, float]:
         """Idle time per task, turn of the launch order and work done in vain (as far as it
         lengthened the stage) that come closest to a stage's time.
 
@@ -322,21 +337,22 @@ class Replay:
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
         observed = stage.completed_seconds - start
-        lanes = np.maximum(added[: max(1, self.slots // stage.task_cpus)], start) - start
+        had = stage_slots(self.run.cores, start, stage.completed_seconds, self.slots)
+        lanes = max(1, len(had.added_seconds) // stage.task_cpus)
         alike = Scaled(stage.tasks, 1.0)
         best, best_turn = math.inf, 0.0
-        turns = TURNS if stage.tasks > len(lanes) else TURNS[:1]
+        turns = TURNS if stage.tasks > lanes else TURNS[:1]
         tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
         warm, first = tasks.seconds, tasks.cold_seconds
         for turn in turns:
             met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
-            ended = place_fast(met.on(cold), lanes, 0.0)[2]
+            ended = end_of_tasks(met.on(cold), had, stage.task_cpus)
             if abs(ended - observed) < abs(best - observed):
                 best, best_turn = ended, turn
         missing = max(0.0, observed - best)
         work = stage.task_seconds.total
         lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
-        idle = max(0.0, missing - lost * best) / waves(stage.tasks, len(lanes))
+        idle = max(0.0, missing - lost * best) / waves(stage.tasks, lanes)
         if self.is_dynamic:
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
         return idle, best_turn, lost
@@ -346,29 +362,10 @@ class Replay:
         """Whether executors came and went during the run."""
         return any(notice.code == "dynamic-allocation" for notice in self.run.notices)
 
-    def _slots_added(self) -> FloatArray:
-        """(slots,) when each slot came into being, as far as the log tells."""
-        added: list[float] = []
-        for at, cores in self.run.cores:
-            added += [at] * (min(cores, self.slots) - len(added))
-        last = added[-1] if added else 0.0
-        return np.asarray(added + [last] * (self.slots - len(added)))
-
-    def _alone(self) -> list[bool]:
-        """(s,) whether no other stage ran during more than a twentieth of each stage's time."""
-        spans = [(s.submitted_seconds, s.completed_seconds) for s in self.run.stages]
-        order = sorted(range(len(spans)), key=lambda place: spans[place])
-        shared = np.zeros(len(spans))
-        for rank, place in enumerate(order):
-            end = spans[place][1]
-            for other in order[rank + 1 :]:
-                if spans[other][0] >= end:
-                    break
-                both = min(end, spans[other][1]) - spans[other][0]
-                shared[place] += both
-                shared[other] += both
-        lengths = np.asarray([end - start for start, end in spans])
-        return [bool(part <= 0.05 * length) for part, length in zip(shared, lengths, strict=True)]
+    @cached_property
+    def arrivals(self) -> FloatArray | None:
+        """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
+        return first_arrivals(self.run, self.slots)
 
 
 def _with_tasks(node: Node, tasks: Tasks) -> Node:

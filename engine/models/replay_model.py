@@ -344,7 +344,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
             remedy="add a log with executor events, or say the cluster in a run table",
         )
     replays = tuple(Replay.of(run) for run in chosen)
-    own = np.log([replay.run.seconds / replay.replayed(replay.slots).seconds for replay in replays])
+    own = np.log([replay.run.seconds / replay.observed().seconds for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
     pairs = Pairs.of(replays, cliffs, bias, catalog)

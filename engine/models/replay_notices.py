@@ -14,7 +14,9 @@ from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
 from engine.models.replay import Replay
+from engine.models.slots_over_time import missing_seconds
 from engine.profile import Notice
+from engine.units import format_seconds
 
 LARGEST_CORRECTION = 0.35
 """A replay that misses its own run by more (in log time) has not understood it: no further
@@ -113,5 +115,28 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
                 "add a log of a whole run with a fixed number of executors",
             )
         )
+    found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
     busy = busy_notice(runs)
     return distinct([*found, busy] if busy is not None else found)
+
+
+SLOW_START = 0.05
+"""Share of a run for which slots were missing at its start, in the mean, from which on it is
+said."""
+
+
+def _slow_start(replay: Replay) -> Notice | None:
+    added = replay.arrivals
+    if added is None:
+        return None
+    missing = missing_seconds(added, replay.run)
+    if missing < SLOW_START * replay.run.seconds:
+        return None
+    last = format_seconds(float(added[-1] - added[0]))
+    return Notice(
+        "slow-start",
+        f"executors came one after the other, the last {last} after the first: "
+        f"{format_seconds(missing)} of slots that were missing are expected again, whatever the "
+        "input and the cluster",
+        "add the log of a run whose executors came at once, if the next one's will",
+    )

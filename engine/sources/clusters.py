@@ -266,7 +266,8 @@ def _late(executors: Sequence[Executor], end_ms: int) -> Notice:
 
 _DYNAMIC = Notice(
     "dynamic-allocation",
-    "executors came and went: the cluster is their mean number while stages ran",
+    "executors came and went: the cluster is their mean number while stages ran, and predictions "
+    "are for a number that stays",
     "for sharper answers log a run with a fixed number of executors",
 )
 _MIXED = Notice(

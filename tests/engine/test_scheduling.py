@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.scheduling import Node, makespan, place, place_fast, schedule
+from engine.list_scheduling import makespan, place, place_fast
+from engine.scheduling import Node, schedule
 from engine.waves import Tasks, waves
 
 Event = tuple[float, int, str]

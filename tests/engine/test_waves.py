@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.scheduling import place
+from engine.list_scheduling import place
 from engine.waves import Tasks, outline, waves
 
 LAWS = {

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from made_runs import Job, Stage, _stage_run, measure, observed, simulated
 
 from engine.cluster import Cluster, Workload
+from engine.list_scheduling import makespan
 from engine.models.drawn_times import drawn
 from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
 from engine.models.replay_times import ReplayTimes
 from engine.models.task_times import SET_UP_SECONDS, Growth
 from engine.profile import JobRun, Notice, Run, Waste
-from engine.scheduling import makespan
 
 RANDOM = np.random.default_rng(5)
 BLOCK = 128.0 * 1024**2

@@ -1,0 +1,100 @@
+"""When the slots of a run came and went, and when those of a cluster that is asked for will come.
+
+Executors that come one after the other (a resource manager that grants them slowly, hosts that join
+late) cost a run the time in which slots were missing. That time is the same for any input, and for
+any number of executors that are asked for at once: it is no factor on the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.list_scheduling import place_fast
+from engine.profile import Run
+from engine.scheduling import Node, schedule
+from engine.waves import Tasks
+
+NEGLIGIBLE = 0.002
+"""Slots that are missing for less than this share of a run, in the mean, are there at its start."""
+
+Steps = Sequence[tuple[float, int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Slots:
+    """The slots that a run ever had.
+
+    Args:
+        added_seconds: (n,) when each came.
+        removed: moments in ascending order, and how many went then.
+    """
+
+    added_seconds: FloatArray
+    removed: tuple[tuple[float, int], ...] = ()
+
+    @classmethod
+    def of(cls, cores: Steps, slots: int) -> Slots:
+        """From the step function of cores; so many from the start on where there is none."""
+        added: list[float] = []
+        removed: list[tuple[float, int]] = []
+        before = 0
+        for at, now in cores:
+            if now > before:
+                added += [at] * (now - before)
+            elif now < before:
+                removed.append((at, before - now))
+            before = now
+        return cls(np.asarray(added), tuple(removed)) if added else cls(np.zeros(slots))
+
+
+def stage_slots(cores: Steps, start: float, end: float, slots: int) -> Slots:
+    """The slots that a stage had, in seconds since its start; `slots` of them where no step
+    function tells."""
+    there, steps = 0, []
+    for at, now in cores:
+        if at <= start:
+            there = now
+        elif at < end:
+            steps.append((at - start, now))
+    return Slots.of([(0.0, there), *steps], slots)
+
+
+def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
+    """When the last of (n,) tasks ends that hold so many slots each."""
+    lanes = slots.added_seconds
+    if slots.removed:
+        node = Node((), 0.0, 0, Tasks(seconds), cpus=task_cpus)
+        return schedule([node], len(lanes), added_seconds=lanes, removed=slots.removed).seconds
+    together = lanes[task_cpus - 1 :: task_cpus] if len(lanes) >= task_cpus else lanes[-1:]
+    return place_fast(seconds, together, 0.0)[2]
+
+
+def first_arrivals(run: Run, slots: int) -> FloatArray | None:
+    """(slots,) when a run's slots came for the first time; None where none was missing to speak of,
+    and where they came as stages asked for them (dynamic allocation)."""
+    if run.config.get("spark.dynamicAllocation.enabled", "").lower() == "true":
+        return None
+    added: list[float] = []
+    for at, now in run.cores:
+        added += [at] * (min(now, slots) - len(added))
+    if not added:
+        return None
+    found = np.asarray(added + [added[-1]] * (slots - len(added)))
+    return found if missing_seconds(found, run) > NEGLIGIBLE * run.seconds else None
+
+
+def missing_seconds(added_seconds: FloatArray, run: Run) -> float:
+    """For how long a slot was missing in the mean after the first task could run."""
+    first = min(max(stage.submitted_seconds, float(added_seconds[0])) for stage in run.stages)
+    return float(np.maximum(0.0, added_seconds - first).mean())
+
+
+def arrivals(added_seconds: FloatArray | None, slots: int) -> FloatArray | None:
+    """(slots,) when those of another cluster come: the same shares of them at the same times."""
+    if added_seconds is None:
+        return None
+    return added_seconds[np.arange(slots) * len(added_seconds) // slots]

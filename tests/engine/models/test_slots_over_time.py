@@ -1,0 +1,115 @@
+"""Executors that come late, and that come and go: a time of its own, not a factor on the work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+
+from engine.cluster import Cluster, Workload
+from engine.models.replay import Replay
+from engine.models.replay_model import fit_replays
+from engine.models.slots_over_time import Slots, arrivals, end_of_tasks, first_arrivals, stage_slots
+from engine.profile import Profile, Run
+from engine.scheduling import Node, schedule
+from engine.waves import Tasks
+
+GIB = 1024.0**3
+SECONDS = 2.0
+
+
+def made(cores: tuple[tuple[float, int], ...], tasks: int = 200, *, dynamic: bool = False) -> Run:
+    """A scan of equal tasks on slots that come and go, as a log would tell it."""
+    slots = max(count for _, count in cores)
+    stage = Stage(np.full(tasks, SECONDS), input_bytes=tasks * 0.125 * GIB)
+    had = Slots.of(cores, slots)
+    nodes = [Node((), cores[0][0], 0, Tasks(stage.seconds))]
+    ended = schedule(
+        nodes, len(had.added_seconds), added_seconds=had.added_seconds, removed=had.removed,
+        exact=True,
+    ).seconds  # fmt: skip
+    run = observed([stage], slots=slots)
+    config = {"spark.dynamicAllocation.enabled": "true"} if dynamic else {}
+    stages = (replace(run.stages[0], submitted_seconds=0.0, completed_seconds=ended),)
+    jobs = (replace(run.jobs[0], completed_seconds=ended),)
+    return replace(run, seconds=ended, stages=stages, jobs=jobs, cores=cores, config=config)
+
+
+def plain(run: Run) -> Replay:
+    """Its replay with task times as they are on any number of slots."""
+    replay = Replay.of(run)
+    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
+    return replace(replay, growth=np.zeros(1), shapes=shapes)
+
+
+LATE = ((5.0, 4), (35.0, 20))
+
+
+def test_the_run_itself_is_reproduced() -> None:
+    run = made(LATE)
+    assert Replay.of(run).observed().seconds == pytest.approx(run.seconds, rel=1e-6)
+    assert Replay.of(run).replayed(20).seconds == pytest.approx(run.seconds, rel=1e-6)
+
+
+@pytest.mark.parametrize(("ratio", "slots"), [(4.0, 20), (16.0, 20), (1.0, 60), (4.0, 5)])
+def test_late_executors_cost_the_same_time_for_any_question(ratio: float, slots: int) -> None:
+    run = made(LATE)
+    share = slots // 5
+    truth = made(((5.0, share), (35.0, slots)), round(200 * ratio)).seconds
+    asked = Cluster.of_executors(executors=slots, executor_cores=1)
+    assert plain(run).replayed(slots, ratio=ratio).seconds == pytest.approx(truth, rel=0.01)
+    fitted = fit_replays(Profile("late", (run,)))
+    assert np.all(np.abs(fitted.bias) < 1e-6)
+    assert "slow-start" in [notice.code for notice in fitted.fit_notices]
+    workload = Workload(ratio * (run.workload.input_bytes or 0.0))
+    found = fitted.predict(cluster=asked, workload=workload).seconds
+    assert found == pytest.approx(truth, rel=0.35)  # growth and warm-up apart
+
+
+def test_executors_asked_for_by_stages_are_there_for_a_fixed_cluster() -> None:
+    cores = ((5.0, 4), (35.0, 20), (55.0, 8))
+    run = made(cores, dynamic=True)
+    assert first_arrivals(run, 20) is None
+    assert Replay.of(run).observed().seconds == pytest.approx(run.seconds, rel=0.02)
+    # 200 tasks of 2 s in 10 waves, after the five seconds until the first executor came
+    assert plain(run).replayed(20).seconds == pytest.approx(5.0 + 20.0, rel=0.02)
+
+
+def test_slots_of_a_stage_are_those_that_were_there_came_and_went() -> None:
+    cores = ((0.0, 2), (10.0, 6), (20.0, 3), (30.0, 8))
+    found = stage_slots(cores, 5.0, 25.0, 4)
+    assert found.added_seconds.tolist() == [0, 0, 5, 5, 5, 5]
+    assert found.removed == ((15.0, 3),)
+    assert stage_slots(cores, 21.0, 25.0, 4).added_seconds.tolist() == [0, 0, 0]
+    assert stage_slots((), 1.0, 2.0, 4).added_seconds.tolist() == [0, 0, 0, 0]
+
+
+def test_tasks_of_two_cpus_wait_for_both() -> None:
+    slots = Slots.of(((0.0, 1), (9.0, 4)), 4)
+    assert end_of_tasks(np.full(4, 2.0), slots, 2) == 13.0
+    gone = Slots.of(((0.0, 4), (2.0, 2)), 4)
+    assert end_of_tasks(np.full(4, 2.0), gone, 2) == 6.0
+
+
+def test_the_slots_of_another_cluster_come_in_the_same_shares() -> None:
+    added = np.asarray([0.0, 0.0, 7.0, 9.0])
+    assert arrivals(added, 8).tolist() == [0, 0, 0, 0, 7, 7, 9, 9]  # type: ignore[union-attr]
+    assert arrivals(added, 1).tolist() == [0.0]  # type: ignore[union-attr]
+    assert arrivals(None, 8) is None
+
+
+def test_executors_that_replace_lost_ones_are_not_late() -> None:
+    run = made(((0.0, 4), (20.0, 2), (28.0, 4)))
+    assert first_arrivals(run, 4) is None
+    assert Replay.of(run).observed().seconds == pytest.approx(run.seconds, rel=0.02)
+
+
+def test_a_moment_without_any_executor() -> None:
+    """All go, and others come: what is left waits for them."""
+    stage = Node((), 0.0, 0, Tasks(np.full(8, 2.0)))
+    added = np.asarray([0.0, 0.0, 10.0, 10.0])
+    for exact in (True, False):
+        found = schedule([stage], 4, added_seconds=added, removed=((4.0, 2),), exact=exact)
+        assert found.seconds == pytest.approx(14.0)
