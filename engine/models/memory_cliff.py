@@ -78,12 +78,15 @@ class MemoryCliff:
         read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
         if not kept:
             kept, inferred = read, True
-        fits = _fitting(run, sources, kept)
-        if inferred and fits < 1.0 and run.storage_memory_bytes:
-            kept = run.storage_memory_bytes
+        storage = run.storage_memory_bytes or math.inf
+        if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
+            fits = min(1.0, storage / kept)
+        else:
+            fits = _fitting(run, sources, kept)
+            kept = (storage if inferred and fits < 1.0 else kept) / fits
         return cls(
             replay,
-            kept / fits,
+            kept,
             inferred,
             fits,
             tuple(_reread(replay, place, source, fits) for place, source in sources.items()),
@@ -184,8 +187,15 @@ def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
     return found
 
 
+def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
+    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
+    of it is stored, and read from there."""
+    return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
+
+
 def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
-    """Share of the cached data that was in memory when the log was written.
+    """Share of the cached data that was in memory when the log was written, of data that lies
+    nowhere else.
 
     A stage that reads K bytes of blocks and computes the rest again reads that rest's share of
     the original input B as well: read = K + (1 - f) B.
@@ -208,7 +218,7 @@ def _reread(replay: Replay, place: int, source: int, fits: float) -> Reread:
     """What it takes a stage to do without its cached data, from the stage that computed it."""
     stage, origin = replay.run.stages[place], replay.shapes[source]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
-        seconds = (stage.cached_input_bytes or 0.0) / fits / DISK_BYTES_PER_SECOND
+        seconds = (stage.cached_input_bytes or 0.0) / DISK_BYTES_PER_SECOND
     else:
         late = origin.warm_up.late if origin.warm_up is not None else 1.0
         seconds = origin.mean_seconds * origin.stage.tasks * late

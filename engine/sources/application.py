@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from engine.sources import events
+from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.categories import Lineage
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.tasks import StageTasks, summarise
@@ -75,10 +76,7 @@ class Application:
         self.jobs_of_stage: dict[int, list[int]] = {}
         self.batches: dict[tuple[str, int], Batch] = {}
         self.lineage = Lineage()
-        self.blocks: dict[str, int] = {}
-        self.cached_bytes = 0
-        self.most_cached_bytes = 0
-        self.saw_blocks = False
+        self.blocks = CachedBlocks()
         self.cold_tasks: set[int] = set()
         self.cold_slots = 0
         self.starts_to_read = 1
@@ -258,6 +256,7 @@ class Application:
             self._waiting_bytes += stage.tasks.close()
             if self._waiting_bytes > WAITING_BYTES:
                 self.sum_up()
+            self.blocks.stage_ended(stage.needed_rdds, stage.tasks.tasks or 0)
             self.lineage.computed(stage.cached_rdds)
 
     def sum_up(self) -> None:
@@ -290,6 +289,7 @@ class Application:
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.cached_rdds = self.lineage.cached_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
+        stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
@@ -306,24 +306,11 @@ class Application:
 
     def block_updated(self, event: events.BlockUpdated) -> None:
         info = event.info
-        self.block(info.block, info.memory_bytes + info.disk_bytes)
-
-    def block(self, name: str, size: int) -> None:
-        """A block changed its size; only blocks of persisted RDDs count."""
-        if not name.startswith("rdd_"):
-            return
-        self.saw_blocks = True
-        before = self.blocks.pop(name, 0)
-        if size > 0:
-            self.blocks[name] = size
-        self.cached_bytes += max(size, 0) - before
-        self.most_cached_bytes = max(self.most_cached_bytes, self.cached_bytes)
+        self.blocks.update(info.block, info.memory_bytes + info.disk_bytes)
 
     def unpersisted(self, event: events.UnpersistRdd) -> None:
         self.lineage.dropped(event.rdd_id)
-        prefix = f"rdd_{event.rdd_id}_"
-        for name in [name for name in self.blocks if name.startswith(prefix)]:
-            self.cached_bytes -= self.blocks.pop(name)
+        self.blocks.unpersisted(event.rdd_id)
 
     # Streaming and SQL
 

@@ -131,6 +131,23 @@ class Lineage:
         """Those persisted RDDs whose blocks may lie on disk."""
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
 
+    def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
+        """The persisted RDDs that the tasks of a stage read or compute, with their partitions; none
+        where the log tells no RDD parents."""
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        pending, visited = [rdds[0].rdd_id] if rdds else [], set[int]()
+        found = []
+        while pending:
+            rdd = by_id.get(pending.pop())
+            if rdd is None or rdd.rdd_id in visited:
+                continue
+            visited.add(rdd.rdd_id)
+            if rdd.level.memory or rdd.level.disk:
+                found.append((rdd.rdd_id, rdd.partitions))
+            if rdd.rdd_id not in self._computed:
+                pending.extend(rdd.parents)
+        return tuple(found)
+
     def reads_cache(self, rdds: Sequence[RddInfo]) -> bool:
         """Whether all input of a stage comes from RDDs that an earlier stage has persisted.
 

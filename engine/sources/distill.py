@@ -180,7 +180,7 @@ class _Context:
             cores=_since(observed.core_steps, window, timeline),
             driver_seconds=max(0.0, round(seconds - busy, 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
-            cached_bytes=float(application.most_cached_bytes) if application.saw_blocks else None,
+            cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
             config=kept_config(application.properties),
             batch_id=window.batch_id,
             notices=tuple(notices),

@@ -61,6 +61,7 @@ class Stage:
     final_rdd: int | None = None
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
+    needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     reads_cache: bool = False

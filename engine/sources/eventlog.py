@@ -228,7 +228,7 @@ class EventLog:
         metrics = event.metrics
         for block in (metrics.updated_blocks if metrics is not None else None) or ():
             status = block.status
-            self.application.block(block.block, status.memory_bytes + status.disk_bytes)
+            self.application.blocks.update(block.block, status.memory_bytes + status.disk_bytes)
 
     def _other(self, line: bytes) -> None:
         """Any event but the usual form of task starts and ends."""

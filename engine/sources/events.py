@@ -127,6 +127,7 @@ class RddInfo(Struct, frozen=True, gc=False):
     name: str = field(default="", name="Name")
     scope: str | None = field(default=None, name="Scope")
     parents: tuple[int, ...] = field(default=(), name="Parent IDs")
+    partitions: int = field(default=0, name="Number of Partitions")
     level: StorageLevel = field(default=StorageLevel(), name="Storage Level")
 
 

@@ -43,7 +43,7 @@ def run_of(
     random = np.random.default_rng(3)
     again = (np.arange(blocks) >= fits * blocks) * (1.28 if disk else PARSE)
     again = random.permutation(again)
-    read = kept * fits + (1.0 - fits) * blocks * BLOCK
+    read = kept if disk else kept * fits + (1.0 - fits) * blocks * BLOCK
     more = {"cached_rdds": (7,), "disk_backed_rdds": (7,) if disk else ()}
     stages = [
         Stage(np.full(blocks, PARSE), input_bytes=blocks * BLOCK, more={"name": "load", **more})
@@ -63,7 +63,7 @@ def run_of(
         run,
         cluster=cluster,
         storage_memory_bytes=storage,
-        cached_bytes=min(kept, storage) if sizes else None,
+        cached_bytes=(kept if disk else min(kept, storage)) if sizes else None,
     )
 
 
@@ -127,6 +127,20 @@ def test_more_memory_brings_a_log_back_over_the_cliff() -> None:
     found = ask(fit(run), 400, 4, heap=20.0)
     assert found.seconds == pytest.approx(truth.seconds, rel=0.15)
     assert "cache-does-not-fit" not in {n.code for n in found.warnings}
+
+
+@pytest.mark.parametrize("sizes", [True, False])
+def test_a_log_whose_cache_lay_on_disk_in_part_tells_its_whole_size(sizes: bool) -> None:
+    """What memory does not hold is stored and read all the same: nothing of it is missing."""
+    run = run_of(400, 4, disk=True, sizes=sizes)
+    cliff = MemoryCliff.of(Replay.of(run))
+    assert cliff is not None
+    assert cliff.cached_bytes == pytest.approx(400 * KEPT_PER_BYTE * BLOCK)
+    assert cliff.fits == pytest.approx(storage_of(4) / cliff.cached_bytes)
+    least = math.ceil(cliff.cached_bytes / storage_of(1))
+    (notice,) = [n for n in ask(fit(run), 400, 4).warnings if n.code == "cache-does-not-fit"]
+    assert f"at least {least} such executors" in notice.remedy
+    assert ask(fit(run), 400, 4).seconds == pytest.approx(run.seconds, rel=0.02)
 
 
 def test_many_clusters_see_the_cliff_too() -> None:

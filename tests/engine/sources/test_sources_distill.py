@@ -578,3 +578,37 @@ def test_a_stage_of_many_tasks_is_sketched(tmp_path: Path, monkeypatch: pytest.M
     assert sketched.task_seconds.quantiles != exact.task_seconds.quantiles
     for a, b in zip(sketched.task_seconds.quantiles, exact.task_seconds.quantiles, strict=True):
         assert a == pytest.approx(b, rel=0.011)
+
+
+def _block(name: str, memory: int, disk: int = 0) -> log.Event:
+    return {
+        "Event": "SparkListenerBlockUpdated",
+        "Block Updated Info": {"Block ID": name, "Memory Size": memory, "Disk Size": disk},
+    }
+
+
+def test_blocks_that_found_no_room_are_wanted_all_the_same(tmp_path: Path) -> None:
+    """Of four partitions two are stored; one finds no room and is announced with no bytes."""
+    kept = log.rdd(5, cached=True) | {"Number of Partitions": 4}
+    load, read = log.info(0, 4, rdds=[kept]), log.info(1, 4, rdds=[log.rdd(9, [5]), kept])
+    stored = [_block("rdd_5_0", 100), _block("rdd_5_2", 140), _block("rdd_5_1", 0)]
+
+    def events(stage: log.Event, blocks: list[log.Event], at: float) -> list[log.Event]:
+        number = int(str(stage["Stage ID"]))
+        tasks = [log.task(number, n, at, at + 1.0, index=n) for n in range(4)]
+        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
+
+    both = [*events(load, stored, 2.0), *events(read, [], 4.0)]
+    run = run_of(tmp_path, [*log.header(), *both, log.end(6.0)])
+    assert run.cached_bytes == 2 * 240.0
+    first = log.info(0, 1, rdds=[kept])
+    one = [
+        log.submitted(first, 2.0),
+        stored[0],
+        log.task(0, 0, 2.0, 3.0),
+        log.completed(first, 2.0, 3.0),
+    ]
+    assert run_of(tmp_path, [*log.header(), *one, log.end(4.0)]).cached_bytes == 100.0
+    gone = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
+    again = [*events(load, stored[:2], 2.0), gone, *events(read, [], 4.0)]
+    assert run_of(tmp_path, [*log.header(), *again, log.end(6.0)]).cached_bytes == 2 * 240.0
