@@ -201,22 +201,34 @@ class _Scheduler:
         return np.empty(0) if tasks is None else tasks.on(self.cold_met[place])
 
     def _place_alone(self, place: int, ready: float, until: float) -> bool:
-        """A stage that has the idle cluster to itself ends after its makespan."""
-        if self.exact or ready < self.all_free_from or len(self.active) > 1:
+        """A stage that has the idle cluster to itself ends after its makespan; a huge one also
+        where the last slots fall free, or come, while it runs."""
+        if self.exact or len(self.active) > 1:
             return False
-        end = ready + self._makespan(place)
-        if end > until:
+        start = even = ready
+        if ready < self.all_free_from:
+            if len(self._tasks(place)) <= LARGE_STAGE or self.nodes[place].cpus > 1:
+                return False
+            open_slots = np.maximum(self._lanes(1), ready)
+            start, even = float(open_slots.min()), float(open_slots.mean())
+        end = even + self._makespan(place)
+        came = even == ready or self.all_free_from < end - self._tasks(place).longest
+        if end > until or not came:
             return False
-        self.start[place] = ready
+        self.start[place] = start
         self.all_free_from = self.latest[place] = end
         self.free_is_current = False
         self._leave(place)
         return True
 
+    def _tasks(self, place: int) -> Tasks:
+        tasks = self.nodes[place].tasks
+        assert tasks is not None
+        return tasks
+
     def _makespan(self, place: int) -> float:
         """Of a stage on the idle cluster; in closed form where what that gets wrong is nothing."""
-        tasks, lanes = self.nodes[place].tasks, max(1, self.slots // self.nodes[place].cpus)
-        assert tasks is not None
+        tasks, lanes = self._tasks(place), max(1, self.slots // self.nodes[place].cpus)
         cold = self.cold_met[place]
         excess = tasks.cold_excess_seconds * cold if cold else 0.0
         if not excess and len(tasks) <= lanes:

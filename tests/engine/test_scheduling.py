@@ -124,6 +124,18 @@ def test_slots_that_come_later() -> None:
     assert schedule([stage], 2, added_seconds=added).seconds == 6.0
 
 
+@pytest.mark.parametrize("late", [30.0, 3000.0])
+def test_slots_that_come_while_a_huge_stage_runs(late: float) -> None:
+    """In closed form where all come before its last tasks start, else placed."""
+    seconds = np.random.default_rng(2).gamma(4.0, 0.5, 30_000)
+    nodes = [Node((), 1.0, 0, Tasks(seconds)), Node((0,), 0.0, 1, Tasks(np.full(3, 2.0)))]
+    added = np.repeat([0.0, late], (10, 30))
+    exact = schedule(nodes, 40, added_seconds=added, exact=True)
+    fast = schedule(nodes, 40, added_seconds=added)
+    np.testing.assert_allclose(fast.end, exact.end, rtol=0.01)
+    np.testing.assert_allclose(fast.start, exact.start, rtol=0.01)
+
+
 def test_first_tasks_on_a_slot_are_cold_once() -> None:
     tasks = Tasks(np.full(4, 1.0), np.full(4, 5.0))
     one, two = Node((), 0.0, 0, tasks), Node((0,), 0.0, 1, tasks)
