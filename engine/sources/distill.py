@@ -75,7 +75,7 @@ def distil(
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     spans = busy_spans(attempt_spans(application, end))
     observed = observe(application, spans, end_ms=end, ran_on=ran_on)
-    windows = batch_windows(application)
+    windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None and not lost,
@@ -153,10 +153,17 @@ class _Context:
         stages = self._stages(window, timeline)
         seconds = max(0.001, timeline.seconds(window.end_ms))
         busy = sum(b - a for a, b in clipped(self._busy, window.start_ms, window.end_ms)) / 1000.0
-        lost = (*self._lost, *self._unfinished(stages, seconds))
-        complete = window.complete and not lost
+        unfinished = self._unfinished(stages, seconds)
+        lost = (*self._lost, *unfinished)
+        # A stream is always broken off: what that took of its last batch, the others have.
+        missing = unfinished if window.batch_id is not None else lost
+        complete = window.complete and not missing
         notices = [
-            *([] if complete else [_incomplete(lost, seconds, damaged=bool(self._lost))]),
+            *(
+                [_incomplete(lost, seconds, complete=complete, damaged=bool(self._lost))]
+                if lost or not complete
+                else []
+            ),
             *idle_said,
             *observed.notices,
             *self._failed(stages),
@@ -289,11 +296,16 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _incomplete(lost: Sequence[str], seconds: float, *, damaged: bool) -> Notice:
+def _incomplete(lost: Sequence[str], seconds: float, *, complete: bool, damaged: bool) -> Notice:
     said = ", ".join(lost) if lost else "the application's end is missing"
+    counted = (
+        "every task of this micro-batch is there"
+        if complete
+        else f"the run counts to its last event, {format_seconds(seconds)} after the start"
+    )
     return Notice(
         "incomplete-log",
-        f"{said}; the run counts to its last event, {format_seconds(seconds)} after the start",
+        f"{said}; {counted}",
         _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
     )
 

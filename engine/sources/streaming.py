@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -24,11 +24,14 @@ class Window:
     complete: bool = True
 
 
-def batch_windows(application: Application) -> list[Window]:
+def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
 
     A batch lasts as long as its query reported (`triggerExecution`), else from the first
-    submission to the last completion of its jobs.
+    submission to the last completion of its jobs, or of the stages of a job that never ended.
+
+    Args:
+        ends_ms: stage -> when it ended, or when its last task did.
     """
     grouped: defaultdict[tuple[str, int], list[Job]] = defaultdict(list)
     for job in application.jobs.values():
@@ -36,20 +39,31 @@ def batch_windows(application: Application) -> list[Window]:
             grouped[job.query or "", job.batch_id].append(job)
         elif job.dstream_batch_ms is not None:
             grouped["", job.dstream_batch_ms].append(job)
-    windows = [_window(application, query, batch, jobs) for (query, batch), jobs in grouped.items()]
+    windows = [
+        _window(application, query, batch, jobs, ends_ms)
+        for (query, batch), jobs in grouped.items()
+    ]
     found = [window for window in windows if window is not None]
     return sorted(found, key=lambda window: (window.start_ms, window.batch_id or 0))
 
 
-def _window(application: Application, query: str, batch: int, jobs: Sequence[Job]) -> Window | None:
+def _window(
+    application: Application,
+    query: str,
+    batch: int,
+    jobs: Sequence[Job],
+    ends_ms: Mapping[int, int],
+) -> Window | None:
     starts = [job.submitted_ms for job in jobs if job.submitted_ms is not None]
     ends = [job.completed_ms for job in jobs if job.completed_ms is not None]
+    unended = [job for job in jobs if job.completed_ms is None]
+    seen = [ends_ms[stage] for job in unended for stage in job.stage_ids if stage in ends_ms]
     if not starts:
         return None
     start = jobs[0].dstream_batch_ms or min(starts)
-    end = max(ends, default=application.last_ms)
+    end = max([*ends, *seen], default=application.last_ms)
     reported = application.batches.get((query, batch))
-    complete = len(ends) == len(jobs)
+    complete = not unended
     if reported is not None and reported.duration_ms:
         start = epoch_ms(reported.started) or start
         end, complete = start + reported.duration_ms, True

@@ -554,6 +554,22 @@ def test_batches_without_a_pause_have_no_trigger_interval(tmp_path: Path) -> Non
     assert read(log.write(tmp_path / "app", [*events, log.end(60.0)])).deadline_seconds is None
 
 
+def test_a_stream_that_was_killed_breaks_off_its_last_batch_alone(tmp_path: Path) -> None:
+    """The last line is torn; the last batch has two of three tasks and lasts to their end."""
+    stage = log.info(7, 3)
+    properties = {"streaming.sql.batchId": "1", "sql.streaming.queryId": "q"}
+    cut = [log.job(7, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
+    cut += [log.task(7, n, 10.1, 12.0 + n, index=n) for n in range(2)]
+    path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *cut])
+    with path.open("a") as out:
+        out.write('{"Event":"SparkListenerTaskEnd","Stage')
+    first, last = read(path).runs
+    assert (first.complete, last.complete) == (True, False)
+    assert last.seconds == pytest.approx(3.0)
+    assert first.notices[0].text.endswith("every task of this micro-batch is there")
+    assert "1 of 3 tasks of 1 stage is missing" in last.notices[0].text
+
+
 def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path) -> None:
     events = [*log.header(), *batch(0, 3.0, 9.0, reported=False), log.end(60.0)]
     assert run_of(tmp_path, events).seconds == pytest.approx(0.7)
