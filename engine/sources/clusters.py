@@ -199,10 +199,11 @@ def _values(steps: Steps, busy: Sequence[Span]) -> list[tuple[int, int]]:
 
 
 def _typical(steps: Steps, busy: Sequence[Span], *, churns: bool) -> float:
-    """The largest value of a cluster that stays; the mean over busy time of one that changes."""
+    """The largest value of a cluster that stays; the mean over busy time of one that changes, less
+    the time in which a stage waited for a first executor."""
     if not steps:
         return 0.0
-    held = _values(steps, busy) if busy else []
+    held = [(value, ms) for value, ms in _values(steps, busy) if value > 0] if busy else []
     if not churns or not held:
         return float(max(value for _, value in steps))
     return sum(value * ms for value, ms in held) / sum(ms for _, ms in held)

@@ -251,6 +251,17 @@ def test_a_cluster_that_changes_is_counted_by_its_mean_while_busy(tmp_path: Path
     assert [notice.code for notice in run.notices] == ["dynamic-allocation"]
 
 
+def test_waiting_for_a_first_executor_is_no_smaller_cluster(tmp_path: Path) -> None:
+    """4 executors for 2 s, none for 6 s, 4 for 2 s: nothing ran on none."""
+    names = ["3", "4", "5", "6"]
+    events = log.header(executors=0, spark_dynamicAllocation_enabled="true")
+    events += [log.added(name, 2.0, host=f"h{name}") for name in names]
+    events += [log.removed(name, 4.0) for name in names]
+    events += [log.added(f"1{name}", 10.0, host=f"h{name}") for name in names]
+    run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (4, 4)
+
+
 def test_executors_of_different_size(tmp_path: Path) -> None:
     events = [*log.header(), log.added("3", 1.0, cores=8, profile=1)]
     run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
