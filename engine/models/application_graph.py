@@ -66,7 +66,6 @@ class _Builder:
         self.jobs: dict[int, _Job] = {}
         self.running: list[_Job] = []
         self.last_ended: _Job | None = None
-        self.first_cores = next((at for at, cores in run.cores if cores > 0), 0.0)
 
     def graph(self) -> ApplicationGraph:
         jobs = sorted(_jobs(self.run), key=lambda j: (j.submitted_seconds, j.job_id))
@@ -132,7 +131,7 @@ class _Builder:
         """A stage waits for its parents and its job; where the log does not tell parents, for the
         last stage of its job that ended before."""
         job = self.jobs[owner]
-        at = max(stage.submitted_seconds, self.first_cores)
+        at = _served_from(self.run.cores, stage.submitted_seconds)
         after = {self.node_of_stage[p] for p in stage.parents if p in self.node_of_stage}
         after.add(job.gate)
         base = max(self.ends[place] for place in after)
@@ -148,6 +147,20 @@ class _Builder:
         )
         self.node_of_stage[stage.stage_id] = node
         job.steps.append(node)
+
+
+def _served_from(cores: Sequence[tuple[float, int]], at: float) -> float:
+    """When a stage submitted at `at` could run: at the next moment at which there are executors. It
+    waits as long for a first one on any cluster, at the start and after each pause that sent them
+    away."""
+    there = False
+    for moment, count in cores:
+        if moment > at and there:
+            return at
+        there = count > 0
+        if moment > at and there:
+            return moment
+    return at
 
 
 def _jobs(run: Run) -> list[JobRun]:

@@ -41,7 +41,7 @@ def plain(run: Run) -> Replay:
     """Its replay with task times as they are on any number of slots."""
     replay = Replay.of(run)
     shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, growth=np.zeros(1), shapes=shapes)
+    return replace(replay, growth=np.zeros(len(shapes)), shapes=shapes)
 
 
 LATE = ((5.0, 4), (35.0, 20))
@@ -113,3 +113,20 @@ def test_a_moment_without_any_executor() -> None:
     for exact in (True, False):
         found = schedule([stage], 4, added_seconds=added, removed=((4.0, 2),), exact=exact)
         assert found.seconds == pytest.approx(14.0)
+
+
+def test_the_wait_for_a_first_executor_of_each_wave_stays() -> None:
+    """All executors go between two jobs; the second one waits 20 s for others."""
+    cores = ((5.0, 8), (40.0, 0), (80.0, 8))
+    run = made(cores, 16, dynamic=True)
+    stage = replace(
+        run.stages[0], stage_id=1, job_ids=(1,), submitted_seconds=60.0, completed_seconds=84.0
+    )
+    job = replace(
+        run.jobs[0], job_id=1, stage_ids=(1,), submitted_seconds=60.0, completed_seconds=84.0
+    )
+    run = replace(run, seconds=84.0, stages=(*run.stages, stage), jobs=(*run.jobs, job))
+    replay = plain(replace(run, stages=run.stages))
+    assert replay.observed().seconds == pytest.approx(84.0)
+    # twice 16 tasks of 2 s on one slot; waits of 5 and 20 s and 51 s of the driver
+    assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 20.0 + 51.0)
