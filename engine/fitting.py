@@ -268,7 +268,7 @@ def spread_of(
     return Spread(max(scale, SMALLEST_SPREAD), float(max(2, count - terms)))
 
 
-def studentised(standard: FloatArray, *, dof: float) -> Spread:
+def studentised(standard: FloatArray, *, dof: float, counts: FloatArray | None = None) -> Spread:
     """The Student law that left-out errors over their foretold spread follow.
 
     A scale of 1 means that the foretold spread was right; the interval of a prediction is its own
@@ -280,13 +280,16 @@ def studentised(standard: FloatArray, *, dof: float) -> Spread:
     Args:
         standard: (r,) errors over foretold scales.
         dof: prior median of the degrees of freedom.
+        counts: (r,) how much each counts; None for one.
     """
-    errors = standard[np.isfinite(standard)]
+    known = np.isfinite(standard)
+    errors = standard[known]
+    weights = np.ones(len(errors)) if counts is None else counts[known]
     log_scale = np.linspace(-1.5, 1.5, 61)[:, None, None]
     freedom = dof * 2.0 ** np.linspace(-0.5, 4.0, 10)[:, None]
     ratio = errors / np.exp(log_scale)
     density = -0.5 * (freedom + 1.0) * np.log1p(ratio**2 / freedom) - log_scale
-    found = density.sum(axis=2) + len(errors) * _student_constant(freedom[:, 0])
+    found = density @ weights + weights.sum() * _student_constant(freedom[:, 0])
     found = found - 0.5 * (log_scale[:, :, 0] / SCALE_DOUBT) ** 2
     found -= 0.5 * np.log2(freedom[:, 0] / dof) ** 2 / DOF_DOUBT**2
     place, column = np.unravel_index(int(np.argmax(found)), found.shape)

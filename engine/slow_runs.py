@@ -2,9 +2,9 @@
 
 With a lost node or a busy disk a run takes half as long again, or three times as long. In a mean it
 moves the time of its configuration by a third, and as noise it widens the interval of all others.
-It can only be told where the same was run at least twice besides: such a run is left aside. A run
-that was made once may have been slow for a reason that the next one meets too: it is named, and
-counts.
+Where the same was run at least twice besides, such a run is left aside. A run that was made once
+may have been slow for a reason that the next one meets too: what the other runs foretell decides
+how much it counts (`engine/models/wrong_runs.py`), and it is named.
 """
 
 from __future__ import annotations
@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine.configurations import repetitions
-from engine.forecast import FloatArray
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import NOISE_DOF, RUN_NOISE
 
@@ -33,12 +31,6 @@ ODDS = 10.0
 FEWEST = 3
 """Runs of one configuration that it takes."""
 
-FEWEST_OTHERS = 6
-"""Configurations from which on one of them can stand out."""
-
-OF_MEDIAN = 1.4826
-"""Standard deviation of normal errors over the median of their absolute values."""
-
 
 @dataclass(frozen=True, eq=False)
 class SlowRun:
@@ -47,6 +39,20 @@ class SlowRun:
 
     run: Run
     times: float
+
+
+@dataclass(frozen=True, eq=False)
+class UnusualRun:
+    """A run made once that took so many times as long as the others foretell, and what it counts
+    for: the probability that nothing went wrong in it."""
+
+    run: Run
+    times: float
+    count: float
+
+
+HARDLY = 0.01
+"""A run that counts for no more is not worth a number."""
 
 
 def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
@@ -119,37 +125,30 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
     ]
 
 
-def unusual_notices(
-    runs: Sequence[Run | None], errors: FloatArray, as_hard: NDArray[np.bool_]
-) -> list[Notice]:
-    """The run made once that took longest beyond what the others foretell, if by so much that
-    something went wrong rather than that the others foretell no better.
-
-    Args:
-        runs: (r,) of each configuration; None where it was run more than once.
-        errors: (r,) log time less what the other configurations foretell.
-        as_hard: (r, r) whether run j (columns) had no more cores and memory than i (rows) for no
-            less input. Without one that did and took as long as foretold, more may be behind it: a
-            memory cliff begins at the hardest.
-    """
-    if len(runs) < FEWEST_OTHERS:
+def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
+    """That runs made once count for less, since something rather went wrong in them."""
+    if not unusual:
         return []
-    # About their median: one slow run makes the others foretell too much of each other.
-    apart = errors - np.median(errors)
-    scale = max(OF_MEDIAN * float(np.median(np.abs(apart))), RUN_NOISE)
-    wrong = np.asarray([_went_wrong(longer, scale, len(runs) - 1.0) for longer in apart])
-    for place in np.argsort(-errors).tolist():
-        run = runs[place]
-        if wrong[place] and run is not None and (as_hard[place] & ~wrong).any():
-            times = math.exp(float(errors[place]))
-            return [
-                Notice(
-                    "unusual-run",
-                    f"{_named(run)} took {times:.2g} times as long as the other runs foretell",
-                    "look what went wrong; leave it out of the runs if that will not come again",
-                )
-            ]
-    return []
+    names = [_named(one.run) for one in unusual]
+    times = sorted({f"{one.times:.2g}" for one in unusual}, key=float)
+    share = max(one.count for one in unusual)
+    counts = f"as {'at most ' if len(names) > 1 else ''}{share:.2g} of a run"
+    counts = counts if share > HARDLY else "for next to nothing"
+    return [
+        Notice(
+            "unusual-run",
+            f"{in_a_row(names)} took {' to '.join(times[:: max(len(times) - 1, 1)])} times as long "
+            f"as the other runs foretell, as if something went wrong: counted {counts}",
+            "look what did, and leave out what will not come again; if nothing did, run it once "
+            "more: two runs that agree count in full",
+        )
+    ]
+
+
+def in_a_row(names: Sequence[str]) -> str:
+    """One, two or three names, or two and how many more."""
+    shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _named(run: Run) -> str:

@@ -106,10 +106,9 @@ class Cliff:
     threshold: float
 
 
-def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
-    """The laws after these runs."""
-    r = len(evidence)
-    followed = posterior(evidence, seed=seed)
+def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int = 0) -> Averaged:
+    """The laws after these runs; `followed` are the draws after them, where these were made."""
+    followed = followed or posterior(evidence, seed=seed)
     left_out, variance_left_out = _without_each(evidence, followed)
     laws = _representatives(followed.laws, evidence.at)
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
@@ -120,7 +119,7 @@ def averaged(evidence: Evidence, *, seed: int = 0) -> Averaged:
         residuals=residuals.mean(axis=1),
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
-        noise=float(np.sqrt(spread / (NOISE_DOF + r - 1))),
+        noise=float(np.sqrt(spread / (NOISE_DOF + evidence.runs - 1.0))),
     )
 
 
@@ -141,7 +140,8 @@ def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, F
     precision = evidence.precision
     errors = precision @ residuals / np.diag(precision)[:, None]
     without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
-    runs = len(evidence)
-    own = normalised(log_density(without, runs - 1) - followed.power * log_density(misfit, runs))
+    counts = 1.0 if evidence.counts is None else evidence.counts[:, None]
+    tempered = followed.power * log_density(misfit, evidence.runs)
+    own = normalised(log_density(without, evidence.runs - counts) - tempered)
     centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
     return own @ residuals.T, np.einsum("rd,rd->r", centred**2, own)

@@ -95,6 +95,16 @@ class Rows:
         return np.column_stack((*known, self.kind, self.parameters))
 
 
+def as_hard(rows: Rows) -> NDArray[np.bool_]:
+    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
+    input and the same job."""
+    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
+    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
+    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
+    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
+    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
+
+
 def rows_of(
     tables: Sequence[MachineRuns], kinds: Sequence[Kind], names: Sequence[str]
 ) -> tuple[Rows, FloatArray]:

@@ -54,30 +54,38 @@ class Evidence:
         at: where they were made.
         log_seconds: (r,).
         effects: (r, e) columns (the level, types, parameters), each times its prior spread.
+        counts: (r,) the power to which each run's likelihood is raised; None for 1.
     """
 
     at: Points
     log_seconds: FloatArray
     effects: FloatArray
+    counts: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.log_seconds)
 
     @cached_property
+    def runs(self) -> float:
+        """How many the runs count as together."""
+        return float(len(self)) if self.counts is None else float(self.counts.sum())
+
+    @cached_property
     def precision(self) -> FloatArray:
         """(r, r) inverse covariance of effects and noise, relative to the noise's variance."""
         x = self.effects / RUN_NOISE
-        return np.asarray(np.linalg.inv(np.eye(len(self)) + x @ x.T))
+        noise = np.ones(len(self)) if self.counts is None else 1.0 / self.counts
+        return np.asarray(np.linalg.inv(np.diag(noise) + x @ x.T))
 
     def coefficients(self, residuals: FloatArray) -> FloatArray:
         """(e, d) expected effects behind residuals (r, d), each relative to its prior spread."""
-        x = self.effects / RUN_NOISE
-        return np.asarray(
-            np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, x.T @ residuals) / RUN_NOISE
-        )
+        x = self._scaled(self.effects / RUN_NOISE)
+        explained = x.T @ self._scaled(residuals)
+        return np.asarray(np.linalg.solve(np.eye(x.shape[1]) + x.T @ x, explained) / RUN_NOISE)
 
     def misfit(self, residuals: FloatArray) -> FloatArray:
         """(d,) sum of squares of residuals (r, d), less what the effects explain."""
+        residuals = self._scaled(residuals)
         explained = self._explaining @ residuals
         squares = np.einsum("rd,rd->d", residuals, residuals)
         squares -= np.einsum("ed,ed->d", explained, explained)
@@ -87,12 +95,16 @@ class Evidence:
     def _explaining(self) -> FloatArray:
         """(e, r) what takes residuals to as many numbers whose squares add up to the sum that the
         effects explain: found once, where solving for the effects takes every law its time."""
-        x = self.effects / RUN_NOISE
+        x = self._scaled(self.effects / RUN_NOISE)
         factor = np.linalg.cholesky(np.eye(x.shape[1]) + x.T @ x)
         return np.asarray(np.linalg.solve(factor, x.T))
 
+    def _scaled(self, rows: FloatArray) -> FloatArray:
+        """(r, .) rows whose squares count as their runs do."""
+        return rows if self.counts is None else np.sqrt(self.counts)[:, None] * rows
 
-def log_density(misfit: FloatArray, runs: int) -> FloatArray:
+
+def log_density(misfit: FloatArray, runs: FloatArray | float) -> FloatArray:
     """(...) log likelihood of laws up to a constant, the variance of the noise integrated out of an
     inverse chi-square prior (Gelman et al., Bayesian Data Analysis, 3.2)."""
     return np.asarray(-0.5 * (runs - 1 + NOISE_DOF) * np.log(NOISE_DOF * RUN_NOISE**2 + misfit))
@@ -181,7 +193,7 @@ class Likelihood:
         """(d,) log likelihood."""
         times = laws.log_times_at(self.seen)
         residuals = np.subtract(self.evidence.log_seconds[:, None], times, out=times)
-        return log_density(self.evidence.misfit(residuals), len(self.evidence))
+        return log_density(self.evidence.misfit(residuals), self.evidence.runs)
 
 
 def _step(density: FloatArray, longest: float, effective: float) -> float:

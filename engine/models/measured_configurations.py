@@ -6,6 +6,7 @@ from it by the noise of two runs, and what the model says by as much as it misse
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from engine.models.machines import MachineRuns
 from engine.models.run_times import RunTimes
 from engine.profile import Run
 from engine.run_noise import Noise
+from engine.slow_runs import UnusualRun
 
 
 def with_repetitions(rows: Rows) -> Rows:
@@ -45,14 +47,21 @@ def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[
     return tuple(None if several[place] else found[place] for place in range(len(several)))
 
 
-def as_hard(rows: Rows) -> NDArray[np.bool_]:
-    """(r, r) whether run j (columns) had no more cores and memory than run i (rows) for no less
-    input and the same job."""
-    cores, memory = rows.machines * rows.cores, rows.machines * rows.memory
-    jobs = np.unique(rows.jobs, axis=0, return_inverse=True)[1].reshape(-1)
-    found = (cores[None] <= cores[:, None]) & (memory[None] <= memory[:, None])
-    found &= (rows.size[None] >= rows.size[:, None]) & (jobs[None] == jobs[:, None])
-    return np.asarray(found & ~np.eye(len(rows), dtype=bool))
+def unusual_runs(fits: Sequence[RunTimes], runs: Sequence[Run | None]) -> list[UnusualRun]:
+    """The runs that count for less, by what the fit says that doubts them most.
+
+    Args:
+        fits: that of all runs first, then those of some of them.
+        runs: (r,) of each configuration of the first; None where there are several.
+    """
+    found: dict[int, UnusualRun] = {}
+    for fit in fits:
+        for own, place in enumerate(fits[0].places_of(fit.rows).tolist()):
+            run, count = runs[place], float(fit.counts[own])
+            least = found[place].count if place in found else 1.0
+            if run is not None and fit.inside is not None and count < least:
+                found[place] = UnusualRun(run, math.exp(fit.inside.errors[own]), count)
+    return [found[place] for place in sorted(found)]
 
 
 def where_measured(

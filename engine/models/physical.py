@@ -32,8 +32,8 @@ from engine.models.machines import (
     vcpus_of,
 )
 from engine.models.measured_configurations import (
-    as_hard,
     run_once,
+    unusual_runs,
     where_measured,
     with_repetitions,
 )
@@ -84,9 +84,8 @@ def fit_table(profile: Profile) -> TableModel:
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += shape_notices(answers.tables, _catalog(profile.runs))
     notices += slow_notices(answers.slow)
-    if answers.joint.inside is not None:
-        errors, hard = answers.joint.inside.errors, as_hard(answers.joint.rows)
-        notices += unusual_notices(run_once(answers.tables, answers.places), errors, hard)
+    fits = [share.fit for own in answers.shares for share in own]
+    notices += unusual_notices(unusual_runs(fits, run_once(answers.tables, answers.places)))
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -291,11 +290,11 @@ def _shares(
     picked = rows.pick(own)
     if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
         return (Share(joint, 1.0),)
-    alone = fit_run_times(picked, seconds[own])
+    alone = fit_run_times(picked, seconds[own], joint.counts[joint.places_of(picked)])
     if alone.inside is None or joint.inside is None:
         return (Share(joint, 1.0),)
     errors = joint.inside.errors[joint.places_of(alone.rows)]
-    weights = weights_of(np.stack((errors, alone.inside.errors)))
+    weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
 
 

@@ -75,6 +75,7 @@ class Process:
         lengths: (c,).
         noise: scale of log time.
         inverse: (r, r) of the covariance of the runs.
+        counts: (r,) what the variance of each run's noise is divided by.
     """
 
     runs: Inputs
@@ -83,6 +84,7 @@ class Process:
     lengths: FloatArray
     noise: float
     inverse: FloatArray
+    counts: FloatArray
 
     def means(self, at: Sequence[Inputs], residuals: FloatArray, column: int | None) -> FloatArray:
         """(s, n) mean of log time about the law, after residuals (r,) of the runs, at s times the
@@ -128,13 +130,15 @@ class Process:
         return np.asarray(self.waves**2 * np.exp(-0.5 * apart))
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(r,) error of log time and (r,) variance for each run without it.
+        """(r,) error of log time and (r,) variance for each run without it; the noise in it is that
+        of a run that counts as one.
 
         Args:
             residuals: (r, r) of all runs (columns) about the law without run i (rows).
         """
         diagonal = np.diag(self.inverse)
-        return np.einsum("ij,ij->i", residuals, self.inverse) / diagonal, 1.0 / diagonal
+        more = self.noise**2 * (1.0 / self.counts - 1.0)
+        return np.einsum("ij,ij->i", residuals, self.inverse) / diagonal, 1.0 / diagonal - more
 
 
 def _distances(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -145,34 +149,40 @@ def _distances(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.maximum(apart, 0.0, out=apart)
 
 
-def linear(runs: Inputs, noise: float) -> Process:
+def linear(runs: Inputs, noise: float, counts: FloatArray) -> Process:
     """The process of linear effects and noise alone."""
-    covariance = runs.effects @ runs.effects.T + noise**2 * np.eye(len(runs))
+    covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / counts)
     lengths = np.ones(runs.coordinates.shape[1])
-    return Process(runs, 0.0, 0.0, lengths, noise, np.asarray(np.linalg.inv(covariance)))
+    return Process(runs, 0.0, 0.0, lengths, noise, np.asarray(np.linalg.inv(covariance)), counts)
 
 
-def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray) -> Process:
-    """The process with the most probable hyperparameters after residuals (r,).
+def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: FloatArray) -> Process:
+    """The process with the most probable hyperparameters after residuals (r,). Runs that count for
+    less than half take no part in these.
 
     Args:
         lengths: (c,) prior medians.
+        counts: (r,) how much each run counts.
     """
     centre = np.log(np.concatenate(([AMPLITUDE], lengths, [WAVES, NOISE])))
     spread = np.full(len(centre), LENGTH_SPREAD)
     spread[0], spread[-2:] = AMPLITUDE_SPREAD, (WAVES_SPREAD, NOISE_SPREAD)
-    few = np.random.default_rng(0).permutation(len(runs))[:MOST_FOR_LENGTHS]
+    order = np.random.default_rng(0).permutation(len(runs))
+    few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
     some = Inputs(runs.effects[few], runs.coordinates[few], runs.cores[few])
     sought = _Posterior(some, residuals[few], centre, spread)
     best = centre + spread * _minimum(sought, np.zeros(len(centre)))
+    noise = float(np.exp(best[-1]))
     covariance = _Posterior(runs, residuals, centre, spread).covariance(best)[0]
+    covariance += np.diag(noise**2 * (1.0 / counts - 1.0))
     return Process(
         runs=runs,
         amplitude=float(np.exp(best[0])),
         waves=float(np.exp(best[-2])),
         lengths=np.exp(best[1:-2]),
-        noise=float(np.exp(best[-1])),
+        noise=noise,
         inverse=np.asarray(np.linalg.inv(covariance)),
+        counts=counts,
     )
 
 

@@ -18,6 +18,7 @@ from engine.models.measured_range import range_notices
 from engine.models.run_times import RunTimes
 from engine.models.workloads import in_words
 from engine.profile import Notice
+from engine.slow_runs import in_a_row
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
 """Configurations below which the course of time, and the width of the interval, is mostly a prior.
@@ -128,8 +129,7 @@ def shape_notices(tables: Sequence[MachineRuns], catalog: Catalog | None) -> lis
     unknown = [table.instance for table, told in zip(tables, known, strict=True) if not told]
     names = [kind.name for kind in unknown if kind]
     names += ["the runs without an instance type"] if None in unknown else []
-    shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
-    these = " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+    these = in_a_row(names)
     has = "has" if len(names) == 1 and None not in unknown else "have"
     return [
         Notice(

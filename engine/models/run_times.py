@@ -20,10 +20,11 @@ from engine.fitting import Spread, studentised
 from engine.forecast import FloatArray
 from engine.models.asked import Asked, share_beyond
 from engine.models.averaging import Averaged, averaged
-from engine.models.design import Encoding, Rows
+from engine.models.design import Encoding, Rows, as_hard
 from engine.models.law_sampling import NOISE_DOF, Evidence
 from engine.models.residual import Process, linear, smooth
 from engine.models.workloads import SAME
+from engine.models.wrong_runs import followed_by
 
 BoolArray = NDArray[np.bool_]
 
@@ -59,15 +60,34 @@ class Candidates:
     processes: tuple[Process, ...]
 
     @classmethod
-    def of(cls, encoding: Encoding, rows: Rows, log_seconds: FloatArray) -> Candidates:
-        """Fitted to rows, one per configuration."""
+    def of(
+        cls,
+        rows: Rows,
+        log_seconds: FloatArray,
+        counts: FloatArray,
+        *,
+        may: BoolArray | None = None,
+    ) -> tuple[Candidates, FloatArray]:
+        """Fitted to rows, one per configuration, and (r,) how much each counts.
+
+        Args:
+            counts: (r,) as far as it is known.
+            may: (r,) of which it is sought; None for none.
+        """
+        encoding = Encoding.of(rows)
         inputs = encoding.inputs(rows)
         level = float(log_seconds.mean())
-        law = averaged(Evidence(encoding.points(rows), log_seconds - level, inputs.effects))
-        processes = [linear(inputs, law.noise)]
+        less = counts if (counts < 1.0).any() else None
+        evidence = Evidence(encoding.points(rows), log_seconds - level, inputs.effects, less)
+        followed = None
+        if may is not None:
+            evidence, followed = followed_by(evidence, may, as_hard(rows))
+        counts = np.ones(len(rows)) if evidence.counts is None else evidence.counts
+        law = averaged(evidence, followed)
+        processes = [linear(inputs, law.noise, counts)]
         if len(rows) >= MINIMUM_FOR_SMOOTH:
-            processes.append(smooth(inputs, law.residuals, encoding.lengths))
-        return cls(encoding, level, law, tuple(processes))
+            processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
+        return cls(encoding, level, law, tuple(processes)), counts
 
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """(n,) mean of the laws, effects apart; (c, n) mean and (c, n) variance of log time by each
@@ -110,24 +130,24 @@ class Validated:
     errors: FloatArray
 
 
-def validated(errors: FloatArray, variances: FloatArray) -> Validated:
-    """Weights by left-out errors (c, r), and what the errors of the weighted mean say about its
-    variance."""
-    weights = weights_of(errors)
+def validated(errors: FloatArray, variances: FloatArray, counts: FloatArray) -> Validated:
+    """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
+    weighted mean say about its variance."""
+    weights = weights_of(errors, counts)
     mean = weights @ errors
     variance = mixed(weights, errors, variances)[1]
-    runs = errors.shape[1]
+    runs = float(counts.sum())
     freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
     standard = mean / np.sqrt(variance) * np.sqrt(runs / freedom)
-    return Validated(weights, studentised(standard, dof=NOISE_DOF), mean)
+    return Validated(weights, studentised(standard, dof=NOISE_DOF, counts=counts), mean)
 
 
-def weights_of(errors: FloatArray) -> FloatArray:
-    """(c,) weights of candidates by their errors (c, r) on runs left out: what a normal law of the
-    errors makes likely, each candidate after the first at a penalty."""
-    candidates, runs = errors.shape
-    scale = (SCORE_RUNS * SCORE_NOISE**2 + (errors**2).sum(axis=1)) / (SCORE_RUNS + runs)
-    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(candidates)
+def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
+    """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,): what a
+    normal law of the errors makes likely, each candidate after the first at a penalty."""
+    runs = counts.sum()
+    scale = (SCORE_RUNS * SCORE_NOISE**2 + errors**2 @ counts) / (SCORE_RUNS + runs)
+    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(len(errors))
     weights = np.exp(score - score.max())
     return np.asarray(weights / weights.sum())
 
@@ -146,11 +166,13 @@ class RunTimes:
 
     Args:
         rows: of the configurations; repetitions count as one, at their mean log time.
+        counts: (r,) how much each counts: one, or the probability that nothing went wrong in it.
         repetition_variance: of log time among repetitions, 0 where there are none.
     """
 
     rows: Rows
     log_seconds: FloatArray
+    counts: FloatArray
     repetition_variance: float
     candidates: Candidates
     inside: Validated | None
@@ -301,12 +323,13 @@ class RunTimes:
         return validated(
             np.concatenate([errors for errors, _ in parts], axis=1),
             np.concatenate([variances for _, variances in parts], axis=1),
+            np.concatenate([self.counts[fold] for fold in held_out]),
         )
 
     def _held_out(self, out: BoolArray) -> tuple[FloatArray, FloatArray]:
         """(c, k) error and (c, k) variance of log time of k runs, foretold from the others."""
         rows = self.rows.pick(~out)
-        fitted = Candidates.of(Encoding.of(rows), rows, self.log_seconds[~out])
+        fitted, _ = Candidates.of(rows, self.log_seconds[~out], self.counts[~out])
         _, means, variances = fitted.moments(self.rows.pick(out))
         return self.log_seconds[out] - means, variances
 
@@ -340,25 +363,38 @@ FLAT = 1e-12
 """Differences of log time that are none."""
 
 
-def fit_run_times(rows: Rows, seconds: FloatArray) -> RunTimes:
-    """What runs say about all of their types and parameters."""
-    rows, log_seconds, repetition = _once(rows, np.log(seconds))
-    candidates = Candidates.of(Encoding.of(rows), rows, log_seconds)
-    inside = validated(*candidates.left_out()) if len(rows) >= MINIMUM_LEFT_OUT else None
-    return RunTimes(rows, log_seconds, repetition, candidates, inside)
+def fit_run_times(rows: Rows, seconds: FloatArray, counts: FloatArray | None = None) -> RunTimes:
+    """What runs say about all of their types and parameters.
+
+    Args:
+        rows, seconds: n runs.
+        counts: (n,) how much each counts, as far as that is known; None for one.
+    """
+    first, log_seconds, repetitions, repetition = _once(rows, np.log(seconds))
+    rows = rows.pick(first)
+    known = np.ones(len(rows)) if counts is None else counts[first]
+    candidates, counted = Candidates.of(rows, log_seconds, known, may=repetitions == 1)
+    inside = None
+    if len(rows) >= MINIMUM_LEFT_OUT:
+        inside = validated(*candidates.left_out(), counted)
+    return RunTimes(rows, log_seconds, counted, repetition, candidates, inside)
 
 
-def _once(rows: Rows, log_seconds: FloatArray) -> tuple[Rows, FloatArray, float]:
-    """One row per configuration, and the variance among repetitions: leaving out a repetition of
-    what was seen would test nothing."""
+def _once(
+    rows: Rows, log_seconds: FloatArray
+) -> tuple[NDArray[np.int64], FloatArray, NDArray[np.int64], float]:
+    """Where each of c configurations is first, (c,) its mean log time, (c,) how often it was run,
+    and the variance among repetitions: leaving out a repetition of what was seen would test
+    nothing."""
     _, first, group = np.unique(rows.configurations, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     count = np.bincount(group)
     mean = np.bincount(group, log_seconds) / count
     repeated = len(log_seconds) - len(first)
     order = np.argsort(first)
+    found = first[order], mean[order], count[order]
     if repeated == 0:
-        return rows.pick(first[order]), mean[order], 0.0
+        return *found, 0.0
     variance = float(((log_seconds - mean[group]) ** 2).sum() / repeated)
     known = repeated / (repeated + NOISE_DOF)
-    return rows.pick(first[order]), mean[order], known * variance
+    return *found, known * variance

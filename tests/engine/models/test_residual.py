@@ -37,7 +37,7 @@ def plain(process: Process, a: Inputs, b: Inputs) -> FloatArray:
 def test_moments_are_those_of_the_book() -> None:
     """Rasmussen and Williams 2.25 and 2.26, written out."""
     known, values = runs()
-    process = smooth(known, values, np.ones(2))
+    process = smooth(known, values, np.ones(2), np.ones(len(values)))
     at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
     covariance = plain(process, known, known) + process.noise**2 * np.eye(len(known))
     cross = plain(process, at, known)
@@ -51,7 +51,7 @@ def test_moments_are_those_of_the_book() -> None:
 
 def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
     known, values = runs()
-    process = smooth(known, values, np.ones(2))
+    process = smooth(known, values, np.ones(2), np.ones(len(values)))
     errors, variances = process.left_out(np.tile(values, (len(values), 1)))
     for place in (0, 5, 23):
         kept = np.arange(len(values)) != place
@@ -59,7 +59,7 @@ def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
         covariance = plain(process, rest, rest) + process.noise**2 * np.eye(len(rest))
         without = Process(
             rest, process.amplitude, process.waves, process.lengths, process.noise,
-            np.linalg.inv(covariance),
+            np.linalg.inv(covariance), np.ones(len(rest)),
         )  # fmt: skip
         one = np.asarray([place])
         at = Inputs(known.effects[one], known.coordinates[one], known.cores[one])
@@ -82,7 +82,7 @@ def test_the_gradient_is_that_of_the_value() -> None:
 
 def test_it_learns_a_bend_and_forgets_it_far_away() -> None:
     known, values = runs()
-    process = smooth(known, values, np.ones(2))
+    process = smooth(known, values, np.ones(2), np.ones(len(values)))
     assert process.amplitude > AMPLITUDE
     near = inputs(np.asarray([[0.8, 0.0]]))
     far = inputs(np.asarray([[30.0, 0.0]]))
@@ -95,7 +95,7 @@ def test_it_learns_a_bend_and_forgets_it_far_away() -> None:
 
 def test_a_few_runs_leave_the_prior() -> None:
     known = inputs(np.asarray([[0.0, 0.0], [0.5, 0.1], [1.0, 0.3], [1.5, 0.2]]))
-    process = smooth(known, np.asarray([0.01, -0.01, 0.01, 0.0]), np.ones(2))
+    process = smooth(known, np.asarray([0.01, -0.01, 0.01, 0.0]), np.ones(2), np.ones(4))
     assert AMPLITUDE / 8.0 < process.amplitude < AMPLITUDE * 2.0
 
 
@@ -105,4 +105,24 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
     known = Inputs(effects, np.zeros((10, 0)), np.zeros((10, 1)))
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
-    assert linear(known, 0.3).means([known], values, None)[0] == pytest.approx(effects @ ridge)
+    assert linear(known, 0.3, np.ones(10)).means([known], values, None)[0] == pytest.approx(
+        effects @ ridge
+    )
+
+
+def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:
+    """A run that counts for a thousandth says nothing; its left-out error and variance are those
+    that it would have if it counted."""
+    known, values = runs()
+    wrong, counts = values.copy(), np.ones(len(values))
+    wrong[5] += 1.0
+    counts[5] = 1e-3
+    process = smooth(known, wrong, np.ones(2), counts)
+    at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
+    found, usual = (
+        smooth(known, told, np.ones(2), counts).moments(at, told)[0] for told in (wrong, values)
+    )
+    assert found == pytest.approx(usual, abs=0.01)
+    errors, variances = process.left_out(np.tile(wrong, (len(wrong), 1)))
+    assert errors[5] == pytest.approx(1.0, abs=0.15)
+    assert 0.0 < variances[5] < 2.0 * np.median(variances)

@@ -31,19 +31,19 @@ def fitted(noise: float = 0.02, seed: int = 0) -> RunTimes:
 
 def test_the_smaller_errors_get_the_weight() -> None:
     errors = np.stack((np.full(12, 0.2), np.full(12, 0.05)))
-    assert weights_of(errors)[1] > 0.99
-    assert weights_of(errors[::-1])[0] > 0.99
+    assert weights_of(errors, np.ones(errors.shape[1]))[1] > 0.99
+    assert weights_of(errors[::-1], np.ones(errors.shape[1]))[0] > 0.99
 
 
 def test_equal_errors_leave_the_default_ahead() -> None:
-    weights = weights_of(np.full((2, 8), 0.05))
+    weights = weights_of(np.full((2, 8), 0.05), np.ones(8))
     assert weights.sum() == pytest.approx(1.0)
     assert weights[0] > weights[1] > 0.2
 
 
 def test_errors_below_noise_decide_nothing() -> None:
     """0.1 % against 0.5 % on five runs: both are right."""
-    weights = weights_of(np.stack((np.full(5, 0.005), np.full(5, 0.001))))
+    weights = weights_of(np.stack((np.full(5, 0.005), np.full(5, 0.001))), np.ones(5))
     assert weights[0] > 0.5
 
 

@@ -1,0 +1,132 @@
+"""How much runs count, by the evidence of hypotheses about which something went wrong in."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.models.law_sampling import (
+    NOISE_DOF,
+    RUN_NOISE,
+    Evidence,
+    Followed,
+    log_density,
+    posterior,
+)
+from engine.models.laws import Points
+from engine.models.wrong_runs import FAST, SLOW, _Sought, followed_by
+
+MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
+HARDER = MACHINES[None] < MACHINES[:, None]
+ANY = np.ones(len(MACHINES), dtype=bool)
+
+
+def evidence(**wrong: float) -> Evidence:
+    """Runs of one law, those at `m6=2.0` so many times as long."""
+    one = np.ones_like(MACHINES)
+    times = 40.0 + 900.0 / MACHINES
+    for name, factor in wrong.items():
+        times[float(name[1:]) == MACHINES] *= factor
+    logs = np.log(times)
+    at = Points(MACHINES, one, one, one, one)
+    return Evidence(at, logs - logs.mean(), np.full((len(MACHINES), 1), 3.0))
+
+
+def test_counts_divide_the_variance_of_noise() -> None:
+    """Against the plain definition: residuals' K^-1 residuals with K = diag(1 / counts) + X X'."""
+    random = np.random.default_rng(4)
+    counts = random.uniform(0.1, 1.0, len(MACHINES))
+    told = Evidence(
+        evidence().at, np.zeros(len(MACHINES)), random.normal(size=(len(MACHINES), 2)), counts
+    )
+    residuals = random.normal(size=(len(MACHINES), 6))
+    x = told.effects / RUN_NOISE
+    inverse = np.linalg.inv(np.diag(1.0 / counts) + x @ x.T)
+    assert told.misfit(residuals) == pytest.approx(
+        np.einsum("rd,rs,sd->d", residuals, inverse, residuals)
+    )
+    assert told.precision == pytest.approx(inverse)
+    assert told.runs == pytest.approx(counts.sum())
+    ridge = np.linalg.solve(x.T @ (counts[:, None] * x) + np.eye(2), x.T * counts) @ residuals
+    assert told.coefficients(residuals) == pytest.approx(ridge / RUN_NOISE)
+
+
+def test_a_run_that_counts_for_nothing_is_as_if_it_had_not_been_made() -> None:
+    told = evidence(m6=2.0)
+    counts = np.where(MACHINES == 6.0, 1e-9, 1.0)
+    kept = MACHINES != 6.0
+    without = Evidence(
+        Points(*(getattr(told.at, name)[kept] for name in told.at.__dataclass_fields__)),
+        told.log_seconds[kept],
+        told.effects[kept],
+    )
+    residuals = np.random.default_rng(5).normal(size=(len(MACHINES), 4))
+    less = replace(told, counts=counts)
+    assert less.misfit(residuals) == pytest.approx(without.misfit(residuals[kept]), rel=1e-6)
+    assert log_density(less.misfit(residuals), less.runs) == pytest.approx(
+        log_density(without.misfit(residuals[kept]), 7), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "prior"),
+    [((3,), SLOW), ((3, 5), 2.0 * SLOW), ((6,), FAST), ((3, 6), SLOW + FAST)],
+    ids=["one", "two", "fast", "slow and fast"],
+)
+def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
+    wrong: tuple[int, ...], prior: float
+) -> None:
+    """For one law, against the Student density of the others (Gelman et al., 3.2, with one degree
+    of freedom for the level) less that of all."""
+    told = evidence(m6=2.0, m10=2.5, m12=0.5)
+    followed = posterior(told)
+    one = followed.laws.pick(np.asarray([7]))
+    sought = _Sought.of(told, told, Followed(one, one, 0.0), HARDER)
+    residuals = told.log_seconds - one.log_times(told.at)[:, 0]
+
+    def density(places: list[int]) -> float:
+        x, r = told.effects[places] / RUN_NOISE, residuals[places]
+        covariance = np.eye(len(places)) + x @ x.T
+        dof = NOISE_DOF + len(places) - 1.0
+        spread = NOISE_DOF * RUN_NOISE**2 + r @ np.linalg.solve(covariance, r)
+        found = math.lgamma(0.5 * dof) - 0.5 * dof * math.log(spread)
+        found -= 0.5 * float(np.linalg.slogdet(covariance)[1])
+        return found - 0.5 * len(places) * math.log(math.pi)
+
+    every = list(range(len(MACHINES)))
+    others = [place for place in every if place not in wrong]
+    expected = density(others) - density(every) + prior
+    found = sought._log_evidence(wrong) - sought._log_evidence(())
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_counts_are_of_the_runs_in_which_something_went_wrong() -> None:
+    told, _ = followed_by(evidence(m6=2.0, m12=0.5), ANY, HARDER)
+    assert told.counts is not None
+    wrong = np.isin(MACHINES, (6.0, 12.0))
+    assert np.all(told.counts[wrong] < 0.1)
+    assert np.all(told.counts[~wrong] == 1.0)
+
+
+def test_calm_runs_are_followed_once() -> None:
+    calm = evidence()
+    told, followed = followed_by(calm, ANY, HARDER)
+    assert told is calm
+    assert np.array_equal(followed.laws.log_shares, posterior(calm).laws.log_shares)
+
+
+def test_only_runs_that_may_be_wrong_are() -> None:
+    told, _ = followed_by(evidence(m6=2.0), MACHINES != 6.0, HARDER)
+    assert told.counts is None
+
+
+def test_what_is_known_of_a_run_stays() -> None:
+    counts = np.where(MACHINES == 4.0, 0.02, 1.0)
+    told, _ = followed_by(replace(evidence(m4=2.0, m10=2.0), counts=counts), ANY, HARDER)
+    assert told.counts is not None
+    assert told.counts[MACHINES == 4.0] == 0.02
+    assert told.counts[MACHINES == 10.0] < 0.05
+    assert told.counts[MACHINES == 8.0] == 1.0
