@@ -182,8 +182,9 @@ def _left_out(evidence: Evidence, residuals: FloatArray, drawn: FloatArray) -> F
 
 
 def _hypotheses(judged: list[int], suspects: list[int]) -> Iterator[tuple[int, ...]]:
-    """Which runs went wrong: those judged, or all but one of them, and up to two suspects."""
-    for kept in (judged, *(tuple(set(judged) - {one}) for one in judged)):
+    """Which runs went wrong: those judged, all but one of them or none, and up to two suspects."""
+    but_one = (tuple(other for other in judged if other != one) for one in judged)
+    for kept in dict.fromkeys((tuple(judged), *but_one, ())):
         for more in range(3):
             for added in combinations(suspects, more):
                 yield (*kept, *added)

@@ -17,7 +17,7 @@ from engine.models.law_sampling import (
     posterior,
 )
 from engine.models.laws import Points
-from engine.models.wrong_runs import FAST, SLOW, _Sought, followed_by
+from engine.models.wrong_runs import FAST, SLOW, _hypotheses, _Sought, followed_by
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]
@@ -109,6 +109,13 @@ def test_counts_are_of_the_runs_in_which_something_went_wrong() -> None:
     wrong = np.isin(MACHINES, (6.0, 12.0))
     assert np.all(told.counts[wrong] < 0.1)
     assert np.all(told.counts[~wrong] == 1.0)
+
+
+def test_every_hypothesis_is_asked_once() -> None:
+    for judged in ([], [4], [4, 1], [4, 1, 6]):
+        found = list(_hypotheses(judged, [0, 2]))
+        assert len({frozenset(one) for one in found}) == len(found)
+        assert () in found
 
 
 def test_calm_runs_are_followed_once() -> None:
