@@ -31,7 +31,7 @@ from engine.models.base import FittedModel
 from engine.models.workloads import completed, same_parameters
 from engine.profile import Profile, Run
 from engine.run_noise import Noise, run_noise
-from engine.slow_runs import calm
+from engine.slow_runs import calm, without
 
 UNKNOWN_SPREAD = 0.35
 """Spread of log time of a model that gives no interval: a factor of 1.4 either way."""
@@ -217,9 +217,11 @@ def expected_seconds(mean: FloatArray, deviation: FloatArray) -> FloatArray:
 
 
 def believe(fitted: FittedModel, points: Points) -> Belief:
-    """What the fitted model and its runs say of some places; slow runs, which are no noise of the
-    next one, have no say here either."""
+    """What the fitted model and its runs say of some places; runs in which something went wrong,
+    which are no noise of the next one, have no say here either."""
     profile, n = calm(fitted.profile), len(points)
+    unusual = fitted.unusual_runs(points.workloads[0])
+    profile = replace(profile, runs=without(profile.runs, unusual))
     every = points.joined(Points.of_runs(profile))
     told = forecast_at(fitted, every)
     noise = run_noise(profile, told.log_scale[n:])

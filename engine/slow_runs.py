@@ -71,9 +71,9 @@ def slow_runs(runs: Sequence[Run]) -> list[SlowRun]:
     return found
 
 
-def without(runs: Sequence[Run], slow: Sequence[SlowRun]) -> tuple[Run, ...]:
+def without(runs: Sequence[Run], wrong: Sequence[SlowRun | UnusualRun]) -> tuple[Run, ...]:
     """The other runs."""
-    aside = {id(one.run) for one in slow}
+    aside = {id(one.run) for one in wrong}
     return tuple(run for run in runs if id(run) not in aside)
 
 

@@ -22,6 +22,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.platforms import support_notice
 from engine.profile import Notice, Profile
+from engine.slow_runs import UnusualRun
 from engine.transfer import Speed, notice_of, source_of, speed_of
 
 
@@ -173,6 +174,11 @@ class FittedModel(ABC):
         """How many of the profile's runs the answer for a workload is learnt from. The others broke
         off, are of other parameters or iterations, or are represented by these."""
         return len(self.profile.runs)
+
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        """The runs that count for less in the answer for a workload, since something seems to have
+        gone wrong in them."""
+        return []
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         """Where the time goes on the one cluster of `batch`."""

@@ -49,7 +49,7 @@ from engine.models.run_time_notices import (
     shape_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times, weights_of
-from engine.models.shares import Share, distinct_rows, told_by
+from engine.models.shares import Share, distinct_rows, heaviest, told_by
 from engine.models.workloads import (
     SAME,
     completed,
@@ -59,7 +59,14 @@ from engine.models.workloads import (
 )
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
-from engine.slow_runs import SlowRun, slow_notices, slow_runs, unusual_notices, without
+from engine.slow_runs import (
+    SlowRun,
+    UnusualRun,
+    slow_notices,
+    slow_runs,
+    unusual_notices,
+    without,
+)
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -84,8 +91,7 @@ def fit_table(profile: Profile) -> TableModel:
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += shape_notices(answers.tables, _catalog(profile.runs))
     notices += slow_notices(answers.slow)
-    fits = [share.fit for own in answers.shares for share in own]
-    notices += unusual_notices(unusual_runs(fits, run_once(answers.tables, answers.places)))
+    notices += unusual_notices(model.unusual_runs(wanted))
     return replace(model, validation=validation, fit_notices=tuple(notices))
 
 
@@ -184,13 +190,18 @@ class TableModel(FittedModel):
     def runs_used(self, workload: Workload) -> int:
         return self.answers(completed(workload, self.profile)).runs
 
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        answers = self.answers(completed(workload, self.profile))
+        fits = [share.fit for own in answers.shares for share in own]
+        return unusual_runs(fits, run_once(answers.tables, answers.places))
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
         rows, at = _rows(answers, batch, wanted)
         if np.isnan(rows.machines[0]):
             return Explanation()
-        best = _heaviest(answers.shares[int(at.family[0])]).candidates
+        best = heaviest(answers.shares[int(at.family[0])]).candidates
         parts = best.law.laws.phases(best.encoding.points(_first(rows))).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
@@ -203,7 +214,7 @@ class TableModel(FittedModel):
         rows, at = _rows(answers, batch, wanted)
         shares = answers.shares[int(at.family[0])]
         own = shares[1].weight if len(shares) > 1 else 0.0
-        fit = _heaviest(shares)
+        fit = heaviest(shares)
         found = [notice for notice in at.notices if notice is not None]
         found += run_notices(answers.runs, fit)
         found += answers.beside_notices
@@ -296,10 +307,6 @@ def _shares(
     errors = joint.inside.errors[joint.places_of(alone.rows)]
     weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
-
-
-def _heaviest(shares: Sequence[Share]) -> RunTimes:
-    return max(shares, key=lambda share: share.weight).fit
 
 
 def _first(rows: Rows) -> Rows:

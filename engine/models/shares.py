@@ -24,6 +24,11 @@ class Share:
     weight: float
 
 
+def heaviest(shares: Sequence[Share]) -> RunTimes:
+    """The fit that has most of the say."""
+    return max(shares, key=lambda share: share.weight).fit
+
+
 Moments = tuple[FloatArray, FloatArray, FloatArray]
 """(n,) log time, its scale and degrees of freedom."""
 

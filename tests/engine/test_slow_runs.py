@@ -92,6 +92,17 @@ def test_it_is_no_reason_for_another_run() -> None:
     assert found.covariance[0, 0] == usual.covariance[0, 0]
 
 
+def test_made_once_it_is_no_reason_for_another_run_either() -> None:
+    """What is believed of a place is about as sure as if it had not been made."""
+    every = runs(**{f"n{n}": (2.0 * t if n == 6 else t,) for n, t in LAW.items()})
+    calm = [run for run in every if run.cluster.nodes != 6]
+    clusters = [Cluster.of_nodes(instance_type="m", nodes=n, vcpus=4.0) for n in (5, 6, 9)]
+    asked = Points.of(clusters, [Workload(1.0)] * 3, Profile("job", tuple(calm)))
+    found, usual = (believe(fit(Profile("job", tuple(made))), asked) for made in (every, calm))
+    assert found.mean == pytest.approx(usual.mean, abs=0.05)
+    assert np.all(found.deviation < 1.3 * usual.deviation)
+
+
 def test_repetitions_are_enough_or_not_without_it() -> None:
     (known,) = lessons_of(Profile("job", tuple(runs(n4=(100.0, 101.0, 300.0)))))
     assert (known.runs, known.repeated, known.settled) == (3, 2, True)
