@@ -48,15 +48,9 @@ SUSPECTS = 6
 PASSES, SETTLED = 4, 0.1
 """How often the laws follow the runs anew, at most, and the change of counts that needs it."""
 
-BROKE_OFF = 0.002
-"""Prior probability that a run ended before its work was done, and its time was taken for that of
-all of it: as far from that, evenly in log time, as a slow run is on the other side."""
-
-SLOW, FAST = (
-    math.log(odds / (1.0 - odds)) - math.log(math.log(MOST / LEAST))
-    for odds in (WENT_WRONG, BROKE_OFF)
-)
-"""Log prior odds that a run is slow, or fast, times the density of its log time then."""
+SLOW = math.log(WENT_WRONG / (1.0 - WENT_WRONG)) - math.log(math.log(MOST / LEAST))
+"""Log prior odds that something went wrong in a run, times the density of its log time then. A run
+that was too fast is left alone: it looks like one whose data just fits, beside a cliff."""
 
 
 def followed_by(
@@ -133,7 +127,7 @@ class _Sought:
             may: (r,) in which it may have.
             judged: those in which it did by the pass before: each is asked about again.
         """
-        apart = np.where(may, np.abs(self.errors), 0.0)
+        apart = np.where(may, self.errors, 0.0)
         apart[judged] = 0.0
         suspects = np.argsort(-apart)[:SUSPECTS]
         suspects = suspects[apart[suspects] >= math.log(LEAST)]
@@ -150,9 +144,7 @@ class _Sought:
         """Log evidence, up to a constant, that something went wrong in just these runs."""
         at, others = list(wrong), np.ones(len(self.errors), dtype=bool)
         others[at] = False
-        slow = self.errors[at] > 0.0
-        alike = np.where(slow[:, None], self.as_hard[at], self.as_hard.T[at])
-        if not alike[:, others].any(axis=1).all():
+        if not self.as_hard[at][:, others].any(axis=1).all():
             return -math.inf
         dof = NOISE_DOF + self.runs - 1.0 - len(at)
         part = self.precision[np.ix_(at, at)]
@@ -160,7 +152,6 @@ class _Sought:
         misfit = self.misfit - np.einsum("kd,kd->d", errors, self.weighed[at])
         spread = NOISE_DOF * RUN_NOISE**2 + np.maximum(misfit, 0.0)
         density = -0.5 * dof * np.log(spread) - self.drawn
-        errors *= np.where(slow, 1.0, -1.0)[:, None]
         density[(errors < math.log(LEAST)).any(axis=0)] = -math.inf
         most = float(density.max())
         if most == -math.inf:
@@ -168,7 +159,7 @@ class _Sought:
         found = most + math.log(float(np.exp(density - most).sum()))
         found += math.lgamma(0.5 * dof) + 0.5 * len(at) * math.log(math.pi)
         found -= 0.5 * float(np.linalg.slogdet(part)[1])
-        return found + float(np.where(slow, SLOW, FAST).sum())
+        return found + len(at) * SLOW
 
 
 def _left_out(evidence: Evidence, residuals: FloatArray, drawn: FloatArray) -> FloatArray:

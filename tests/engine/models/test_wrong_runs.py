@@ -17,7 +17,7 @@ from engine.models.law_sampling import (
     posterior,
 )
 from engine.models.laws import Points
-from engine.models.wrong_runs import FAST, SLOW, _hypotheses, _Sought, followed_by
+from engine.models.wrong_runs import SLOW, _hypotheses, _Sought, followed_by
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]
@@ -73,15 +73,15 @@ def test_a_run_that_counts_for_nothing_is_as_if_it_had_not_been_made() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "prior"),
-    [((3,), SLOW), ((3, 5), 2.0 * SLOW), ((6,), FAST), ((3, 6), SLOW + FAST)],
-    ids=["one", "two", "fast", "slow and fast"],
+    [((3,), SLOW), ((3, 5), 2.0 * SLOW)],
+    ids=["one", "two"],
 )
 def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     wrong: tuple[int, ...], prior: float
 ) -> None:
     """For one law, against the Student density of the others (Gelman et al., 3.2, with one degree
     of freedom for the level) less that of all."""
-    told = evidence(m6=2.0, m10=2.5, m12=0.5)
+    told = evidence(m6=2.0, m10=2.5)
     followed = posterior(told)
     one = followed.laws.pick(np.asarray([7]))
     sought = _Sought.of(told, told, Followed(one, one, 0.0), HARDER)
@@ -104,7 +104,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
 
 
 def test_counts_are_of_the_runs_in_which_something_went_wrong() -> None:
-    told, _ = followed_by(evidence(m6=2.0, m12=0.5), ANY, HARDER)
+    told, _ = followed_by(evidence(m6=2.0, m12=1.7), ANY, HARDER)
     assert told.counts is not None
     wrong = np.isin(MACHINES, (6.0, 12.0))
     assert np.all(told.counts[wrong] < 0.1)
