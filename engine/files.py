@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Callable
@@ -46,7 +47,23 @@ def write_text(
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        raise BadInput(error.strerror or "cannot be written", where=str(path)) from None
+        raise BadInput(
+            error.strerror or "cannot be written",
+            where=str(path),
+            remedy=_REMEDIES.get(error.errno or 0),
+        ) from None
+
+
+_REMEDIES = {
+    errno.ENOENT: "make its folder first, or choose another",
+    errno.ENOTDIR: "choose another folder",
+    errno.EISDIR: "add the name of a file",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.EROFS: "choose a folder that you may write to",
+    errno.ENOSPC: "make room there, or choose another folder",
+}
+"""What to do, by why a file cannot be written."""
 
 
 def _is_stream(target: Path) -> bool:

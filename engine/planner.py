@@ -28,7 +28,7 @@ from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle
-from engine.platforms import NOT_SUPPORTED, nearest_supported, platform_of
+from engine.platforms import NOT_SUPPORTED, diskless, nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.statements import statement
@@ -392,4 +392,5 @@ def handover_of(
             for name in (choice.composition if catalog else ())
             if catalog is not None and catalog.offer(name).instance.emr_supported is False
         },
+        diskless=diskless(catalog, choice.composition) if catalog else (),
     )

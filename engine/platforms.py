@@ -6,6 +6,7 @@ the same machines keep back another part of their memory, and the service is not
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from math import log2
 from typing import Any
@@ -122,6 +123,14 @@ def nearest_supported(catalog: Catalog, name: str, *, most: int = 3) -> tuple[st
     )
     own = [x.name for x in found if _series(x.name) == _series(name)]
     return tuple(dict.fromkeys([*own[:1], *(x.name for x in found)]))[:most]
+
+
+def diskless(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:
+    """Of these types and the master's, those that are not known to have a disk of their own."""
+    master = catalog.billing.master
+    wanted = dict.fromkeys([*names, *([master] if master else [])])
+    shapes = (catalog.offers[name].instance for name in wanted if name in catalog.offers)
+    return tuple(shape.name for shape in shapes if not shape.local_disk_gb)
 
 
 def _series(name: str) -> str:

@@ -334,7 +334,7 @@ def type_option(offer: Offer) -> Option:
 
 def export(app: PlannerApp) -> None:
     """The recommendation (or the feasible type under the cursor) as text."""
-    from tui.screens.export import ExportScreen
+    from tui.screens.export import ExportScreen, Target
 
     if app.state.view == "experiments":
         app.export_runs()
@@ -348,7 +348,7 @@ def export(app: PlannerApp) -> None:
     spot = answer.report.billing.spot
     app.push_screen(
         ExportScreen(
-            [Option(target.name, target.name, target.summary) for target in engine.EXPORTS],
+            [Target(target.name, target.summary, target.suffix) for target in engine.EXPORTS],
             lambda target: plan.export(found, to=target, choice=choice, spot=spot),
             application=answer.built.profile.name,
             glyphs=app.glyphs,

@@ -82,8 +82,7 @@ class ExperimentActions:
 
     def export_runs(self) -> None:
         """These runs as text to paste, with preview."""
-        from tui.screens.export import ExportScreen
-        from tui.screens.picker import Option
+        from tui.screens.export import ExportScreen, Target
         from tui.training_lines import TARGETS, rendered
 
         app = cast("PlannerApp", self)
@@ -93,7 +92,7 @@ class ExperimentActions:
             return
         app.push_screen(
             ExportScreen(
-                [Option(name, name, what) for name, what in TARGETS],
+                [Target(*target) for target in TARGETS],
                 lambda target: rendered(target, runs, layout),
                 application="training",
                 glyphs=app.glyphs,

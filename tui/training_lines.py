@@ -18,9 +18,9 @@ APP = "--master yarn --deploy-mode client YOUR_APPLICATION --sample {fraction} -
 """What follows spark-submit, to be replaced: how a job samples its input is the job's affair."""
 
 TARGETS = (
-    ("collect", "one line for sparkplan collect: makes the runs, keeps their logs"),
-    ("spark-submit", "one submission for each run, to make them oneself"),
-    ("plan", "JSON for sparkplan collect --plan FILE"),
+    ("collect", "one line for sparkplan collect: makes the runs, keeps their logs", ".sh"),
+    ("spark-submit", "one submission for each run, to make them oneself", ".sh"),
+    ("plan", "JSON for sparkplan collect --plan FILE", ".json"),
 )
 
 

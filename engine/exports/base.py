@@ -12,6 +12,10 @@ from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
 from engine.recommendation import Choice, Recommendation
 
+IDLE_MINUTES = 10
+"""A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
+by itself, and ending after the last of its steps would end it before the job is submitted."""
+
 
 @dataclass(frozen=True)
 class Handover:
@@ -22,10 +26,11 @@ class Handover:
     for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node, in a mix
     `memories_gib` by type; `node_vcpus` are those of the one type. `platform` is what the executors
     were sized and priced for; None where nothing says. `unsupported` are the types that EMR does
-    not support, and the nearest that it does. `dynamic_allocation` are its bounds, None where it is
-    off. With `spot` the workers are rented at spot prices; the master never is. `part_spot` is
-    how many of each type are, where the others are not. `report` is the whole answer, and `choice`
-    what of it is exported, for the targets that are to be read.
+    not support, and the nearest that it does. `diskless` are the types, the master's among them,
+    that are not known to have a disk of their own. `dynamic_allocation` are its bounds, None where
+    it is off. With `spot` the workers are rented at spot prices; the master never is. `part_spot`
+    is how many of each type are, where the others are not. `report` is the whole answer, and
+    `choice` what of it is exported, for the targets that are to be read.
     """
 
     application: str
@@ -47,6 +52,7 @@ class Handover:
     node_vcpus: float | None = None
     platform: str | None = None
     unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    diskless: Sequence[str] = ()
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""
@@ -66,10 +72,12 @@ class Handover:
 
 
 class Export(ABC):
-    """One target: its name on the command line, one line on it, and how it is written."""
+    """One target: its name on the command line, one line on it, what a file of it ends in, and how
+    it is written."""
 
     name: str
     summary: str
+    suffix: str
 
     def platform(self, handover: Handover) -> str | None:
         """What the text is for, by the names of `engine.platforms`; None for any."""

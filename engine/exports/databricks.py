@@ -8,6 +8,7 @@ from typing import Any
 
 from engine.errors import BadInput
 from engine.exports.base import (
+    IDLE_MINUTES,
     Export,
     Handover,
     comments,
@@ -19,14 +20,22 @@ from engine.exports.base import (
 RUNTIME = "15.4.x-scala2.12"
 """A runtime with Spark 3.5 and long support; written so that it can be changed."""
 
-IDLE_MINUTES = 10
-
 _AVAILABILITY = {
     "aws": ("aws_attributes", "ON_DEMAND", "SPOT"),
     "azure": ("azure_attributes", "ON_DEMAND_AZURE", "SPOT_AZURE"),
     "gcp": ("gcp_attributes", "ON_DEMAND_GCP", "PREEMPTIBLE_GCP"),
 }
 """Provider -> (the object that names it, the words for ordinary and for spot nodes)."""
+
+VOLUME_GB = 100
+"""Of the volume that a node without a disk of its own gets on AWS."""
+
+_VOLUMES = {
+    "ebs_volume_type": "GENERAL_PURPOSE_SSD",
+    "ebs_volume_count": 1,
+    "ebs_volume_size": VOLUME_GB,
+}
+"""Databricks refuses nodes on AWS that have neither a disk nor a volume; all nodes get the same."""
 
 _DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.")
 """Databricks decides these itself: the number of executors follows from the workers."""
@@ -35,6 +44,7 @@ _DECIDED = ("spark.executor.instances", "spark.dynamicAllocation.")
 class Databricks(Export):
     name = "databricks"
     summary = "databricks clusters create, with its JSON"
+    suffix = ".sh"
 
     def platform(self, handover: Handover) -> str | None:
         return self.name
@@ -44,7 +54,16 @@ class Databricks(Export):
         head = f"{comments(handover)}\n# the price of DBUs is in the cost only where it says so"
         if handover.dynamic_allocation is not None:
             head += "\n# bounds of executors are not set: Databricks counts workers"
+        if _needs_volumes(handover):
+            head += (
+                f"\n# {', '.join(handover.diskless)}: no disk known, so each node gets a volume of "
+            )
+            head += f"{VOLUME_GB} GB, whose price is not in the cost"
         return f"{head}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
+
+
+def _needs_volumes(handover: Handover) -> bool:
+    return handover.provider == "aws" and bool(handover.diskless)
 
 
 def cluster_of(handover: Handover) -> dict[str, Any]:
@@ -66,6 +85,8 @@ def cluster_of(handover: Handover) -> dict[str, Any]:
     if handover.spot_nodes:
         on_demand = handover.nodes - handover.spot_nodes
         renting = {"availability": spot, "first_on_demand": 1 + on_demand}
+    if _needs_volumes(handover):
+        renting |= _VOLUMES
     return {
         "cluster_name": printable(handover.application)[:100] or "sparkplan",
         "spark_version": RUNTIME,

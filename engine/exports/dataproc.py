@@ -6,6 +6,7 @@ import shlex
 
 from engine.errors import BadInput
 from engine.exports.base import (
+    IDLE_MINUTES,
     Export,
     Handover,
     comments,
@@ -25,6 +26,7 @@ LEAST_WORKERS = 2
 class Dataproc(Export):
     name = "dataproc"
     summary = "gcloud dataproc clusters create"
+    suffix = ".sh"
 
     def platform(self, handover: Handover) -> str | None:
         return self.name
@@ -45,7 +47,7 @@ class Dataproc(Export):
             f"--worker-machine-type {shlex.quote(worker)}",
             *secondary(handover),
             f"--properties {shlex.quote(properties)}",
-            "--max-idle 10m",
+            f"--max-idle {IDLE_MINUTES}m",
         ]
         return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
 

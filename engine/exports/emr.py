@@ -14,7 +14,14 @@ import shlex
 from typing import Any
 
 from engine.errors import BadInput
-from engine.exports.base import Export, Handover, comments, printable, require_provider
+from engine.exports.base import (
+    IDLE_MINUTES,
+    Export,
+    Handover,
+    comments,
+    printable,
+    require_provider,
+)
 from engine.exports.base import spark_properties as spark_properties_of
 
 RELEASE = "emr-7.5.0"
@@ -32,6 +39,7 @@ _LARGEST = "yarn.scheduler.maximum-allocation-mb"
 class Emr(Export):
     name = "emr"
     summary = "aws emr create-cluster: groups, fleets for a mix"
+    suffix = ".sh"
 
     def platform(self, handover: Handover) -> str | None:
         return self.name
@@ -51,7 +59,7 @@ class Emr(Export):
             "--use-default-roles",
             nodes,
             f"--configurations {shlex.quote(json.dumps(configurations(handover)))}",
-            "--auto-terminate",
+            f"--auto-termination-policy IdleTimeout={60 * IDLE_MINUTES}",
         ]
         return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
 

@@ -26,6 +26,7 @@ _YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
 class Kubernetes(Export):
     name = "kubernetes"
     summary = "SparkApplication for the Kubernetes operator"
+    suffix = ".yaml"
 
     def platform(self, handover: Handover) -> str | None:
         return self.name

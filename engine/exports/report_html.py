@@ -20,6 +20,7 @@ _STYLE = (
 class Html(Export):
     name = "html"
     summary = "the same report as one HTML file, with charts"
+    suffix = ".html"
 
     def render(self, handover: Handover) -> str:
         title = escape(title_of(handover))

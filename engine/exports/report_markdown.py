@@ -13,6 +13,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 class Markdown(Export):
     name = "markdown"
     summary = "the whole answer as a report to read"
+    suffix = ".md"
 
     def render(self, handover: Handover) -> str:
         parts = [f"# {escaped(title_of(handover))}"]

@@ -8,6 +8,7 @@ from engine.exports.base import Export, Handover, comments, spark_properties
 class SparkDefaults(Export):
     name = "spark-defaults"
     summary = "lines for spark-defaults.conf"
+    suffix = ".conf"
 
     def render(self, handover: Handover) -> str:
         properties = spark_properties(handover)

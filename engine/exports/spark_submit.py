@@ -15,6 +15,7 @@ _OPTIONS = {
 class SparkSubmit(Export):
     name = "spark-submit"
     summary = "options for spark-submit (YARN and Kubernetes)"
+    suffix = ".sh"
 
     def render(self, handover: Handover) -> str:
         words = ["spark-submit"]

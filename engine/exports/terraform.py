@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from engine.errors import BadInput
 from engine.exports import databricks, dataproc, emr
 from engine.exports.base import (
+    IDLE_MINUTES,
     Export,
     Handover,
     comments,
@@ -41,6 +42,7 @@ class Resource(NamedTuple):
 class Terraform(Export):
     name = "terraform"
     summary = "Terraform: EMR, Dataproc, Databricks on Azure"
+    suffix = ".tf"
 
     def platform(self, handover: Handover) -> str | None:
         return _RESOURCES[handover.provider][0] if handover.provider in _RESOURCES else None
@@ -109,6 +111,7 @@ def _emr(handover: Handover) -> list[Resource]:
         "service_role": "EMR_DefaultRole",
         "ec2_attributes": {"instance_profile": "EMR_EC2_DefaultRole"},
         "configurations_json": json.dumps(emr.configurations(handover)),
+        "auto_termination_policy": {"idle_timeout": 60 * IDLE_MINUTES},
     }
     found = [Resource("aws_emr_cluster", name, cluster)]
     if len(workers) == 1 and not handover.spot_nodes:
@@ -170,7 +173,7 @@ def _dataproc(handover: Handover) -> list[Resource]:
                 "image_version": dataproc.IMAGE,
                 "override_properties": properties,
             },
-            "lifecycle_config": {"idle_delete_ttl": "600s"},
+            "lifecycle_config": {"idle_delete_ttl": f"{60 * IDLE_MINUTES}s"},
         },
     }
     return [Resource("google_dataproc_cluster", label(handover), cluster)]

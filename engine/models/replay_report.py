@@ -165,10 +165,10 @@ def too_few_tasks(
     if enough > most:
         return None
     worst = max(few, key=lambda place: own[place])
-    stage = replay.shapes[worst].stage
+    stage, tasks = replay.shapes[worst].stage, found.tasks[worst]
     text = (
-        f"stage {stage.stage_id} ({stage.name}) has {found.tasks[worst]} tasks for {slots} slots: "
-        f"beyond {enough} slots the time hardly falls"
+        f"stage {stage.stage_id} ({stage.name}) has {tasks} task{'' if tasks == 1 else 's'} for "
+        f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
     )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
     more = (

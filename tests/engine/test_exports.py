@@ -429,3 +429,33 @@ def test_the_head_says_for_what_work_the_time_was_predicted(tmp_path):
     assert "# for 400,000,000 units of input, k 3\n# predicted time" in text
     text = engine.export(found, **plain)
     assert "# for 200,000,000 units of input, k 9\n" in text
+
+
+def test_rented_clusters_end_once_idle_and_not_before_a_job_is_submitted() -> None:
+    """`--auto-terminate` ends a cluster after its last step, and what is pasted has none."""
+    said = words(render(handover(), to="emr"))
+    assert "--auto-terminate" not in said
+    assert after(said, "--auto-termination-policy") == "IdleTimeout=600"
+    (cluster,) = resources(render(handover(), to="terraform")).values()
+    assert cluster["auto_termination_policy"][0]["idle_timeout"] == 600
+    assert after(words(render(handover(provider="gcp"), to="dataproc")), "--max-idle") == "10m"
+
+
+def test_databricks_on_aws_gives_nodes_without_a_disk_a_volume() -> None:
+    """It refuses them otherwise; where all nodes have disks, a volume would take their place."""
+
+    def made(**changes: object) -> tuple[str, dict[str, object]]:
+        text = render(handover(**changes), to="databricks")
+        return text, json.loads(after(words(text), "--json"))
+
+    text, cluster = made(diskless=("r5.2xlarge", "m5.xlarge"))
+    attributes = cluster["aws_attributes"]
+    assert isinstance(attributes, dict)
+    assert (attributes["ebs_volume_count"], attributes["ebs_volume_size"]) == (1, 100)
+    assert attributes["ebs_volume_type"] == "GENERAL_PURPOSE_SSD"
+    assert "# r5.2xlarge, m5.xlarge: no disk known" in text
+    assert "not in the cost" in text
+    text, cluster = made()
+    assert cluster["aws_attributes"] == {"availability": "ON_DEMAND", "first_on_demand": 1}
+    _, cluster = made(provider="azure", diskless=("r5.2xlarge",))
+    assert cluster["azure_attributes"] == {"availability": "ON_DEMAND_AZURE", "first_on_demand": 1}

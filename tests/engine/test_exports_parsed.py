@@ -104,6 +104,7 @@ SCHEMA: dict[str, dict[str, Any]] = {
         "service_role!": str,
         "ec2_attributes": {"instance_profile!": str},
         "configurations_json": str,
+        "auto_termination_policy": {"idle_timeout": int},
         "master_instance_group": GROUP,
         "core_instance_group": GROUP,
         "master_instance_fleet": FLEET,

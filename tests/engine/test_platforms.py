@@ -12,6 +12,7 @@ from engine.catalog_file import load_catalog
 from engine.memory import layout_of
 from engine.platforms import (
     PLATFORMS,
+    diskless,
     nearest_supported,
     on_platform,
     platform_of,
@@ -94,3 +95,9 @@ def test_emr_alone_warns_of_what_it_does_not_support() -> None:
     assert "m5.xlarge" in notice.remedy
     assert support_notice(aws, "m5.xlarge") is None
     assert support_notice(on_platform(aws, "yarn"), "m5.large") is None
+
+
+def test_types_without_a_disk_are_told_with_the_master() -> None:
+    aws = load_catalog("aws")
+    assert diskless(aws, ["m5d.xlarge"]) == ("m5.xlarge",)
+    assert diskless(aws, ["r5.2xlarge", "m5.xlarge"]) == ("r5.2xlarge", "m5.xlarge")

@@ -293,7 +293,7 @@ def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
     assert "--sample 0.123456" in lines[1]
 
 
-@pytest.mark.parametrize("target", [name for name, _ in TARGETS])
+@pytest.mark.parametrize("target", [name for name, *_ in TARGETS])
 def test_every_target_holds_every_run(target):
     content = rendered(target, EXPERIMENTS, LAYOUT)
     assert content.endswith("\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -13,27 +13,29 @@ from textual.widgets import Input
 
 import engine
 from tui.screens.dialog import Dialog
-from tui.screens.picker import LEAVE, Option
+from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
 
-SUFFIXES = {
-    "spark-submit": ".sh",
-    "spark-defaults": ".conf",
-    "emr": ".json",
-    "collect": ".sh",
-    "plan": ".json",
-}
+
+class Target(NamedTuple):
+    """What a text can be written for: its name, one line on it, what a file of it ends in."""
+
+    name: str
+    what: str
+    suffix: str
+
 
 Render = Callable[[str], str]
 """From the name of a target to the text; raises EngineError."""
 
 
-def file_name(application: str, target: str) -> str:
-    """A harmless file name for an export."""
-    return f"{harmless(application)}.{target}{SUFFIXES.get(target, '.txt')}"
+def file_name(application: str, target: Target) -> str:
+    """A harmless file name for an export, with the ending that its reader knows."""
+    stem = f"{harmless(application)}.{target.name}"
+    return stem if stem.endswith(target.suffix) else stem + target.suffix
 
 
 def harmless(application: str) -> str:
@@ -44,7 +46,7 @@ def harmless(application: str) -> str:
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
     """Write the text; None when done, else why not."""
-    if path.exists() and not overwrite:
+    if path.exists() and not path.is_dir() and not overwrite:
         return f"{path} exists; press ctrl+s again to overwrite it"
     try:
         engine.write_text(path, content)
@@ -68,7 +70,7 @@ class ExportScreen(Dialog[str | None]):
 
     def __init__(
         self,
-        targets: Sequence[Option],
+        targets: Sequence[Target],
         render: Render,
         *,
         application: str,
@@ -85,7 +87,7 @@ class ExportScreen(Dialog[str | None]):
     def compose(self) -> ComposeResult:
         """Targets, preview, path, keys."""
         with Container(id="dialog", classes="-tall"):
-            rows = [(option.label, (option.detail, "muted")) for option in self._targets]
+            rows = [(target.name, (target.what, "muted")) for target in self._targets]
             yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")  # type: ignore[arg-type]
             yield Prose(wrapped=False, focusable=True, glyphs=self._glyphs, id="preview")
             line = Input(compact=True, placeholder="file to save to", id="path")
@@ -127,9 +129,9 @@ class ExportScreen(Dialog[str | None]):
         self.action_save()
 
     def _show(self, place: int) -> None:
-        target = self._targets[place].value
+        target = self._targets[place]
         try:
-            self._content = self._text_for(target)
+            self._content = self._text_for(target.name)
         except engine.EngineError as error:
             self._content = ""
             self._say([(str(error), "bad")])

@@ -168,6 +168,14 @@ def test_too_few_tasks_names_the_stage_and_what_to_do() -> None:
     assert "too-few-tasks" not in codes(fit(run_of(8)).predict(cluster=executors(16)).warnings)
 
 
+def test_a_stage_of_one_task_is_said_in_the_singular() -> None:
+    found = fit(observed([Stage(np.full(1, 60.0), input_bytes=BLOCK)], slots=8)).predict(
+        cluster=executors(64)
+    )
+    notice = next(n for n in found.warnings if n.code == "too-few-tasks")
+    assert "has 1 task for 64 slots: " in notice.text
+
+
 def test_more_shuffle_partitions_help_where_tasks_are_too_few() -> None:
     stages = [
         Stage(np.full(64, 1.0), input_bytes=64 * BLOCK),
