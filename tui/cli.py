@@ -28,6 +28,7 @@ COMMANDS = {
     "predict": "how long the job takes on one cluster",
     "curve": "predicted time and cost over nodes, input size or iterations",
     "recommend": "the cheapest cluster that meets a deadline, the fastest within a budget",
+    "fleet": "many jobs, each on the cheapest cluster of its own that is in time; their sum",
     "workflow": "jobs that share one cluster, state by state; the cheapest such cluster",
     "export": "the recommendation as text to paste",
     "experiments": "which runs to make next, what each costs and teaches",

@@ -18,13 +18,13 @@ from engine.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
 from engine.sources.merge import completed, together
-from engine.sources.reader import STDIN, Reader, check_source
+from engine.sources.reader import STDIN, Found, Reader, check_source
 from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
 
-__all__ = ["Sample", "check_sources", "list_samples", "read"]
+__all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
 
 def read(
@@ -50,6 +50,32 @@ def read(
         UnknownName: for a name that is neither a file nor a sample.
         ServiceUnavailable: when a history server or a store does not answer.
     """
+    profile = together(_found(sources, ran_on, progress))
+    return profile if catalog is None else completed(held_against(profile, catalog), catalog)
+
+
+def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[Profile, ...]:
+    """A profile of each application that the sources hold, in their order: all sources that name
+    an application are its own, one without a name stands for itself.
+
+    Args:
+        sources, ran_on: as in `read`.
+
+    Raises:
+        BadInput, UnknownName, ServiceUnavailable: as `read`.
+    """
+    by_application: dict[str, list[Found]] = {}
+    for entry in _found(sources, ran_on, None):
+        by_application.setdefault(entry.name or Path(entry.source).stem, []).append(entry)
+    return tuple(together(found) for found in by_application.values())
+
+
+def _found(
+    sources: Sequence[str | Path],
+    ran_on: InstanceType | None,
+    progress: Callable[[int, int | None], None] | None,
+) -> list[Found]:
+    """What each source holds."""
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")
@@ -57,9 +83,7 @@ def read(
         raise BadInput("standard input can be read only once", where=STDIN)
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on=ran_on, report=progress, total=total)
-    found = [entry for name in names for entry in reader.read(name)]
-    profile = together(found)
-    return profile if catalog is None else completed(held_against(profile, catalog), catalog)
+    return [entry for name in names for entry in reader.read(name)]
 
 
 def check_sources(*sources: str | Path) -> None:

@@ -146,7 +146,7 @@ def _mixed(applications: Sequence[str]) -> Notice:
     return Notice(
         "mixed-applications",
         f"the sources hold {len(applications)} applications ({named}): they are taken as one job",
-        "give the logs of one application at a time",
+        "give the logs of one application at a time, or all of them to sparkplan fleet",
     )
 
 
@@ -155,7 +155,7 @@ def _categories(categories: Sequence[str]) -> Notice:
         "mixed-categories",
         f"the sources differ in category ({', '.join(dict.fromkeys(categories))}): "
         f"{categories[0]} is taken",
-        "give the logs of one application at a time",
+        "give the logs of one application at a time, or all of them to sparkplan fleet",
     )
 
 

@@ -6,12 +6,15 @@ from textual.pilot import Pilot
 
 from tui.app import PlannerApp
 
+MOST_WAITS = 6000
+"""A minute and more: other programs may have the machine, and no test asserts a time."""
+
 
 async def settled(pilot: Pilot[None]) -> PlannerApp:
     """The app once no plan is being built, no mix is searched and everything is drawn."""
     app = pilot.app
     assert isinstance(app, PlannerApp)
-    for _ in range(400):
+    for _ in range(MOST_WAITS):
         await pilot.pause(0.01)
         if not app.busy and not app.settling:
             break
@@ -25,7 +28,7 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
 async def compared(pilot: Pilot[None]) -> PlannerApp:
     """The app once all models have answered in the evidence view."""
     app = await settled(pilot)
-    for _ in range(400):
+    for _ in range(MOST_WAITS):
         if app.answer and all(found for _, found in app.comparing.rows(app.answer)):
             break
         await pilot.pause(0.01)
@@ -37,7 +40,7 @@ async def compared(pilot: Pilot[None]) -> PlannerApp:
 async def advised(pilot: Pilot[None]) -> PlannerApp:
     """The app once the experiments of its answer have been worked out and drawn."""
     app = await settled(pilot)
-    for _ in range(800):
+    for _ in range(MOST_WAITS):
         await pilot.pause(0.01)
         if not app.advising.waiting:
             break

@@ -27,6 +27,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def configure_goal(parser: argparse.ArgumentParser) -> None:
     """The options that `export` shares: what to plan, for what goal, from which prices."""
+    configure_rented(parser)
+    _configure_owned(parser)
+
+
+def configure_rented(parser: argparse.ArgumentParser) -> None:
+    """What to plan, for what goal, of a catalog's types."""
     options.add_sources(parser)
     options.add_goal(parser)
     limits.add_limits(parser)
@@ -36,6 +42,18 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     options.add_terms(parser)
+    parser.add_argument(
+        "--objective",
+        choices=OBJECTIVES,
+        help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
+        "owns, else cost)",
+    )
+    options.add_origin(parser)
+    options.add_workload(parser)
+
+
+def _configure_owned(parser: argparse.ArgumentParser) -> None:
+    """Clusters without prices."""
     parser.add_argument("--executor-cores", type=options.whole(), metavar="C")
     options.add_executor_memory(parser)
     parser.add_argument(
@@ -43,12 +61,6 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
         type=options.whole(),
         metavar="N",
         help="no prices: the least resource time on a cluster one owns",
-    )
-    parser.add_argument(
-        "--objective",
-        choices=OBJECTIVES,
-        help="what to optimise (default: time with a budget alone, resource-time on a cluster one "
-        "owns, else cost)",
     )
     parser.add_argument(
         "--theta",
@@ -63,8 +75,6 @@ def configure_goal(parser: argparse.ArgumentParser) -> None:
         help="on a cluster one owns: search ranges down to steps of E executors (SimCost) instead "
         "of comparing every number",
     )
-    options.add_origin(parser)
-    options.add_workload(parser)
 
 
 def _not_negative(text: str) -> float:
