@@ -375,5 +375,6 @@ VERBS: tuple[Verb, ...] = (
     Verb("notices", "", "what was said in this session", _app("notices")),
     Verb("help", "", "keys and words", _app("help")),
     Verb("tour", "", "two minutes through the planner", _app("tour")),
+    Verb("suspend", "", "to the shell; fg comes back", _app("suspend_process")),
     Verb("quit", "", "leave", _app("quit")),
 )  # fmt: skip

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -97,6 +99,25 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.wait_for("[1 Curves]")
     terminal.keys("C-q")
     terminal.wait_for("ended with 0")
+
+
+def test_what_was_stopped_is_drawn_again(terminal):
+    terminal.start(size=(80, 24), env=COLOURS)
+    terminal.wait_for("finishes in")
+    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
+    planner = subprocess.check_output(["pgrep", "-P", shell], text=True).strip()
+    os.kill(int(planner), signal.SIGTSTP)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not state_of(planner).startswith("T"):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.kill(int(planner), signal.SIGCONT)
+    terminal.wait_for("Deadline", "finishes in")
+
+
+def state_of(process: str) -> str:
+    """As ps shows it: T where it is stopped."""
+    return subprocess.check_output(["ps", "-o", "stat=", "-p", process], text=True)
 
 
 def test_another_source_is_opened_and_a_wrong_one_is_said(terminal, tmp_path):

@@ -77,7 +77,10 @@ class LeanDriver(LinuxDriver):
                 textual_handler(number, frame)
 
         signal.signal(signal.SIGWINCH, on_resize)
-        if not self._watched:
+        if self._watched:
+            # It was stopped (SIGTSTP) and goes on: Textual draws anew only what changes.
+            self._loop.call_soon_threadsafe(self._app.refresh)
+        else:
             self._watched = True
             Thread(target=self._await_hangup, name="hangup", daemon=True).start()
 
