@@ -133,7 +133,7 @@ def advise(
             catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances
         )
         surface = Surface.build(fitted, candidates, workload=whole, max_nodes=max(nodes))
-    if surface is None and billing is not None and billing.spot:
+    elif surface is None and billing is not None and billing.spot:
         raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
     found = weighed(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
@@ -141,21 +141,15 @@ def advise(
     )  # fmt: skip
     n = len(found.clusters)
     points = Points.of(found.clusters, [whole] * n, fitted.profile)
-    places = [(place, fraction) for fraction in fractions for place in range(n)]
-    trials = Points.of(
-        [found.clusters[place] for place, _ in places],
-        [share_of(points.workloads[0], fraction) for _, fraction in places],
-        fitted.profile,
-    )
-    belief = believe(fitted, points.joined(trials))
+    trials = _trials(fitted, points, fractions)
+    belief = believe(fitted, points.joined(trials.points))
     now = belief.part(slice(0, n))
     decision = _decision(found, now.mean, now.dof, goal)
     learnt = gains(decision, belief, n)
     best = _recommended(fitted, points, found, goal, surface)
     opening = is_opening(fitted.profile)
     runs = _next_runs(
-        Trials(trials, np.asarray([place for place, _ in places]), [f for _, f in places]),
-        learnt, belief, found, best=best, goal=goal, shown=shown,
+        trials, learnt, belief, found, best=best, goal=goal, shown=shown,
         worth=told(belief, n) if opening else learnt.gain,
     )  # fmt: skip
     most_likely_change = float(learnt.changes.max())
@@ -259,6 +253,18 @@ class Trials(NamedTuple):
     points: Points
     owner: IntArray
     fractions: Sequence[float]
+
+
+def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> Trials:
+    """Every composition on every share of the input."""
+    n = len(points.clusters)
+    places = [(place, fraction) for fraction in fractions for place in range(n)]
+    of = Points.of(
+        [points.clusters[place] for place, _ in places],
+        [share_of(points.workloads[0], fraction) for _, fraction in places],
+        fitted.profile,
+    )
+    return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])
 
 
 def _next_runs(

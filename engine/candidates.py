@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from typing import NamedTuple
 
 import numpy as np
 
@@ -110,37 +111,23 @@ def select_candidates(
         UnknownName: for a name or glob that matches no type.
         BadInput: when no type is left.
     """
-    measured = frozenset(profile.instance_types)
-    hidden: Counter[str] = Counter()
-    compared: frozenset[str] = frozenset()
-    assumed = False
     if instances is not None:
-        kept = match_names(catalog, instances)
+        chosen = _Chosen(match_names(catalog, instances), {}, frozenset(), assumed=False)
     else:
         known = limits.arch or _measured_arch(catalog, profile, ran_on)
-        arch, kept = known or DEFAULT_ARCH, []
-        for name, offer in catalog.offers.items():
-            reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
-            if reason is None:
-                kept.append(name)
-            else:
-                hidden[reason] += 1
-        assumed = known is None and _other(arch) in hidden
-        if catalog.filtered_by_default:
-            compared = frozenset(
-                name for name in measured & set(kept) if not catalog.supports(name)
-            )
+        chosen = _by_default(catalog, frozenset(profile.instance_types), known)
     owned = [name for name, _ in limits.owned]
-    kept = [name for name in dict.fromkeys([*kept, *owned]) if _rentable(name, catalog, limits)]
+    named = dict.fromkeys([*chosen.kept, *owned])
+    kept = [name for name in named if _rentable(name, catalog, limits)]
     if not kept:
         raise BadInput(
             "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
         )
-    found = _laid_out(catalog, sorted(kept), profile, dict(hidden.most_common()))
+    found = _laid_out(catalog, sorted(kept), profile, chosen.hidden)
     found = replace(
         found,
-        compared=compared & set(found.names),
-        assumed_arch=DEFAULT_ARCH if assumed else None,
+        compared=chosen.compared & set(found.names),
+        assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(
@@ -150,6 +137,40 @@ def select_candidates(
             "--platform",
         )
     return found
+
+
+class _Chosen(NamedTuple):
+    """Types before the limits.
+
+    Args:
+        hidden: how many were left out, by the reason.
+        compared: measured types that the service does not support.
+        assumed: whether types of another architecture were left out though none was measured.
+    """
+
+    kept: list[str]
+    hidden: Mapping[str, int]
+    compared: frozenset[str]
+    assumed: bool
+
+
+def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -> _Chosen:
+    """What the default filter leaves; `known` is the architecture to keep to, None for none."""
+    arch, kept = known or DEFAULT_ARCH, []
+    hidden: Counter[str] = Counter()
+    for name, offer in catalog.offers.items():
+        reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
+        if reason is None:
+            kept.append(name)
+        else:
+            hidden[reason] += 1
+    compared = (name for name in measured & set(kept) if not catalog.supports(name))
+    return _Chosen(
+        kept,
+        dict(hidden.most_common()),
+        frozenset(compared) if catalog.filtered_by_default else frozenset(),
+        assumed=known is None and _other(arch) in hidden,
+    )
 
 
 def _rentable(name: str, catalog: Catalog, limits: Limits) -> bool:

@@ -15,7 +15,7 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import Advice, Choice, ExperimentPlan, FittedModel, KnownType, Narrowing
-    from tui.session import Answer, Session
+    from tui.answers import Answer, Session
 
 NODES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Node counts that training runs may have: up to twice those of the best composition, or

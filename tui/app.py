@@ -42,6 +42,7 @@ from tui.experimenting import ExperimentActions
 from tui.habits import HabitActions
 from tui.history import History
 from tui.messages import Compared
+from tui.panel_events import PanelEvents
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
 from tui.pinning import PinActions
 from tui.planning import Planning, described
@@ -59,11 +60,9 @@ from tui.state import (
 )
 from tui.themes import HIGH_CONTRAST
 from tui.tour.actions import TOUR_BINDINGS, TourActions
-from tui.views import inputs
-from tui.views.bars import Bar
-from tui.views.goal import GoalPanel, Ranges
+from tui.views.goal import Ranges
 from tui.views.marks import marks_of
-from tui.views.pages import FRONTIER_LIST, PAGES, key_of
+from tui.views.pages import PAGES, key_of
 from tui.views.prose import Line, Tone
 from tui.views.words import in_planner
 from tui.widgets.glyphs import choose_glyphs
@@ -73,9 +72,9 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import WorkflowReport
+    from tui.answers import Answer, Built, Session
     from tui.comparing import Comparing
     from tui.reading import Reading
-    from tui.session import Answer, Built, Session
 
 
 def run(options: AppOptions) -> int:
@@ -91,6 +90,7 @@ def run(options: AppOptions) -> int:
 
 class PlannerApp(
     Planning,
+    PanelEvents,
     ExperimentActions,
     TourActions,
     ChartActions,
@@ -146,8 +146,10 @@ class PlannerApp(
         self, options: AppOptions | None = None, *, session: Session | None = None
     ) -> None:
         options = options or AppOptions()
-        self.played, self.vi = options.tour, options.vi
-        self._keys, self.pins = options.keys, options.pins
+        self.played = options.tour
+        self.vi = options.vi
+        self._keys = options.keys
+        self.pins = options.pins
         self.glyphs = choose_glyphs(options.glyphs)
         sheets = ("app.tcss", "ascii.tcss") if self.glyphs.ascii_only else ("app.tcss",)
         super().__init__(css_path=[Path(__file__).with_name(name) for name in sheets])
@@ -163,7 +165,8 @@ class PlannerApp(
         self.state = options.state()
         self.built: Built | None = None
         self.answer: Answer | None = None
-        self.busy, self._grown = "reading", ""
+        self.busy = "reading"
+        self._grown = ""
         self._given = session
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
@@ -301,55 +304,6 @@ class PlannerApp(
             return None
 
     # Panels
-
-    def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
-        """A slider moved."""
-        self.dispatch(message.action)
-
-    def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
-        """Typed text was not understood."""
-        self.show_notice(message.text, "bad")
-
-    def on_table_moved(self, event: Table.Moved) -> None:
-        """The cursor of a table of compositions went to another type."""
-        if event.table.id in ("short", "full"):
-            self.dispatch(Select(self._panels.type_at(event.table.id, event.index)))
-        elif event.table.id == FRONTIER_LIST and (answer := self._holding(event.index)):
-            from tui.views import frontier
-
-            self.dispatch(frontier.selection(answer, event.index))
-        elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
-            self._panels.show()
-        else:
-            self._panels.explain()
-
-    async def on_table_chosen(self, event: Table.Chosen) -> None:
-        """Enter: change the input of the row."""
-        if event.table.id == "inputs":
-            await self.run_action(inputs.ROWS[event.index])
-        elif event.table.id == FRONTIER_LIST:
-            self.follow(event.index)
-        elif event.table.id == "pins":
-            self.return_to_pin(event.index)
-
-    def follow(self, place: int) -> None:
-        """The sliders to where a point of the frontier is the answer."""
-        from tui.views import frontier
-
-        if answer := self._holding(place):
-            follow = frontier.followed(answer, place)
-            self.dispatch(follow)
-            self.show_notice(frontier.said(follow), "good")
-
-    def _holding(self, place: int) -> Answer | None:
-        """The answer where its frontier has that row: one that was pressed on may be gone."""
-        answer = self.answer
-        found = answer is not None and place < len(answer.report.recommendation.frontier)
-        return answer if found else None
-
-    async def on_bar_pressed(self, event: Bar.Pressed) -> None:
-        """A click on a key, a view or the source."""
-        await self.run_action(event.action)
 
     def _laid_out(self, screen: Screen[object]) -> None:
         """Where there is another room, tabs are shorter and another chart is seen; Textual tells

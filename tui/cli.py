@@ -21,7 +21,9 @@ from tui import limits, options, web
 from tui.options import OneLineParser
 
 if TYPE_CHECKING:
+    from tui.config import Config
     from tui.pin_file import Kept
+    from tui.start import AppOptions
 
 COMMANDS = {
     "profile": "distil sources into one profile YAML",
@@ -99,6 +101,31 @@ def run(arguments: list[str]) -> int:
 
 def open_planner(arguments: list[str]) -> int:
     """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
+    parser = planner_parser()
+    args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
+    from tui.config import read_config
+
+    config = read_config()
+    if chosen := defaults_of(config):
+        parser.set_defaults(**chosen)
+        args = parser.parse_args(arguments)
+    reject_mistyped_command(args.sources)
+    check_there(args.sources)
+    web.check_options(args)
+    kept = kept_state(args, parser)
+    if args.web:
+        return web.serve(arguments, host=args.host, port=args.port)
+    from tui import terminal
+
+    terminal.require_interactive()
+    terminal.hasten()
+    from tui import app
+
+    return app.run(app_options(args, config, kept))
+
+
+def planner_parser() -> argparse.ArgumentParser:
+    """The options of the planner."""
     parser = OneLineParser(
         prog="sparkplan",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -123,57 +150,47 @@ def open_planner(arguments: list[str]) -> int:
     parser.add_argument("--scenario", metavar="NAME|FILE", help="every input, as :save wrote it")
     parser.add_argument("--resume", action="store_true", help="the session that was left last")
     web.add_web(parser)
-    args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
-    from tui.config import read_config
+    return parser
 
-    config = read_config()
+
+def defaults_of(config: Config) -> dict[str, object]:
+    """What the settings put in the place of the options' own defaults."""
     settings = {
         "catalog": config.catalog,
         "model": config.model,
         "confidence": config.confidence,
         "max_nodes": config.nodes,
     }
-    chosen = {name: value for name, value in settings.items() if value is not None}
-    if chosen:
-        parser.set_defaults(**chosen)
-        args = parser.parse_args(arguments)
-    reject_mistyped_command(args.sources)
-    check_there(args.sources)
-    web.check_options(args)
-    kept = kept_state(args, parser)
-    if args.web:
-        return web.serve(arguments, host=args.host, port=args.port)
-    from tui import terminal
+    return {name: value for name, value in settings.items() if value is not None}
 
-    terminal.require_interactive()
-    terminal.hasten()
-    from tui import app, start
+
+def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
+    """What the planner opens with."""
     from tui.job_words import job_of
+    from tui.start import AppOptions
     from tui.state import Limits, Terms
 
-    return app.run(
-        start.AppOptions(
-            start=kept.state if kept else None,
-            pins=kept.pins if kept else (),
-            theme=config.theme,
-            glyphs=config.glyphs or "auto",
-            keys=config.keys,
-            vi=bool(config.vi),
-            sources=tuple(args.sources),
-            ran_on=args.ran_on,
-            catalog=args.catalog,
-            terms=Terms(args.region, args.discount, args.dbu_price, args.platform),
-            model=args.model,
-            job=job_of(args),
-            instances=options.globs(args.instances) or (),
-            deadline_seconds=args.deadline,
-            budget_usd=args.budget,
-            max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
-            confidence=args.confidence,
-            spot=limits.on_spot(args),
-            mix=mix_of(args.mix),
-            limits=Limits(**limits.fields_of(args)),
-        )
+    return AppOptions(
+        start=kept.state if kept else None,
+        pins=kept.pins if kept else (),
+        theme=config.theme,
+        glyphs=config.glyphs or "auto",
+        keys=config.keys,
+        vi=bool(config.vi),
+        sources=tuple(args.sources),
+        ran_on=args.ran_on,
+        catalog=args.catalog,
+        terms=Terms(args.region, args.discount, args.dbu_price, args.platform),
+        model=args.model,
+        job=job_of(args),
+        instances=options.globs(args.instances) or (),
+        deadline_seconds=args.deadline,
+        budget_usd=args.budget,
+        max_nodes=args.max_nodes or options.DEFAULT_MAX_NODES,
+        confidence=args.confidence,
+        spot=limits.on_spot(args),
+        mix=mix_of(args.mix),
+        limits=Limits(**limits.fields_of(args)),
     )
 
 

@@ -11,7 +11,7 @@ from tui.workers import Latest
 
 if TYPE_CHECKING:
     from engine import Choice, ModelAnswer, Plan, Run
-    from tui.session import Answer, Session
+    from tui.answers import Answer, Session
 
 
 SIZES_EXECUTORS = "simcost"

@@ -11,8 +11,8 @@ from tui.state import TRAINING_PLANS
 if TYPE_CHECKING:
     from engine import Experiment, Layout
     from tui.advising import Advising, Found
+    from tui.answers import Answer
     from tui.app import PlannerApp
-    from tui.session import Answer
 
 
 class ExperimentActions:

@@ -11,7 +11,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from engine import ModelAnswer
     from tui.advising import Found
-    from tui.session import Answer, Built
+    from tui.answers import Answer, Built
 
 
 @dataclass(eq=False, repr=False)

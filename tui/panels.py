@@ -25,9 +25,9 @@ from tui.widgets.table import Column, Row, Table
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
     from tui.advising import Found
+    from tui.answers import Answer, Built
     from tui.app import PlannerApp
     from tui.pins import Pin
-    from tui.session import Answer, Built
     from tui.views.goal import Name
     from tui.views.marks import Marks
     from tui.widgets.glyphs import Glyphs

@@ -11,7 +11,7 @@ from tui.state import PlanState
 from tui.views import words
 
 if TYPE_CHECKING:
-    from tui.session import Answer
+    from tui.answers import Answer
 
 MOST_PINS = 26
 NOW = "now"

@@ -14,8 +14,8 @@ from tui.views import inputs
 from tui.workers import Cancelled
 
 if TYPE_CHECKING:
+    from tui.answers import Built
     from tui.app import PlannerApp
-    from tui.session import Built
 
 SETTLED_SECONDS = 0.15
 """After so long without another question the mixes are searched: a step of a slider waits for one

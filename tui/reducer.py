@@ -83,22 +83,12 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _refused(state, good)
         case Restore(inputs) | Adopt(inputs):
             return with_inputs(state, inputs)
-        case SetDeadline(seconds):
-            return replace(state, deadline_seconds=seconds, deadline_chosen=True)
-        case SetBudget(usd):
-            return replace(state, budget_usd=usd)
-        case SetScale(scale):
-            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
-        case SetMaxNodes(nodes):
-            return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
-        case SetConfidence(confidence):
-            return replace(state, confidence=confidence)
-        case SetTrainingBudget(amount, unit):
-            return replace(state, training=state.training._replace(amount=amount, unit=unit))
-        case SetSamples(fractions):
-            return replace(state, training=state.training._replace(fractions=fractions))
-        case SetTrainingPlan(plan):
-            return replace(state, training=state.training._replace(plan=plan))
+        case SetDeadline() | SetBudget() | SetScale() | SetMaxNodes() | SetConfidence():
+            return _with_goal(state, action)
+        case FollowPoint(seconds, nodes):
+            return _followed(state, seconds, nodes)
+        case SetTrainingBudget() | SetSamples() | SetTrainingPlan():
+            return _with_training(state, action)
         case ShowView(view):
             return replace(state, view=view, crosshair=None)
         case ShowChart(chart):
@@ -112,19 +102,53 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return replace(state, order=order, selected=None)
         case SelectPoint(instance, nodes):
             return replace(state, point=(instance, nodes))
-        case FollowPoint(seconds, nodes):
-            return replace(
-                state,
-                deadline_seconds=seconds,
-                deadline_chosen=True,
-                budget_usd=None,
-                max_nodes=max(state.max_nodes, nodes),
-                selected=None,
-            )
         case PointAt() | LookAt() | LookAtAll() | ScaleAxis() | Draw():
             return _with_look(state, action)
         case _:
             return _with_input(state, action)
+
+
+def _with_goal(
+    state: PlanState, action: SetDeadline | SetBudget | SetScale | SetMaxNodes | SetConfidence
+) -> PlanState:
+    """After a slider."""
+    match action:
+        case SetDeadline(seconds):
+            return replace(state, deadline_seconds=seconds, deadline_chosen=True)
+        case SetBudget(usd):
+            return replace(state, budget_usd=usd)
+        case SetScale(scale):
+            return replace(state, scale=min(MOST_SCALE, max(LEAST_SCALE, scale)))
+        case SetMaxNodes(nodes):
+            return replace(state, max_nodes=min(MAX_NODES, max(1, nodes)))
+        case SetConfidence(confidence):
+            return replace(state, confidence=confidence)
+
+
+def _followed(state: PlanState, seconds: float, nodes: int) -> PlanState:
+    """With the goal for which a point of the frontier is the answer."""
+    return replace(
+        state,
+        deadline_seconds=seconds,
+        deadline_chosen=True,
+        budget_usd=None,
+        max_nodes=max(state.max_nodes, nodes),
+        selected=None,
+    )
+
+
+def _with_training(
+    state: PlanState, action: SetTrainingBudget | SetSamples | SetTrainingPlan
+) -> PlanState:
+    """After an action on the training runs."""
+    training = state.training
+    match action:
+        case SetTrainingBudget(amount, unit):
+            return replace(state, training=training._replace(amount=amount, unit=unit))
+        case SetSamples(fractions):
+            return replace(state, training=training._replace(fractions=fractions))
+        case SetTrainingPlan(plan):
+            return replace(state, training=training._replace(plan=plan))
 
 
 def _with_look(

@@ -16,7 +16,8 @@ import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
 from engine.models.base import Explanation, LeaveOneOut, StageForecast
-from tui.session import Built, EngineSession, Say, limits_of
+from tui.answers import Built, Say
+from tui.session import EngineSession, limits_of
 from tui.state import MAX_NODES, PlanState
 
 _SHAPES = (

@@ -15,7 +15,7 @@ from tui.widgets.numbers import time_text
 if TYPE_CHECKING:
     from engine import Choice
     from tui.advising import Found
-    from tui.session import Answer
+    from tui.answers import Answer
 
 Facts = Mapping[str, str]
 

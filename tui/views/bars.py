@@ -18,7 +18,7 @@ from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
-    from tui.session import Built
+    from tui.answers import Built
 
 
 class Item(NamedTuple):

@@ -14,8 +14,8 @@ from tui.widgets.table import CellStyle, Column, Row, Table
 if TYPE_CHECKING:
     from textual.widget import Widget
 
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 COLUMNS = (
     Column(title="", width=1),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Choice, Recommendation, Rejected
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 SHORT_LIST = 24
 """Rows below the charts while they are walked through; a slider redraws only what is seen."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Choice, Curve
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
     from tui.views.at_crosshair import Drawn, Reading
 
 WAITING = ChartData(message="reading ...")

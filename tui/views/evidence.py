@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Choice, FitOutcome, LeftOut, ModelAnswer, Profile, Run
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 MODEL_COLUMNS = (
     Column(title="", width=1),

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from engine import Advice, Experiment, ExperimentPlan, KnownType, Layout, NextRun
     from tui.advising import Found
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 NEXT, TRAINING = "next-runs", "training-runs"
 

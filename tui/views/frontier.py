@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Choice
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 CHART = "frontier-chart"
 _NEAR = 4.0

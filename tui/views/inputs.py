@@ -11,7 +11,7 @@ from tui.widgets.table import Cell, Column, Row
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile
-    from tui.session import Answer, Built
+    from tui.answers import Answer, Built
 
 COLUMNS = (
     Column(title="Input", width=7),

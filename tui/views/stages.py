@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import Prediction, StageSpan, Timeline
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 PHASE_COLUMNS = (
     Column(title="phase", shrink=True, least=12),

@@ -15,7 +15,7 @@ from tui.widgets.numbers import money_text, time_text
 
 if TYPE_CHECKING:
     from engine import Choice, Notice, Recommendation
-    from tui.session import Answer
+    from tui.answers import Answer
 
 WAITING: tuple[Line, ...] = ([("Reading the evidence and the prices ...", "muted")],)
 

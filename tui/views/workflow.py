@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from engine import StageInState, WorkflowReport
+    from tui.answers import Answer
     from tui.panels import Panels
-    from tui.session import Answer
 
 STATE_COLUMNS = (
     Column(title="state", width=5, align="right"),

@@ -1,0 +1,77 @@
+"""What the panels tell the planner: a slider that moved, a row that was pointed at or chosen, a
+click on a bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from tui.changes import Select
+from tui.views import inputs
+from tui.views.bars import Bar
+from tui.views.goal import GoalPanel
+from tui.views.pages import FRONTIER_LIST
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from tui.answers import Answer
+    from tui.app import PlannerApp
+
+
+class PanelEvents:
+    """A part of `PlannerApp`."""
+
+    def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
+        """A slider moved."""
+        app = cast("PlannerApp", self)
+        app.dispatch(message.action)
+
+    def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
+        """Typed text was not understood."""
+        app = cast("PlannerApp", self)
+        app.show_notice(message.text, "bad")
+
+    def on_table_moved(self, event: Table.Moved) -> None:
+        """The cursor of a table of compositions went to another type."""
+        app = cast("PlannerApp", self)
+        if event.table.id in ("short", "full"):
+            app.dispatch(Select(app._panels.type_at(event.table.id, event.index)))
+        elif event.table.id == FRONTIER_LIST and (answer := app._holding(event.index)):
+            from tui.views import frontier
+
+            app.dispatch(frontier.selection(answer, event.index))
+        elif event.table.id in ("models", "pins", "next-runs", "training-runs"):
+            app._panels.show()
+        else:
+            app._panels.explain()
+
+    async def on_table_chosen(self, event: Table.Chosen) -> None:
+        """Enter: change the input of the row."""
+        app = cast("PlannerApp", self)
+        if event.table.id == "inputs":
+            await app.run_action(inputs.ROWS[event.index])
+        elif event.table.id == FRONTIER_LIST:
+            app.follow(event.index)
+        elif event.table.id == "pins":
+            app.return_to_pin(event.index)
+
+    def follow(self, place: int) -> None:
+        """The sliders to where a point of the frontier is the answer."""
+        from tui.views import frontier
+
+        app = cast("PlannerApp", self)
+        if answer := app._holding(place):
+            follow = frontier.followed(answer, place)
+            app.dispatch(follow)
+            app.show_notice(frontier.said(follow), "good")
+
+    def _holding(self, place: int) -> Answer | None:
+        """The answer where its frontier has that row: one that was pressed on may be gone."""
+        app = cast("PlannerApp", self)
+        answer = app.answer
+        found = answer is not None and place < len(answer.report.recommendation.frontier)
+        return answer if found else None
+
+    async def on_bar_pressed(self, event: Bar.Pressed) -> None:
+        """A click on a key, a view or the source."""
+        app = cast("PlannerApp", self)
+        await app.run_action(event.action)
