@@ -60,7 +60,7 @@ def _charts(handover: Handover) -> list[str]:
     if len(frontier) < 2:
         return []
     chosen = handover.choice or (handover.report.recommended if handover.report else None)
-    usd, time = svg.Axis("cost (USD)", format_usd), svg.Axis("time", format_seconds)
+    usd, time = svg.Axis("cost (USD)", format_usd), svg.Axis("time", format_seconds, svg.TIMES)
     by_time = sorted(frontier, key=lambda choice: choice.seconds)
     marked = chosen if chosen is not None and chosen.cost_usd is not None else None
     return [

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 16, 34, 46
-_TICKS = 4
+_MOST_TICKS = 5
+_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
+TIMES = (
+    *(1.0, 2.0, 5.0, 10.0, 15.0, 30.0),
+    *(minutes * _MINUTE for minutes in (1, 2, 5, 10, 15, 30)),
+    *(hours * _HOUR for hours in (1, 2, 4, 6, 12)),
+    _DAY,
+)
+"""Round steps of an axis of seconds; others are 1, 2 or 5 times a power of ten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +32,23 @@ class Point:
 
 @dataclass(frozen=True)
 class Axis:
-    """What an axis shows and how its numbers are written."""
+    """What an axis shows, how its numbers are written, and steps that are round for its unit."""
 
     label: str
     write: Callable[[float], str]
+    steps: Sequence[float] = ()
+
+
+def ticks(end: float, steps: Sequence[float] = ()) -> list[float]:
+    """Round values from 0 to at most `end`, no more than `_MOST_TICKS` steps apart."""
+    least = end / _MOST_TICKS
+    if steps and steps[0] < least <= steps[-1]:
+        step = next(step for step in steps if step >= least)
+    else:
+        unit = steps[-1] if steps and least > steps[-1] else 1.0
+        power = unit * 10.0 ** math.floor(math.log10(least / unit))
+        step = next(times * power for times in (1.0, 2.0, 5.0, 10.0) if times * power >= least)
+    return [step * place for place in range(math.floor(end / step + 1e-9) + 1)]
 
 
 def chart(
@@ -51,25 +73,42 @@ def chart(
         f'width="{WIDTH}" font-family="sans-serif" font-size="12">',
         f"<title>{escape(title)}</title>",
         _text(WIDTH / 2, 18, title, "middle"),
+        *_grid(ticks(right, x.steps), ticks(top, y.steps), x=x, y=y, place=place),
     ]
     if len(band) > 1:
         parts.append(f'<polygon points="{" ".join([*upper, *lower])}" fill="#cfe0f3"/>')
     parts.append(f'<polyline points="{line}" fill="none" stroke="#1f5fa8" stroke-width="2"/>')
-    for step in range(_TICKS + 1):
-        across, at = place(right * step / _TICKS, 0.0).split(",")
-        anchor = "end" if step == _TICKS else "middle"
-        parts.append(_text(float(across), float(at) + 16, x.write(right * step / _TICKS), anchor))
-        _, down = place(0.0, top * step / _TICKS).split(",")
-        parts.append(_text(_LEFT - 6, float(down) + 4, y.write(top * step / _TICKS), "end"))
-        parts.append(
-            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{down}" y2="{down}" stroke="#ddd"/>'
-        )
     parts.append(_text(WIDTH / 2, HEIGHT - 8, x.label, "middle"))
     parts.append(_text(4, 18, y.label, "start"))
     if marked is not None:
         across, down = place(marked.x, marked.y).split(",")
         parts.append(f'<circle cx="{across}" cy="{down}" r="5" fill="#c0392b"/>')
     return "\n".join([*parts, "</svg>"])
+
+
+def _grid(
+    across: Sequence[float],
+    up: Sequence[float],
+    *,
+    x: Axis,
+    y: Axis,
+    place: Callable[[float, float], str],
+) -> list[str]:
+    """Numbers on both axes, and lines across at those of y; the line and its band go over them."""
+    parts = []
+    for value in across:
+        at, down = map(float, place(value, 0.0).split(","))
+        anchor = "end" if at > WIDTH - 2 * _RIGHT else "middle"
+        parts.append(_text(at, down + 16, x.write(value) if value else "0", anchor))
+    for value in up:
+        _, down_text = place(0.0, value).split(",")
+        said = y.write(value) if value else "0"
+        parts.append(_text(_LEFT - 6, float(down_text) + 4, said, "end"))
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{down_text}" y2="{down_text}" '
+            'stroke="#ddd"/>'
+        )
+    return parts
 
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:

@@ -77,3 +77,20 @@ def test_a_report_without_the_whole_answer_says_what_was_predicted() -> None:
         text = engine.exports.render(handover(), to=target)
         assert "14 x r5.2xlarge" in text
         assert "spark.executor.cores" in text
+
+
+@pytest.mark.parametrize(
+    ("end", "steps", "expected"),
+    [
+        (0.626, (), [0.0, 0.2, 0.4, 0.6]),
+        (0.05, (), [0.0, 0.01, 0.02, 0.03, 0.04, 0.05]),
+        (128.0, svg.TIMES, [0.0, 30.0, 60.0, 90.0, 120.0]),
+        (3700.0, svg.TIMES, [0.0, 900.0, 1800.0, 2700.0, 3600.0]),
+        (2.0, svg.TIMES, [0.0, 0.5, 1.0, 1.5, 2.0]),
+        (9 * 86400.0, svg.TIMES, [0.0, *(86400.0 * days for days in (2, 4, 6, 8))]),
+    ],
+)
+def test_numbers_of_an_axis_are_round(
+    end: float, steps: tuple[float, ...], expected: list[float]
+) -> None:
+    assert svg.ticks(end, steps) == pytest.approx(expected)
