@@ -235,7 +235,7 @@ class Throw:
         a, b: (d,) the two laws.
         redrawn, cliff: (d,) who draws a cliff afresh, and where.
         step: (d,) how much of the difference a law moves by; 0 where its cliff is drawn.
-        steps, jitter: (d, 7) the same for each share, and what is added; 0 where it stays.
+        steps, jitter: (d, 8) the same for each share, and what is added; 0 where it stays.
         log_needed: (d,) least gain of log density with which the move is made.
     """
 
@@ -328,4 +328,5 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
         cliff=np.where(throw.redrawn, throw.cliff, laws.cliff),
         log_height=laws.log_height + throw.step * apart(laws.log_height),
         logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
+        logit_reading=laws.logit_reading + throw.step * apart(laws.logit_reading),
     )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
-SHARES = np.asarray([0.3, 0.6, 0.05, 0.05, 0.05, 0.45, 0.15])
+SHARES = np.asarray([0.3, 0.55, 0.05, 0.05, 0.05, 0.45, 0.15, 0.05])
 """Concentration of each term's share (Gamma, together Dirichlet), in the order of `terms`. Below 1
 they favour few terms; computation that is shared is the likeliest, then data that is read serially.
 The three forms of communication share one small weight: what grows with machines, whatever the
@@ -36,6 +36,7 @@ PHASES = (
     "two-level aggregation",
     "serial data",
     "memory pressure",
+    "disk and network",
 )
 
 INSIDE, BESIDE = 0.2, 0.05
@@ -94,18 +95,22 @@ class Points:
 
 
 def terms(at: Points) -> FloatArray:
-    """(n, 7) the terms of Ernest (Eq. 1) and of `ernest-extended` (engine/models/terms.py), what is
-    shared counted by cores and what is communicated by machines."""
+    """(n, 8) the terms of Ernest (Eq. 1) and of `ernest-extended` (engine/models/terms.py), what is
+    shared counted by cores and what is communicated by machines; then what is shared and waits for
+    the disks or the network of each machine, however many cores it has."""
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
-    return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2), axis=-1)
+    return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2, z / m), axis=-1)
 
 
-GROWING = np.asarray([False, True, False, False, False, True, True])
+GROWING = np.asarray([False, True, False, False, False, True, True, True])
 """Which terms are in proportion to the size; the others have nothing to do with it."""
 
-SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0])
+SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
 """Which terms are done again where data does not fit."""
+
+BY_CORES, BY_MACHINES = 1, 7
+"""Places of the shared work that cores bound (z / p) and that machines bound (z / m)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,10 +118,13 @@ class Frame:
     """What laws are relative to: the runs' centre and range.
 
     Args:
-        centre: (7,) the terms at the centre of the runs.
+        centre: (8,) the terms at the centre of the runs.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
+        cores_differ: whether the machines of some runs had more cores than those of others. Else
+            the runs cannot tell what waits for machines from what waits for cores, and a machine
+            of more cores is taken to have as much more disk and network, as in a provider's family.
     """
 
     centre: FloatArray
@@ -124,6 +132,7 @@ class Frame:
     high: float
     cliff_inside: bool
     iterations: float
+    cores_differ: bool
 
     @classmethod
     def of(cls, runs: Points) -> Frame:
@@ -136,6 +145,7 @@ class Frame:
             high=float(per_input.max()),
             cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
             iterations=float(runs.iterations.max()),
+            cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
         )
 
     @cached_property
@@ -151,13 +161,18 @@ class Frame:
             np.asarray([0.0, within, -beside, beside]),
         )
 
+    def relative(self, at: Points) -> FloatArray:
+        """(n, 8) the terms relative to the centre."""
+        found = terms(at) / self.centre
+        if not self.cores_differ:
+            found[:, BY_MACHINES] = found[:, BY_CORES]
+        return np.asarray(found)
+
     def seen(self, at: Points) -> Seen:
         """Points relative to this frame."""
-        relative = terms(at) / self.centre
         same = not np.any(at.iterations != self.iterations)
         return Seen(
-            terms=relative,
-            done_again=relative * SHARED_TERMS,
+            terms=self.relative(at),
             memory_per_input=at.memory_per_input,
             iterations=None if same else at.iterations[:, None] / self.iterations,
         )
@@ -168,17 +183,18 @@ class Seen:
     """n points as the laws of a frame see them: all of their time that no law has a say in.
 
     Args:
-        terms: (n, 7) relative to the centre of the runs.
-        done_again: (n, 7) those that are done again where data does not fit, 0 for the others.
+        terms: (n, 8) relative to the centre of the runs.
         memory_per_input: (n,) its logarithm.
         iterations: (n, 1) relative to those of the run with the most; None where all have as many.
     """
 
     terms: FloatArray
-    done_again: FloatArray
     memory_per_input: FloatArray
     iterations: FloatArray | None
 
+
+SAME_CORES = 1e-9
+"""Relative difference below which machines have as many cores."""
 
 DISTINCT_FOR_CLIFF = 4
 """Distinct values of memory per input from which on a cliff between them is considered."""
@@ -189,10 +205,12 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        log_shares: (d, 7) of the terms at the centre, up to a common factor.
+        log_shares: (d, 8) of the terms at the centre, up to a common factor.
         cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
         log_height: (d,) of the cliff.
         logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
+        logit_reading: (d,) share of what is done again that waits for the disks or the network of
+            each machine, not for its cores, as a logit.
     """
 
     frame: Frame
@@ -200,6 +218,7 @@ class Laws:
     cliff: FloatArray
     log_height: FloatArray
     logit_once: FloatArray
+    logit_reading: FloatArray
 
     def __len__(self) -> int:
         return len(self.cliff)
@@ -212,6 +231,7 @@ class Laws:
             self.cliff.take(places),
             self.log_height.take(places),
             self.logit_once.take(places),
+            self.logit_reading.take(places),
         )
 
     def part(self, rows: slice) -> Laws:
@@ -222,6 +242,7 @@ class Laws:
             self.cliff[rows],
             self.log_height[rows],
             self.logit_once[rows],
+            self.logit_reading[rows],
         )
 
     def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
@@ -232,12 +253,24 @@ class Laws:
             np.where(mask, other.cliff, self.cliff),
             np.where(mask, other.log_height, self.log_height),
             np.where(mask, other.logit_once, self.logit_once),
+            np.where(mask, other.logit_reading, self.logit_reading),
         )
 
     @cached_property
     def shares(self) -> FloatArray:
-        """(d, 7) of the terms at the centre, up to a common factor."""
+        """(d, 8) of the terms at the centre, up to a common factor."""
         return np.exp(self.log_shares)
+
+    @cached_property
+    def again(self) -> FloatArray:
+        """(d, 8) of the terms of what is done again where data does not fit: the shared work, as
+        often as the cliff is high. To read again what was evicted waits for the disks or the
+        network of each machine, to compute it again for its cores."""
+        shares = self.shares * SHARED_TERMS
+        moved = shares[:, BY_CORES] + shares[:, BY_MACHINES]
+        shares[:, BY_MACHINES] = moved / (1.0 + np.exp(-self.logit_reading))
+        shares[:, BY_CORES] = moved - shares[:, BY_MACHINES]
+        return np.asarray(shares * np.exp(self.log_height)[:, None])
 
     @cached_property
     def threshold(self) -> FloatArray:
@@ -254,8 +287,7 @@ class Laws:
         """`log_times` of points that the frame has seen."""
         sums = seen.terms @ self.shares.T
         met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
-        again = seen.done_again @ self.shares.take(met, axis=0).T
-        again *= np.exp(self.log_height.take(met))
+        again = seen.terms @ self.again.take(met, axis=0).T
         again *= seen.memory_per_input[:, None] < self.threshold.take(met)
         first = len(met) > 0 and int(met[-1]) == len(met) - 1
         sums[:, slice(len(met)) if first else met] += again
@@ -267,7 +299,7 @@ class Laws:
         unit = self.frame.seen(at.sized(1.0))
         fixed = (unit.terms * ~GROWING) @ self.shares.T
         grown = (unit.terms * GROWING) @ self.shares.T
-        again = (unit.done_again @ self.shares.T) * np.exp(self.log_height)
+        again = unit.terms @ self.again.T
         found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), again.copy()
         for place, size in enumerate(sizes):
             np.add(np.multiply(grown, size, out=sums), fixed, out=sums)
@@ -293,11 +325,14 @@ class Laws:
         return times
 
     def phases(self, at: Points) -> FloatArray:
-        """(d, 8) shares of the terms of the time at one point, then of what memory costs."""
-        shares = terms(at)[0] / self.frame.centre * self.shares
+        """(d, 9) shares of the terms of the time at one point, then of what memory costs."""
+        here = self.frame.relative(at)[0]
         unfit = at.memory_per_input[0] < self.threshold
-        again = np.where(unfit, np.exp(self.log_height), 0.0) * (shares @ SHARED_TERMS)
-        parts = np.column_stack((shares, again))
+        again = np.where(unfit, self.again @ here, 0.0)
+        parts = np.column_stack((here * self.shares, again))
+        if not self.frame.cores_differ:
+            parts[:, BY_CORES] += parts[:, BY_MACHINES]
+            parts[:, BY_MACHINES] = 0.0
         return np.asarray(parts / parts.sum(axis=1)[:, None])
 
     @property
@@ -305,7 +340,8 @@ class Laws:
         """(d,) log density of the prior; that of `cliff` is uniform."""
         gamma = self.log_shares @ SHARES - self.shares @ np.ones(len(SHARES))
         height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
-        return np.asarray(gamma - 0.5 * height**2 - 0.5 * (self.logit_once / ONCE_SPREAD) ** 2)
+        logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
+        return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
 
 
 MOST_DRAWN = 50_000
@@ -314,15 +350,18 @@ MOST_DRAWN = 50_000
 ONCE_SPREAD = 1.5
 """Prior spread of the logit of what is done once whatever the iterations."""
 
+READING_SPREAD = 2.0
+"""The same of the share of what is done again that machines bound: mostly one or the other, and
+neither is likelier."""
+
 
 def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
     """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
-    log_shares, cliff, log_height, logit_once = _prior(seed)
-    return Laws(frame, log_shares[:count], cliff[:count], log_height[:count], logit_once[:count])
+    return Laws(frame, *(values[:count] for values in _prior(seed)))
 
 
 @lru_cache(maxsize=2)
-def _prior(seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+def _prior(seed: int) -> tuple[FloatArray, ...]:
     """What laws consist of besides their frame. Drawn once: it takes longer than fitting them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
@@ -332,4 +371,5 @@ def _prior(seed: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         random.random(MOST_DRAWN),
         random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, MOST_DRAWN),
         random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
+        random.normal(0.0, READING_SPREAD, MOST_DRAWN),
     )

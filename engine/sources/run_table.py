@@ -18,6 +18,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
+from engine.sources.column_names import meant_by, renames
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 REQUIRED = ("nodes", "input_size", "seconds")
@@ -60,11 +61,13 @@ class _Row:
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a text begins with a header that has at least two of the required columns."""
+    """Whether a text begins with a header that has at least two of the required columns, or others
+    that mean all three: what to rename is then said, with the line."""
     for raw in head.decode("utf-8", "replace").splitlines()[:64]:
         if raw.strip() and not raw.lstrip().startswith("#"):
             names = [_normal(cell) for cell in re.split(f"[{_DELIMITERS}]", raw)]
-            return sum(name in names for name in REQUIRED) >= 2
+            known = sum(name in names for name in REQUIRED) >= 2
+            return known or all(meant_by(names, name) for name in REQUIRED)
     return False
 
 
@@ -136,9 +139,10 @@ def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
 def _check_header(columns: Sequence[str], where: str) -> None:
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
+        needs = "a run table needs nodes, input_size and seconds"
         raise BadInput(
             f"column {missing[0]} is missing", where=where,
-            remedy="a run table needs nodes, input_size and seconds",
+            remedy="; ".join((*renames(columns, missing), needs)),
         )  # fmt: skip
     for name in columns:
         if columns.count(name) > 1:

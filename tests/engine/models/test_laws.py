@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from engine.models.law_sampling import (
     Throw,
     log_density,
 )
-from engine.models.laws import MOST_DRAWN, Frame, Laws, Points, drawn, terms
+from engine.models.laws import MOST_DRAWN, PHASES, Frame, Laws, Points, drawn, terms
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
 
@@ -43,16 +45,16 @@ def mean_of(found: Averaged, at: Points) -> FloatArray:
 
 def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
     """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times."""
-    shares = np.full((1, 7), -40.0)
+    shares = np.full((1, 8), -40.0)
     shares[0, :2] = 0.0
-    return Laws(
-        frame, shares, np.asarray([threshold_place]), np.log(np.asarray([3.0])), np.zeros(1)
-    )
+    once = reading = np.zeros(1)
+    place, log_height = np.asarray([threshold_place]), np.log(np.asarray([3.0]))
+    return Laws(frame, shares, place, log_height, once, reading)
 
 
-def test_terms_are_those_of_ernest_counted_by_cores() -> None:
+def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines() -> None:
     at = Points(*(np.asarray([value]) for value in (8.0, 2.0, 1.0, 0.5, 1.0)))
-    expected = [1.0, 0.5 / 16.0, np.log(8.0), 8.0, np.sqrt(8.0), 0.5, 0.5 / 256.0]
+    expected = [1.0, 0.5 / 16.0, np.log(8.0), 8.0, np.sqrt(8.0), 0.5, 0.5 / 256.0, 0.5 / 8.0]
     assert terms(at)[0] == pytest.approx(expected)
 
 
@@ -66,6 +68,60 @@ def test_the_time_of_one_law() -> None:
     assert middle.threshold[0] == pytest.approx(frame.low + (frame.high - frame.low) * 0.75)
     below = points(np.asarray([2.0]), 1.0)
     assert np.exp(middle.log_times(below)[0, 0]) == pytest.approx(1.0 + 4.0 * 0.5 / parallel)
+
+
+def three_shapes() -> Points:
+    """4, 8 and 16 cores in a machine, 4 GiB per core, on 4 and more machines at two sizes."""
+    cores = np.repeat([1.0, 2.0, 4.0], 8)
+    machines = np.tile(np.repeat([4.0, 8.0, 16.0, 32.0], 2), 3)
+    return Points(machines, cores, cores, np.tile([0.5, 1.0], 12), np.ones(24))
+
+
+def test_what_is_done_again_waits_for_cores_or_for_machines() -> None:
+    """A law without a share of the machines: below its cliff the other three quarters of the work
+    are shared by cores, by machines or by both."""
+    at = three_shapes()
+    frame = Frame.of(at)
+    law = one_law(frame, threshold_place=0.999)
+    parallel, disks = at.size / (at.machines * at.cores), at.size / at.machines
+    parallel, disks = parallel / parallel.mean(), disks / disks.mean()
+    assert np.all(at.memory_per_input < law.threshold[0])
+    for logit, share in ((-40.0, 0.0), (0.0, 0.5), (40.0, 1.0)):
+        found = replace(law, logit_reading=np.asarray([logit])).log_times(at)[:, 0]
+        again = 3.0 * ((1.0 - share) * parallel + share * disks)
+        assert np.exp(found) == pytest.approx(1.0 + parallel + again)
+
+
+def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
+    """Then nothing is said to, and a machine of more cores does all shared work faster."""
+    laws = drawn(Frame.of(grid()), 500, seed=5)
+    other = replace(laws, logit_reading=laws.logit_reading[::-1].copy())
+    many = replace(grid(), cores=np.full(15, 4.0))
+    times = laws.log_times(many)
+    assert other.log_times(many) == pytest.approx(times, abs=1e-9)
+    shared = np.full((1, 8), -40.0)
+    shared[0, 7] = 0.0
+    law = replace(laws.pick(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
+    faster = law.log_times(grid()) - law.log_times(many)
+    assert faster == pytest.approx(np.full((15, 1), np.log(4.0)), abs=1e-6)
+    assert laws.phases(grid()).T[PHASES.index("disk and network")] == pytest.approx(np.zeros(500))
+    told = drawn(Frame.of(three_shapes()), 500, seed=5).phases(three_shapes())
+    assert told.T[PHASES.index("disk and network")].max() > 0.5
+
+
+def test_reading_again_is_learnt_to_wait_for_machines() -> None:
+    """Data that does not fit is read from the disk of each machine: as quick on machines of four
+    times the cores, where a quarter of the time was foretold."""
+    at = replace(three_shapes(), memory=np.ones(24))
+    fits = at.machines / at.size > 10.0
+    seconds = 100.0 * np.where(fits, 1.0 / at.cores, 6.0) * at.size / at.machines
+    seen = at.cores < 4.0
+    wanted = Points(*(values[~seen & ~fits] for values in astuple(at)))
+    found = fitted(Points(*(values[seen] for values in astuple(at))), seconds[seen])
+    level = np.log(seconds[seen]).mean() + found.residuals.mean()
+    expected = np.log(seconds[~seen & ~fits])
+    assert len(expected) >= 3
+    assert mean_of(found, wanted) + level == pytest.approx(expected, abs=0.35)
 
 
 def test_cliffs_are_as_probable_as_the_prior_says() -> None:

@@ -82,6 +82,24 @@ def test_dialects(tmp_path: Path, text: str) -> None:
     ("text", "line", "said"),
     [
         ("nodes,seconds\n2,3\n", 1, "input_size is missing"),
+        (
+            "nodes,input_size,runtime (s)\n2,1,3\n",
+            1,
+            "rename column 'runtime_(s)' to seconds; a run table needs",
+        ),
+        (
+            "algorithm,dataset_size_bytes,scaleout,runtime\ngrep,1e9,8,1898\n",
+            1,
+            "rename column 'scaleout' to nodes; rename column 'dataset_size_bytes' to input_size; "
+            "rename column 'runtime' to seconds; a run table",
+        ),
+        (
+            "workers,data_size_gb,time_min\n2,1,3\n",
+            1,
+            "rename column 'workers' to nodes; rename column 'data_size_gb', which counts gb, to "
+            "input_size and write it as bytes, or each with its unit; rename column 'time_min', "
+            "which counts min, to seconds and write it as seconds",
+        ),
         ("nodes,input_size,seconds\n", None, "holds no runs"),
         ("nodes,input_size,seconds,seconds\n2,1,3,4\n", 1, "'seconds' twice"),
         ("nodes,input_size,seconds,\n2,1,3,4\n", 1, "no name"),
@@ -144,7 +162,9 @@ def test_a_shape_that_one_line_leaves_open_is_that_of_the_others() -> None:
 def test_looks_like() -> None:
     assert looks_like(b"nodes,seconds,x\n")
     assert looks_like(b"# x\n\nnodes;input_size\n")
+    assert looks_like(b"algorithm,dataset_size_bytes,cores,scaleout,runtime\n")
     assert not looks_like(b"a,b,c\n")
+    assert not looks_like(b"name,size,time\n")
     assert not looks_like(b"")
 
 

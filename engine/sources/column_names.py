@@ -1,0 +1,64 @@
+"""What others call the columns of a run table: not read, since a unit or a total may be meant, but
+named where a required column is missing, with what to rename."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+MEANT = {
+    "nodes": re.compile(
+        r"machines|hosts|workers|instances|scale_?out"
+        r"|(num|number_of|n)_(nodes|workers|instances|machines)"
+        r"|(node|worker|instance|machine)_count"
+    ),
+    "input_size": re.compile(r"size|input|(data|dataset|input_data|problem)_?size|data_volume"),
+    "seconds": re.compile(
+        r"time|duration|elapsed|(gross_)?run_?time|(elapsed|execution|completion|total|wall)_?time"
+    ),
+}
+"""By required column, names that published tables give it."""
+
+UNITS = {
+    "input_size": re.compile(r"b|bytes|[kmgt]i?b"),
+    "seconds": re.compile(r"s|secs?|seconds?|ms|millis|milliseconds|mins?|minutes?|h|hours?"),
+}
+"""What may follow such a name."""
+
+EXPECTED = {
+    "input_size": ("", "b", "bytes"),
+    "seconds": ("", "s", "sec", "secs", "second", "seconds"),
+}
+"""Units with which the numbers can stay as they are."""
+
+
+def meant_by(columns: Sequence[str], required: str) -> str | None:
+    """The column that is the required one, or the first that means it; None for none."""
+    if required in columns:
+        return required
+    return next((name for name in columns if _unit(name, required) is not None), None)
+
+
+def renames(columns: Sequence[str], missing: Sequence[str]) -> list[str]:
+    """What to do about each missing column that another one seems to mean."""
+    found = []
+    for required in missing:
+        name = meant_by(columns, required)
+        if name is None:
+            continue
+        unit = _unit(name, required)
+        given = "" if unit in EXPECTED.get(required, ("",)) else f", which counts {unit},"
+        wanted = {"input_size": "as bytes, or each with its unit", "seconds": "as seconds"}
+        convert = f" and write it {wanted[required]}" if given else ""
+        found.append(f"rename column {name!r}{given} to {required}{convert}")
+    return found
+
+
+def _unit(name: str, required: str) -> str | None:
+    """The unit in a column's name, "" for none; None where it does not mean the required one."""
+    if MEANT[required].fullmatch(name):
+        return ""
+    stem, _, unit = re.sub(r"[\[\](){}_]+", "_", name).strip("_").rpartition("_")
+    if required not in UNITS or not UNITS[required].fullmatch(unit):
+        return None
+    return unit if stem == required or MEANT[required].fullmatch(stem) else None
