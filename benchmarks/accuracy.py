@@ -189,8 +189,11 @@ def score(model: str, tables: Sequence[Sequence[Run]], *, sizes_apart: bool) -> 
         for protocol, training, asked in together(runs):
             _try(result, model, protocol, training, asked)
         for options in workloads(runs):
-            _decide(result, model, options)
+            if priced(options):
+                _decide(result, model, options)
     for options in result.left_out.values():
+        if not priced([run for _, _, run in options]):
+            continue
         for cautious in (False, True):
             name = f"left out {cautious}"
             result.choices[name] += [
@@ -292,6 +295,11 @@ def _choice(options: Sequence[tuple[float, float, Run]], deadline: float, *, cau
     if fitting:
         return min(fitting, key=lambda pair: pair[0])[1]
     return min(bounds, key=lambda triple: triple[0])[2]
+
+
+def priced(runs: Sequence[Run]) -> bool:
+    """Whether the table says prices: there is nothing to decide without."""
+    return all(run.cluster.groups[0].price_usd_per_hour is not None for run in runs)
 
 
 def rate(run: Run) -> float:

@@ -24,6 +24,9 @@ from engine.exports.base import (
 )
 from engine.exports.base import spark_properties as spark_properties_of
 
+WITH_STEPS = "with --steps, --auto-terminate ends it right after the last one instead"
+"""Without steps EMR would end such a cluster before a job can be submitted to it."""
+
 RELEASE = "emr-7.5.0"
 """Any release with Spark 3.5 reads this configuration; written so that it can be changed."""
 
@@ -61,7 +64,8 @@ class Emr(Export):
             f"--configurations {shlex.quote(json.dumps(configurations(handover)))}",
             f"--auto-termination-policy IdleTimeout={60 * IDLE_MINUTES}",
         ]
-        return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
+        head = f"{comments(handover)}\n# {WITH_STEPS}"
+        return f"{head}\n" + " \\\n  ".join(words) + "\n"
 
 
 def by_count(handover: Handover) -> list[tuple[str, int]]:
