@@ -159,9 +159,9 @@ class Run:
 
     `stages` and what follows are there only when the run came from an event log. `cores` is the
     step function of cores available: (seconds since start, cores from then on).
-    `cached_bytes` is what it wanted to keep in memory at once: the blocks that were stored, and
-    those for which there was no room. `driver_seconds` is the time in which no stage ran. `lost`
-    says in numbers what a broken log no longer tells.
+    `cached_bytes` is what it wanted to keep in memory at once: the blocks that some stage still
+    needed, and those for which there was no room. `driver_seconds` is the time in which no stage
+    ran. `lost` says in numbers what a broken log no longer tells.
     """
 
     seconds: float

@@ -2,38 +2,50 @@
 
 A block that finds no room in memory is not announced. So what an application wants to keep is what
 is stored, and as much again for each partition that a stage needed and that was not there when the
-stage had ended.
+stage had ended. An RDD that no later stage needs makes room where there is none, and costs nothing:
+it counts from the stage that stores it to the last one that needs it, whoever forgets to unpersist
+it.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class _Stored:
-    """What is known of one RDD: blocks that are stored, and those that ever were with their
-    bytes."""
+    """What is known of one RDD.
 
+    Args:
+        since: how many stages had ended when its first block was stored.
+        blocks, now_bytes: that are stored.
+        seen, seen_bytes: blocks that ever were, and their bytes.
+        wanted_bytes: most that it has, or would have with room for every partition that was needed.
+        until: the last stage that needed it, counted in the order in which they end; None where no
+            stage is known to.
+    """
+
+    since: int
     blocks: int = 0
+    now_bytes: int = 0
     seen: int = 0
     seen_bytes: int = 0
+    wanted_bytes: float = 0.0
+    until: int | None = None
 
 
 class CachedBlocks:
-    """Follows block updates in the order of the log.
-
-    `most_bytes` is what the application wanted to keep at once, in bytes in memory and on disk;
-    `told` says whether the log had anything to say of it.
-    """
+    """Follows block updates in the order of the log; `told` says whether it had anything to say of
+    persisted RDDs."""
 
     def __init__(self) -> None:
         self.told = False
-        self.most_bytes = 0.0
         self._sizes: dict[str, int] = {}
-        self._bytes = 0
         self._of_rdd: dict[int, _Stored] = {}
+        self._past: list[_Stored] = []
+        self._ended = 0
 
     def update(self, name: str, size: int) -> None:
         """A block has so many bytes from now on, 0 where it was evicted or found no room; only
@@ -42,36 +54,54 @@ class CachedBlocks:
         if rdd_id is None:
             return
         self.told = True
-        stored = self._of_rdd.setdefault(rdd_id, _Stored())
-        before = self._sizes.pop(name, 0)
+        stored = self._of_rdd.setdefault(rdd_id, _Stored(self._ended))
+        before, size = self._sizes.pop(name, 0), max(0, size)
         if size > 0:
             self._sizes[name] = size
-        size = self._sizes.get(name, 0)
         stored.blocks += (size > 0) - (before > 0)
         if size > 0 and not before:
             stored.seen += 1
             stored.seen_bytes += size
-        self._bytes += size - before
-        self.most_bytes = max(self.most_bytes, float(self._bytes))
+        stored.now_bytes += size - before
+        stored.wanted_bytes = max(stored.wanted_bytes, float(stored.now_bytes))
 
     def stage_ended(self, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
         are not stored found no room."""
-        missing = 0.0
         for rdd_id, partitions in needed:
             stored = self._of_rdd.get(rdd_id)
-            if stored is not None and stored.seen:
-                lost = max(0, min(partitions, tasks) - stored.blocks)
-                missing += lost * stored.seen_bytes / stored.seen
-        self.most_bytes = max(self.most_bytes, self._bytes + missing)
+            if stored is None or not stored.seen:
+                continue
+            lost = max(0, min(partitions, tasks) - stored.blocks)
+            missing = lost * stored.seen_bytes / stored.seen
+            stored.wanted_bytes = max(stored.wanted_bytes, stored.now_bytes + missing)
+            stored.until = self._ended
+        self._ended += 1
 
     def unpersisted(self, rdd_id: int) -> None:
         """An RDD is wanted no more."""
-        if self._of_rdd.pop(rdd_id, None) is None:
+        stored = self._of_rdd.pop(rdd_id, None)
+        if stored is None:
             return
+        stored.until = self._ended if stored.until is None else stored.until
+        self._past.append(stored)
         prefix = f"rdd_{rdd_id}_"
         for name in [name for name in self._sizes if name.startswith(prefix)]:
-            self._bytes -= self._sizes.pop(name)
+            del self._sizes[name]
+
+    @property
+    def most_bytes(self) -> float:
+        """What the application wanted to keep at once, in bytes in memory and on disk."""
+        steps: defaultdict[int, float] = defaultdict(float)
+        for stored in (*self._past, *self._of_rdd.values()):
+            until = self._ended if stored.until is None else stored.until
+            steps[stored.since] += stored.wanted_bytes
+            steps[max(stored.since, until) + 1] -= stored.wanted_bytes
+        most = now = 0.0
+        for _, change in sorted(steps.items()):
+            now += change
+            most = max(most, now)
+        return most
 
 
 def _rdd_of(block: str) -> int | None:

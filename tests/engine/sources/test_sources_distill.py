@@ -639,3 +639,21 @@ def test_blocks_that_found_no_room_are_wanted_all_the_same(tmp_path: Path) -> No
     gone = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
     again = [*events(load, stored[:2], 2.0), gone, *events(read, [], 4.0)]
     assert run_of(tmp_path, [*log.header(), *again, log.end(6.0)]).cached_bytes == 2 * 240.0
+
+
+def test_an_rdd_that_no_stage_needs_any_more_is_not_wanted(tmp_path: Path) -> None:
+    """A loop caches each generation, reads it once and forgets to unpersist it: at once it wants
+    the base that all steps read and two generations, not all of them."""
+    base = log.rdd(5, cached=True) | {"Number of Partitions": 1}
+    events, before = [], base
+    for step in range(6):
+        own = log.rdd(10 + step, [before["RDD ID"]], cached=True) | {"Number of Partitions": 1}
+        stage, at = log.info(step, 1, rdds=[own, before, base]), 2.0 * (step + 1)
+        stored = [_block(f"rdd_{10 + step}_0", 100), *([] if step else [_block("rdd_5_0", 1000)])]
+        events += [log.submitted(stage, at), *stored, log.task(step, step, at, at + 1.0)]
+        events += [log.completed(stage, at, at + 1.0)]
+        before = own
+    last = log.info(6, 1, rdds=[log.rdd(99, [5]), base])
+    events += [log.submitted(last, 20.0), log.task(6, 6, 20.0, 21.0)]
+    events += [log.completed(last, 20.0, 21.0)]
+    assert run_of(tmp_path, [*log.header(), *events, log.end(22.0)]).cached_bytes == 1200.0
