@@ -56,7 +56,8 @@ def read(
 
 def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[Profile, ...]:
     """A profile of each application that the sources hold, in their order: all sources that name
-    an application are its own, one without a name stands for itself.
+    an application are its own, one without a name stands for itself. Runs that broke off or failed
+    are left aside where others of the application came to their end, with a notice.
 
     Args:
         sources, ran_on: as in `read`.
@@ -64,10 +65,11 @@ def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple
     Raises:
         BadInput, UnknownName, ServiceUnavailable: as `read`.
     """
-    by_application: dict[str, list[Found]] = {}
-    for entry in _found(sources, ran_on, None):
-        by_application.setdefault(entry.name or Path(entry.source).stem, []).append(entry)
-    return tuple(together(found) for found in by_application.values())
+    # Here: it needs what models know of runs, whose loading `read` does without.
+    from engine.sources.applications import by_application, of_whole_runs
+
+    apart = by_application(_found(sources, ran_on, None))
+    return tuple(of_whole_runs(together(found)) for found in apart)
 
 
 def _found(

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
 
 
+MIXED = "mixed-applications"
+
+
 def together(found: Sequence[Found]) -> Profile:
     """One profile from what several sources hold.
 
@@ -144,7 +147,7 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
 def _mixed(applications: Sequence[str]) -> Notice:
     named = ", ".join(applications[:3]) + (", ..." if len(applications) > 3 else "")
     return Notice(
-        "mixed-applications",
+        MIXED,
         f"the sources hold {len(applications)} applications ({named}): they are taken as one job",
         "give the logs of one application at a time, or all of them to sparkplan fleet",
     )

@@ -132,10 +132,7 @@ class Reader:
                 "holds no event log" if not skipped else f"holds no event log ({skipped[0].what})"
             )
             raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
-        if skipped:
-            notice = _skipped(Path(folder), len(logs), skipped)
-            found.append(Found(folder, notices=(notice,)))
-        return found
+        return _noted(found, [_skipped(Path(folder), len(logs), skipped)] if skipped else [])
 
     def _remote(self, source: str) -> list[Found]:
         place = RemotePlace(source)
@@ -167,8 +164,7 @@ class Reader:
             raise skipped[0]
         if skipped:
             notices = (*notices, _skipped(Path(entries[0].name), len(entries), skipped))
-        found[0] = replace(found[0], notices=(*found[0].notices, *notices))
-        return found
+        return _noted(found, notices)
 
     def _archive(self, archive: Archive, where: str) -> list[Found]:
         """The logs in a zip that was downloaded; that they are read counts for nothing more."""
@@ -361,6 +357,12 @@ def _table_found(table: RunTable) -> Found:
     return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
 
 
+def _noted(found: Sequence[Found], notices: Sequence[Notice]) -> list[Found]:
+    """With what is to be said of the place that they are from: of each, since applications may be
+    asked about one by one (together it is said once)."""
+    return [replace(entry, notices=(*entry.notices, *notices)) for entry in found]
+
+
 def _part_of_rolling(path: Path) -> bool:
     return bool(ROLLING_PART.match(path.name)) and not path.name.startswith("events_1_")
 
@@ -380,7 +382,8 @@ def _not_there(source: str) -> BadInput:
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
     shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."
-    return UnknownName("file or sample", shown, (sample.name for sample in list_samples()))
+    names, remedy = (sample.name for sample in list_samples()), "`sparkplan samples` lists samples"
+    return UnknownName("file or sample", shown, names, remedy=f"check the path; {remedy}")
 
 
 def _unrecognised(start: bytes, name: str) -> BadInput:

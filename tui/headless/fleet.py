@@ -68,7 +68,10 @@ def planned(args: argparse.Namespace, profile: engine.Profile, catalog: engine.C
     asked = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
         if seconds is None and args.budget is None and args.objective is None:
-            raise engine.BadInput("its runs tell no time", remedy="add --deadline D")
+            raise engine.BadInput(
+                "no run of it came to its end" if profile.runs else "its runs tell no time",
+                remedy="add --deadline D",
+            )
         workload = options.workload_of(args, profile)
         found = recommend.answer(asked, recommend.Question(profile, workload, catalog))
     except engine.BadInput as error:
@@ -87,8 +90,16 @@ def deadline_of(
         return None, None
     if profile.deadline_seconds is not None:
         return profile.deadline_seconds, NAMED
+    measured = measured_seconds(profile)
+    return (None, None) if measured is None else (measured, MEASURED)
+
+
+def measured_seconds(profile: engine.Profile) -> float | None:
+    """How long its largest run took; None without one that came to its end."""
     run = profile.largest_run
-    return (None, None) if run is None else (run.seconds, MEASURED)
+    if run is None or not run.complete or any(n.code == "failed-stages" for n in run.notices):
+        return None
+    return run.seconds
 
 
 def total_usd(jobs: list[Planned]) -> float | None:
@@ -105,13 +116,13 @@ def as_json(jobs: list[Planned]) -> dict[str, Any]:
             {
                 "application": job.profile.name,
                 "runs": len(job.profile.runs),
-                "measured_seconds": _measured(job),
+                "measured_seconds": measured_seconds(job.profile),
                 "deadline_seconds": job.deadline_seconds,
                 "deadline_from": job.deadline_from,
                 "recommended": job.chosen.to_dict() if job.chosen else None,
                 "nearest": job.found.nearest.to_dict() if job.found and job.found.nearest else None,
                 "problem": str(job.problem) if job.problem else None,
-                "warnings": output.notices(job.found.warnings if job.found else ()),
+                "warnings": output.notices(warnings_of(job)),
             }
             for job in jobs
         ],
@@ -144,7 +155,7 @@ def _row(job: Planned) -> tuple[str, ...]:
     head = (
         text.shown(job.profile.name),
         str(len(job.profile.runs)),
-        text.seconds(_measured(job)),
+        text.seconds(measured_seconds(job.profile)),
         named,
     )
     if choice is None:
@@ -160,22 +171,35 @@ def _row(job: Planned) -> tuple[str, ...]:
     )
 
 
-def _measured(job: Planned) -> float | None:
-    run = job.profile.largest_run
-    return run.seconds if run else None
-
-
 def print_notices(jobs: list[Planned]) -> None:
     """What is to be said of the jobs, each once with the names of those that it is about."""
     about: dict[engine.Notice, list[str]] = {}
     for job in jobs:
         chosen = job.chosen or (job.found.nearest if job.found else None)
-        notices = [*(job.found.warnings if job.found else ()), *(chosen.warnings if chosen else ())]
+        notices = [*warnings_of(job), *(chosen.warnings if chosen else ())]
         if job.problem is not None:
             notices.append(engine.Notice("not-planned", job.problem.what, job.problem.remedy or ""))
         for notice in dict.fromkeys(notices):
             about.setdefault(notice, []).append(job.profile.name)
     output.print_notices(
-        replace(notice, text=f"{', '.join(names)}: {notice.text}")
+        replace(notice, text=f"{named(names, len(jobs))}: {notice.text}")
         for notice, names in about.items()
     )
+
+
+MOST_NAMED = 5
+"""Jobs that a message names; further ones are counted."""
+
+
+def named(names: list[str], jobs: int) -> str:
+    """Which of all jobs a message is about."""
+    if len(names) == jobs > 1:
+        return "every job"
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
+
+
+def warnings_of(job: Planned) -> tuple[engine.Notice, ...]:
+    """What is to be said of the job as a whole; without an answer what its evidence says."""
+    return job.found.warnings if job.found else job.profile.notices
