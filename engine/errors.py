@@ -81,7 +81,8 @@ class UnknownName(BadInput):
         close = get_close_matches(name, names, n=3, cutoff=0.6)
         if close:
             remedy = f"did you mean {' or '.join(close)}?"
-        listed = () if close or len(names) > LISTED_CHOICES else names
+        long = len(names) > LISTED_CHOICES or len(", ".join(names)) > LISTED_CHARACTERS
+        listed = () if close or long else names
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
         self.name = name
         self.close = tuple(close)
@@ -99,3 +100,6 @@ class ServiceUnavailable(EngineError):
 
 LISTED_CHOICES = 24
 """A closed list longer than this is not printed in an error: it would hide the message."""
+
+LISTED_CHARACTERS = 240
+"""Nor is one that takes more than three lines of a terminal."""

@@ -76,12 +76,17 @@ def quantity(parse: Callable[[str], T]) -> Callable[[str], T]:
     return convert
 
 
-def duration(text: str) -> float:
-    """An argument type: a time that someone can wait for."""
-    seconds = quantity(engine.parse_seconds)(text)
+def parse_wait(text: str) -> float:
+    """Seconds that someone can wait for; the same on the command line and in the planner."""
+    seconds = engine.parse_seconds(text)
     if seconds > MOST_SECONDS:
-        raise argparse.ArgumentTypeError(f"must be at most ten years, not {text!r}")
+        raise engine.BadInput(f"must be at most ten years, not {text!r}")
     return seconds
+
+
+def duration(text: str) -> float:
+    """An argument type: see `parse_wait`."""
+    return quantity(parse_wait)(text)
 
 
 def add_sources(parser: argparse.ArgumentParser) -> None:

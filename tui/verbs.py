@@ -34,6 +34,7 @@ from tui.changes import (
     ShowChart,
 )
 from tui.limit_words import OFF
+from tui.options import parse_wait
 from tui.state import (
     AS_RUN,
     AS_TOLD,
@@ -94,7 +95,7 @@ class Verb:
 
 
 def _deadline(typed: str, names: Names) -> Action:
-    return SetDeadline(None if typed in OFF else engine.parse_seconds(typed))
+    return SetDeadline(None if typed in OFF else parse_wait(typed))
 
 
 def _budget(typed: str, names: Names) -> Action:

@@ -19,3 +19,10 @@ def test_an_unknown_name_offers_close_matches_before_the_whole_list() -> None:
 
 def test_a_list_too_long_to_help_is_left_out() -> None:
     assert "choices" not in str(UnknownName("type", "zzz", [f"t{i}" for i in range(500)]))
+
+
+def test_a_list_of_many_lines_is_left_out_as_well() -> None:
+    said = str(
+        UnknownName("sample", "zzz", [f"a-long-name-{i:020}" for i in range(20)], remedy="r")
+    )
+    assert said == "unknown sample 'zzz'; r"

@@ -85,6 +85,7 @@ def test_what_a_command_becomes(line, outcome):
         ("deadlin", "deadline needs TIME"),
         ("deadline soon", "soon"),
         ("deadline 45:00", "write 45m or 45h"),
+        ("deadline 99999d", "at most ten years"),
         ("dedline 45m", "did you mean deadline"),
         ("xyzzy", "press : alone"),
         ("co", "confidence"),

@@ -12,6 +12,7 @@ from textual.message import Message
 
 import engine
 from tui.changes import Action, SetBudget, SetConfidence, SetDeadline, SetMaxNodes, SetScale
+from tui.options import parse_wait
 from tui.reducer import nice_seconds
 from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
 from tui.views.bars import Bar
@@ -251,7 +252,7 @@ class GoalPanel(Container):
 
     def _parse(self, name: Name, typed: str) -> float:
         if name == "deadline":
-            return engine.parse_seconds(typed)
+            return parse_wait(typed)
         if name == "budget":
             return engine.parse_usd(typed)
         if name == "size":
