@@ -153,6 +153,12 @@ def comments(handover: Handover, mark: str = "#") -> str:
     return "\n".join(f"{mark} {printable(line)}" for line in handover.statement)
 
 
+def rented_comments(handover: Handover) -> str:
+    """The same for a cluster that is rented, with what its end adds to the cost."""
+    idle = f"ends after {IDLE_MINUTES} minutes without work: billed too, and not in the cost"
+    return f"{comments(handover)}\n# {idle}"
+
+
 def printable(text: str) -> str:
     """Text from a log without anything that could end a line or steer a terminal."""
     return "".join(char if char.isprintable() else "?" for char in text)

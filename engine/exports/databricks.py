@@ -11,9 +11,9 @@ from engine.exports.base import (
     IDLE_MINUTES,
     Export,
     Handover,
-    comments,
     only_type,
     printable,
+    rented_comments,
     spark_properties,
 )
 
@@ -51,7 +51,9 @@ class Databricks(Export):
 
     def render(self, handover: Handover) -> str:
         cluster = json.dumps(cluster_of(handover), indent=2)
-        head = f"{comments(handover)}\n# the price of DBUs is in the cost only where it says so"
+        head = (
+            f"{rented_comments(handover)}\n# the price of DBUs is in the cost only where it says so"
+        )
         if handover.dynamic_allocation is not None:
             head += "\n# bounds of executors are not set: Databricks counts workers"
         if _needs_volumes(handover):

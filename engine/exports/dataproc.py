@@ -9,8 +9,8 @@ from engine.exports.base import (
     IDLE_MINUTES,
     Export,
     Handover,
-    comments,
     only_type,
+    rented_comments,
     require_provider,
     resource_name,
     spark_properties,
@@ -49,7 +49,7 @@ class Dataproc(Export):
             f"--properties {shlex.quote(properties)}",
             f"--max-idle {IDLE_MINUTES}m",
         ]
-        return f"{comments(handover)}\n" + " \\\n  ".join(words) + "\n"
+        return f"{rented_comments(handover)}\n" + " \\\n  ".join(words) + "\n"
 
 
 def secondary(handover: Handover) -> list[str]:

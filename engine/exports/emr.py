@@ -18,8 +18,8 @@ from engine.exports.base import (
     IDLE_MINUTES,
     Export,
     Handover,
-    comments,
     printable,
+    rented_comments,
     require_provider,
 )
 from engine.exports.base import spark_properties as spark_properties_of
@@ -64,7 +64,7 @@ class Emr(Export):
             f"--configurations {shlex.quote(json.dumps(configurations(handover)))}",
             f"--auto-termination-policy IdleTimeout={60 * IDLE_MINUTES}",
         ]
-        head = f"{comments(handover)}\n# {WITH_STEPS}"
+        head = f"{rented_comments(handover)}\n# {WITH_STEPS}"
         return f"{head}\n" + " \\\n  ".join(words) + "\n"
 
 

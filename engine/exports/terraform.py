@@ -12,8 +12,8 @@ from engine.exports.base import (
     IDLE_MINUTES,
     Export,
     Handover,
-    comments,
     only_type,
+    rented_comments,
     require_provider,
     resource_name,
     spark_properties,
@@ -60,7 +60,7 @@ class Terraform(Export):
             "\n".join([f'resource "{kind}" "{name}" {{', *written(arguments, 1), "}"])
             for kind, name, arguments in make(handover)
         ]
-        return f"{comments(handover)}\n" + "\n\n".join(texts) + "\n"
+        return f"{rented_comments(handover)}\n" + "\n\n".join(texts) + "\n"
 
 
 def label(handover: Handover) -> str:

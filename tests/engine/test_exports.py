@@ -53,6 +53,12 @@ def test_every_export_says_what_was_predicted(target: Export) -> None:
     assert text.endswith("\n")
 
 
+@pytest.mark.parametrize("target", ["emr", "dataproc", "databricks", "terraform"])
+def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
+    text = render(handover(provider=PROVIDERS.get(target, "aws")), to=target)
+    assert "# ends after 10 minutes without work: billed too, and not in the cost\n" in text
+
+
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
     text = target.render(
