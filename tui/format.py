@@ -32,6 +32,12 @@ def percent(value: float | None) -> str:
     return f"{value * 100:.0f} %"
 
 
+def signed_percent(share: float, *, unit: str = " %") -> str:
+    """A relative error with its sign; none is 0, on either side."""
+    whole = round(share * 100)
+    return f"{whole:+d}{unit}" if whole else f"0{unit}"
+
+
 def interval(low: float | None, high: float | None) -> str:
     """ "38m 10s to 44m 02s", or the words for having none."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):

@@ -11,6 +11,7 @@ from screen import compared, settled, text_of
 
 import engine
 from engine.models.base import LeaveOneOut
+from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views import evidence
@@ -218,3 +219,8 @@ async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, mod
         await pilot.pause()
         said = " ".join(part for line in app.query_one("#evidence-about").lines for part, _ in line)
         assert "range search" not in said
+
+
+def test_an_error_that_rounds_to_nothing_has_no_sign() -> None:
+    shown = [signed_percent(share) for share in (-0.004, 0.0, 0.004, -0.016, 0.254)]
+    assert shown == ["0 %", "0 %", "0 %", "-2 %", "+25 %"]

@@ -165,4 +165,4 @@ def _cluster(cluster: engine.Cluster) -> str:
 def _cell(pair: engine.LeftOut | None) -> str:
     if pair is None:
         return text.UNKNOWN
-    return f"{text.seconds(pair.estimated_seconds)} ({pair.relative_error * 100:+.0f} %)"
+    return f"{text.seconds(pair.estimated_seconds)} ({text.signed_percent(pair.relative_error)})"

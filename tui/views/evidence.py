@@ -172,7 +172,7 @@ def _run_row(run: Run, profile: Profile, pair: LeftOut | None) -> Row:
         job_words.shown(run.workload),
         text.seconds(run.seconds),
         text.UNKNOWN if pair is None else text.seconds(pair.estimated_seconds),
-        text.UNKNOWN if pair is None else f"{pair.relative_error * 100:+.0f} %",
+        text.UNKNOWN if pair is None else text.signed_percent(pair.relative_error),
         ("", "plain") if run.complete else ("incomplete", "warn"),
     )
 
@@ -301,9 +301,9 @@ def _satisfaction(state: PlanState, answer: Answer, compared: Sequence[Compared]
     own = dict(compared).get(answer.built.plan.fitted.model)
     if own is None or not own.outcome.left_out:
         return []
-    errors = [pair.relative_error * 100 for pair in own.outcome.left_out]
+    errors = [pair.relative_error for pair in own.outcome.left_out]
     said = (
-        f"RE {min(errors):+.0f} to {max(errors):+.0f} %, "
+        f"RE {text.signed_percent(min(errors), unit='')} to {text.signed_percent(max(errors))}, "
         f"mean relative error {error_text(own.outcome.mean_relative_error)} "
         f"over {len(errors)} left-out run{'' if len(errors) == 1 else 's'}"
     )
