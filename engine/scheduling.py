@@ -108,7 +108,8 @@ class _Scheduler:
         self.place: Place = place if exact else place_fast
         self.exact = exact
         self.cold = slots
-        self.free = np.zeros(slots) if added is None else added.astype(float)
+        self.added = np.zeros(slots) if added is None else added.astype(float)
+        self.free = self.added.copy()
         self.leaving = list(reversed(removed))
         self.all_free_from = float(self.free.max())
         self.free_is_current = True
@@ -156,9 +157,11 @@ class _Scheduler:
             heapq.heappush(self.active, (node.priority, place))
 
     def _remove(self, moment: float, count: int) -> None:
-        """Takes slots away: idle ones, then those that fall free first."""
+        """Takes slots away: idle ones, then those that fall free first; those to come do come."""
         lanes = np.sort(self._lanes(1))
-        here = int(np.searchsorted(lanes, moment, side="right"))
+        to_come = np.isin(lanes, self.added[self.added > moment])
+        lanes = np.concatenate((lanes[~to_come], lanes[to_come]))
+        here = int(np.count_nonzero(lanes <= moment))
         count = min(count, len(lanes) - 1)
         first = min(max(0, here - count), len(lanes) - count)
         self.free = np.concatenate((lanes[:first], lanes[first + count :]))

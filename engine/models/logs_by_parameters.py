@@ -18,6 +18,7 @@ from engine.models.log_notices import chosen_notice, table_notice, transferred_n
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.workloads import completed, logs_of, same_parameters, saying
 from engine.profile import Notice, Profile, Run
+from engine.slow_runs import UnusualRun
 
 Fitting = Callable[[Profile], FittedModel]
 
@@ -46,6 +47,9 @@ class OfParameters(FittedModel):
 
     def runs_used(self, workload: Workload) -> int:
         return self.fitted.runs_used(self._asked(workload))
+
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        return self.fitted.unusual_runs(self._asked(workload))
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         return self.fitted.explain(batch, self._asked(workload))
@@ -90,6 +94,9 @@ class ByParameters(FittedModel):
 
     def runs_used(self, workload: Workload) -> int:
         return self.answering(workload).runs_used(workload)
+
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        return self.answering(workload).unusual_runs(workload)
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         return self.answering(workload).explain(batch, workload)

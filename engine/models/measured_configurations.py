@@ -38,11 +38,15 @@ def with_repetitions(rows: Rows) -> Rows:
     return replace(rows, size=(base + apart)[group])
 
 
+def observed_of(tables: Sequence[MachineRuns]) -> list[Run]:
+    """(n,) all runs, in the order of their rows."""
+    return [run for table in tables for run in table.observed]
+
+
 def run_once(tables: Sequence[MachineRuns], places: NDArray[np.int64]) -> tuple[Run | None, ...]:
     """(r,) the run of each configuration from the places (n,) of all runs; None where there are
     several."""
-    runs = [run for table in tables for run in table.observed]
-    found = dict(zip(places.tolist(), runs, strict=True))
+    found = dict(zip(places.tolist(), observed_of(tables), strict=True))
     several = np.bincount(places) > 1
     return tuple(None if several[place] else found[place] for place in range(len(several)))
 

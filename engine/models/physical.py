@@ -32,6 +32,7 @@ from engine.models.machines import (
     vcpus_of,
 )
 from engine.models.measured_configurations import (
+    observed_of,
     run_once,
     unusual_runs,
     where_measured,
@@ -57,16 +58,10 @@ from engine.models.workloads import (
     same_parameters,
     telling_runs,
 )
+from engine.models.wrong_pairs import slower_of_two
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
-from engine.slow_runs import (
-    SlowRun,
-    UnusualRun,
-    slow_notices,
-    slow_runs,
-    unusual_notices,
-    without,
-)
+from engine.slow_runs import SlowRun, UnusualRun, slow_notices, slow_runs, unusual_notices, without
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""
@@ -107,7 +102,8 @@ class Answers:
         same: runs with the wanted parameters.
         runs: runs in all.
         places: (n,) which configuration of the joint fit each run is of, in the tables' order.
-        slow: runs that are left aside, since something went wrong in them.
+        slow, aside: runs that are left aside, since something went wrong in them: told by others
+            of the same, and by all others.
         beside: what is asked of parameters that had one value in all runs, by how many doublings.
         beside_notices: about those.
     """
@@ -121,6 +117,7 @@ class Answers:
     runs: int
     places: NDArray[np.int64]
     slow: tuple[SlowRun, ...]
+    aside: tuple[UnusualRun, ...]
     beside: float
     beside_notices: tuple[Notice, ...]
 
@@ -144,14 +141,16 @@ class TableModel(FittedModel):
             self._answers[key] = self._fit(wanted)
         return self._answers[key]
 
-    def _fit(self, wanted: Workload) -> Answers:
-        slow = slow_runs(telling := _telling(self.profile.runs, wanted))
+    def _fit(self, wanted: Workload, aside: tuple[UnusualRun, ...] = ()) -> Answers:
+        slow = slow_runs(telling := without(_telling(self.profile.runs, wanted), aside))
         runs = without(telling, slow)
         tables = tuple(runs_by_type(_some(runs, wanted)))
         kinds = tuple(kinds_of(tables, _catalog(runs)))
         names = tuple(_varying(runs, wanted))
         rows, seconds = rows_of(tables, kinds, names)
         rows = with_repetitions(rows)
+        if not aside and (found := slower_of_two(rows, seconds, observed_of(tables))):
+            return self._fit(wanted, found)
         key = rows.configurations.tobytes()
         if key not in self._joint:
             self._joint[key] = fit_run_times(rows, seconds)
@@ -165,11 +164,11 @@ class TableModel(FittedModel):
         constant = {name: v for name, v in wanted.parameters.items() if name not in names}
         taken, beside = nearest(runs, constant)
         notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
-        usual = replace(self.profile, runs=without(self.profile.runs, slow))
+        usual = replace(self.profile, runs=without(self.profile.runs, [*slow, *aside]))
         noise = run_noise(usual, scales, fitted=joint.noise)
         return Answers(
             tables, kinds, names, shares, noise,
-            int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow),
+            int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow), aside,
             beside, notices if beside else (),
         )  # fmt: skip
 
@@ -193,7 +192,7 @@ class TableModel(FittedModel):
     def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
         answers = self.answers(completed(workload, self.profile))
         fits = [share.fit for own in answers.shares for share in own]
-        return unusual_runs(fits, run_once(answers.tables, answers.places))
+        return [*answers.aside, *unusual_runs(fits, run_once(answers.tables, answers.places))]
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)

@@ -22,14 +22,21 @@ from engine.models.launch_order import LONGEST_FIRST, turned
 from engine.models.one_machine import of_local_master, waiting_law
 from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
-from engine.models.slots_over_time import Slots, arrivals, end_of_tasks, first_arrivals, stage_slots
+from engine.models.slots_over_time import (
+    Slots,
+    arrivals,
+    end_of_tasks,
+    first_arrivals,
+    idle_seconds,
+    stage_slots,
+)
 from engine.models.stage_shapes import shapes_of
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import Slowdown, beside_fixed, combined
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, schedule
-from engine.waves import ClosedForm, Tasks, cold_met, waves
+from engine.waves import ClosedForm, Tasks, cold_met
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
@@ -340,19 +347,20 @@ class Replay:
         had = stage_slots(self.run.cores, start, stage.completed_seconds, self.slots)
         lanes = max(1, len(had.added_seconds) // stage.task_cpus)
         alike = Scaled(stage.tasks, 1.0)
-        best, best_turn = math.inf, 0.0
+        best, best_turn, taken = math.inf, 0.0, np.empty(0)
         turns = TURNS if stage.tasks > lanes else TURNS[:1]
         tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
         warm, first = tasks.seconds, tasks.cold_seconds
         for turn in turns:
             met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
-            ended = end_of_tasks(met.on(cold), had, stage.task_cpus)
+            order = met.on(cold)
+            ended = end_of_tasks(order, had, stage.task_cpus)
             if abs(ended - observed) < abs(best - observed):
-                best, best_turn = ended, turn
+                best, best_turn, taken = ended, turn, order
         missing = max(0.0, observed - best)
         work = stage.task_seconds.total
         lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
-        idle = max(0.0, missing - lost * best) / waves(stage.tasks, lanes)
+        idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
         if self.is_dynamic:
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
         return idle, best_turn, lost

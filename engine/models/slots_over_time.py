@@ -16,10 +16,13 @@ from engine.forecast import FloatArray
 from engine.list_scheduling import place_fast
 from engine.profile import Run
 from engine.scheduling import Node, schedule
-from engine.waves import Tasks
+from engine.waves import Tasks, waves
 
 NEGLIGIBLE = 0.002
 """Slots that are missing for less than this share of a run, in the mean, are there at its start."""
+
+HALVINGS = 12
+"""How often what a task idles is halved between nothing and all that a stage misses."""
 
 Steps = Sequence[tuple[float, int]]
 
@@ -50,6 +53,11 @@ class Slots:
             before = now
         return cls(np.asarray(added), tuple(removed)) if added else cls(np.zeros(slots))
 
+    @property
+    def stay(self) -> bool:
+        """Whether all are there from first to last."""
+        return not self.removed and bool(np.ptp(self.added_seconds) == 0.0)
+
 
 def stage_slots(cores: Steps, start: float, end: float, slots: int) -> Slots:
     """The slots that a stage had, in seconds since its start; `slots` of them where no step
@@ -71,6 +79,25 @@ def end_of_tasks(seconds: FloatArray, slots: Slots, task_cpus: int) -> float:
         return schedule([node], len(lanes), added_seconds=lanes, removed=slots.removed).seconds
     together = lanes[task_cpus - 1 :: task_cpus] if len(lanes) >= task_cpus else lanes[-1:]
     return place_fast(seconds, together, 0.0)[2]
+
+
+def idle_seconds(seconds: FloatArray, slots: Slots, task_cpus: int, missing: float) -> float:
+    """Time that slots idle after each of (n,) tasks for the last to end so much later.
+
+    On slots that stay it is that per wave. How many tasks follow one another on slots that come and
+    go is only found by placing them.
+    """
+    if slots.stay or not missing:
+        return missing / waves(len(seconds), max(1, len(slots.added_seconds) // task_cpus))
+    ended = end_of_tasks(seconds, slots, task_cpus) + missing
+    low, high = 0.0, missing
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if end_of_tasks(seconds + middle, slots, task_cpus) < ended:
+            low = middle
+        else:
+            high = middle
+    return high
 
 
 def first_arrivals(run: Run, slots: int) -> FloatArray | None:

@@ -19,7 +19,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, Profile, Run
+from engine.profile import CATEGORIES, Profile, Run, StageRun
 from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
 from engine.sources.profile_text import format_profile
 from engine.yaml_values import STAND_IN, Located, load
@@ -162,6 +162,8 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
                 f"{name} must be more than zero, not {value:g}",
                 where=located.where(f"{path}.{name}"),
             )
+    for place, stage in enumerate(entry.stages):
+        _check_stage(stage, located, f"{path}.stages[{place}]")
     heap = entry.executor_memory_gib
     # Runs of a log keep what the log says: before Spark 1.6 an executor could have less.
     if heap is not None and entry.spark_version is None and not entry.stages:
@@ -173,6 +175,22 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
         if not isfinite(value):
             where = located.where(f"{path}.parameters.{name}")
             raise BadInput(f"{name} must be a number, not {value}", where=where)
+
+
+def _check_stage(stage: StageRun, located: Located, path: str) -> None:
+    """A stage has tasks, which hold cores: a log leaves out stages without any."""
+    numbers = (
+        ("tasks", "tasks", stage.tasks),
+        ("task_cpus", "task_cpus", stage.task_cpus),
+        ("count of task_seconds", "task_seconds", stage.task_seconds.count),
+    )
+    for name, key, number in numbers:
+        if number < 1:
+            raise BadInput(
+                f"{name} must be at least 1, not {number}",
+                where=located.where(f"{path}.{key}"),
+                remedy="correct it, or leave out a stage that ran no task",
+            )
 
 
 _POSITIVE = (

@@ -151,6 +151,15 @@ def test_a_long_task_meets_contention_only_while_others_run() -> None:
     np.testing.assert_allclose(slowed.seconds, [0.75, 1.5, 25.5])
 
 
+def test_slots_that_go_are_not_those_that_are_still_to_come() -> None:
+    """Two of four go while their tasks run; two others come before these end."""
+    stage = Node((), 0.0, 0, Tasks(np.full(6, 20.0)))
+    added = np.asarray([0.0, 0.0, 0.0, 0.0, 12.0, 12.0])
+    for exact in (True, False):
+        found = schedule([stage], 6, added_seconds=added, removed=((6.0, 2),), exact=exact)
+        assert found.seconds == pytest.approx(32.0)
+
+
 SHAPES = {
     "exponential": lambda random, n: random.exponential(1.0, n),
     "gamma": lambda random, n: random.gamma(8.0, 0.125, n),

@@ -20,12 +20,18 @@ GIB = 1024.0**3
 SECONDS = 2.0
 
 
-def made(cores: tuple[tuple[float, int], ...], tasks: int = 200, *, dynamic: bool = False) -> Run:
-    """A scan of equal tasks on slots that come and go, as a log would tell it."""
+def made(
+    cores: tuple[tuple[float, int], ...],
+    tasks: int = 200,
+    *,
+    dynamic: bool = False,
+    idle_seconds: float = 0.0,
+) -> Run:
+    """A scan of equal tasks on slots that come and go, and idle after each, as a log would tell."""
     slots = max(count for _, count in cores)
     stage = Stage(np.full(tasks, SECONDS), input_bytes=tasks * 0.125 * GIB)
     had = Slots.of(cores, slots)
-    nodes = [Node((), cores[0][0], 0, Tasks(stage.seconds))]
+    nodes = [Node((), cores[0][0], 0, Tasks(stage.seconds + idle_seconds))]
     ended = schedule(
         nodes, len(had.added_seconds), added_seconds=had.added_seconds, removed=had.removed,
         exact=True,
@@ -130,3 +136,23 @@ def test_the_wait_for_a_first_executor_of_each_wave_stays() -> None:
     assert replay.observed().seconds == pytest.approx(84.0)
     # twice 16 tasks of 2 s on one slot; waits of 5 and 20 s and 51 s of the driver
     assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 20.0 + 51.0)
+
+
+@pytest.mark.parametrize(
+    "cores",
+    [
+        ((0.0, 20),),
+        LATE,
+        ((0.0, 20), (15.0, 10)),
+        ((0.0, 20), (7.0, 16), (9.0, 20)),
+        ((0.0, 20), (7.0, 0), (7.5, 20)),
+    ],
+    ids=["stay", "late", "half lost", "some replaced", "all replaced"],
+)
+def test_what_tasks_idle_is_told_whatever_slots_came_and_went(
+    cores: tuple[tuple[float, int], ...],
+) -> None:
+    run = made(cores, idle_seconds=0.4)
+    replay = Replay.of(run)
+    assert replay.dispatch_seconds == pytest.approx([0.4], rel=0.01)
+    assert replay.observed().seconds == pytest.approx(run.seconds, rel=0.001)

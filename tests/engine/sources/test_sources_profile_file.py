@@ -225,6 +225,31 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
         parse(broken, "p.yaml")
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("tasks: 0", "tasks must be at least 1, not 0"),
+        ("task_cpus: 0", "task_cpus must be at least 1, not 0"),
+        ("task_cpus: -2", "task_cpus must be at least 1, not -2"),
+        (
+            "task_seconds: {count: 0, total: 0, quantiles: []}",
+            "count of task_seconds must be at least 1, not 0",
+        ),
+    ],
+)
+def test_a_stage_without_tasks_is_refused(key: str, said: str) -> None:
+    stage = {
+        "stage_id": "7", "name": "scan", "tasks": "2", "submitted_seconds": "0",
+        "completed_seconds": "4", "task_seconds": "{count: 2, total: 8, quantiles: [3, 5]}",
+    }  # fmt: skip
+    name, _, value = key.partition(": ")
+    lines = [f"{key}: {value}" for key, value in {**stage, name: value}.items()]
+    text = HEAD + "runs:\n- seconds: 4\n  stages:\n  - " + "\n    ".join(lines) + "\n"
+    line = text[: text.index(key)].count("\n") + 1
+    with pytest.raises(BadInput, match=rf"p.yaml:{line}: {said}; correct it"):
+        parse(text, "p.yaml")
+
+
 def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     profile = Profile("x", deadline_seconds=5.0)
     path = tmp_path / "p.yaml"
