@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,8 @@ from engine.models.boe_notices import (
 )
 from engine.models.boe_plan import Plan, Target, one_node, own_target
 from engine.models.boe_surface import seconds_on
+from engine.models.held_answers import held
+from engine.models.replay_times import inputs_to
 from engine.models.workflow import OwnNodes, Workflow
 from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
@@ -99,8 +101,17 @@ class FittedStates(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = self._wanted(workload)
-        own, logs, far, spreads = self.answering(wanted), [], [], []
-        for plan, bias in zip(own.plans, own.bias, strict=True):
+        own = self.answering(wanted)
+        mean, away = own._averaged(batch, wanted)
+        seconds = np.exp(own._held(batch, wanted, mean))
+        log_scale = own.learnt * np.hypot(own.spread, away)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
+
+    def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
+        """(n,) mean log time of the plans, the nearer ones more, and (n,) what lies between them
+        and the question adds to its standard deviation."""
+        logs, far, spreads = [], [], []
+        for plan, bias in zip(self.plans, self.bias, strict=True):
             scale = self._scale(plan, wanted)
             seconds = seconds_on(plan, batch, scale=scale, partitions=wanted.shuffle_partitions)
             logs.append(np.log(seconds) + bias)
@@ -115,11 +126,28 @@ class FittedStates(FittedModel):
                 )
             )
         distance = np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS
-        weights = nearness(distance, own.repeated)
-        seconds = np.exp((weights * np.asarray(logs)).sum(axis=0))
-        away = (weights * np.asarray(spreads)).sum(axis=0)
-        log_scale = own.learnt * np.hypot(own.spread, away)
-        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
+        weights = nearness(distance, self.repeated)
+        mean, away = ((weights * np.asarray(each)).sum(axis=0) for each in (logs, spreads))
+        return mean, away
+
+    def _held(self, batch: ClusterBatch, wanted: Workload, mean: FloatArray) -> FloatArray:
+        """(n,) mean log time, held to grow with the input: each plan's does, but the mean may fall
+        where a log of one input hands over to that of another."""
+        inputs = {run.workload.input_bytes for run in self._runs} if self.is_job else set()
+        known = [size for size in inputs if size is not None]
+        if len(known) < 2 or len(known) < len(inputs) or wanted.input_bytes is None:
+            return mean
+
+        def answer(size: float) -> FloatArray:
+            same = size == wanted.input_bytes
+            return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
+
+        return held(answer, *inputs_to(known, wanted.input_bytes))
+
+    @cached_property
+    def _runs(self) -> list[Run]:
+        """The runs behind the plans."""
+        return [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
 
     @property
     def ran_on(self) -> tuple[InstanceType, ...]:
@@ -163,8 +191,7 @@ class FittedStates(FittedModel):
         return input_ratio(wanted, observed.run)
 
     def _nearest_run(self, wanted: Workload) -> Run:
-        plans = self.answering(wanted).plans
-        runs = [part.observed.run for plan in plans for part in plan.parts if part.observed]
+        runs = self.answering(wanted)._runs
         return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
 
     def _away(self, plan: Plan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:

@@ -19,6 +19,21 @@ PARTS = 4
 starts all at once somewhere between them, and a straight line would tell of it too early."""
 
 
+def held(answer: Callable[[float], FloatArray], path: Sequence[float], share: float) -> FloatArray:
+    """(n,) log time held to grow with the input: each input on the way is no faster than the one
+    before (no slower below the smallest log), with a straight line between the last two.
+
+    Args:
+        answer: log time of an input for n clusters.
+        path, share: as in `held_logs`.
+    """
+    hold = np.maximum if path[-1] >= path[0] else np.minimum
+    before = last = answer(path[0])
+    for size in path[1:]:
+        before, last = last, hold(last, answer(size))
+    return last if len(path) == 1 else np.asarray((1.0 - share) * before + share * last)
+
+
 def held_logs(
     answer: Callable[[float], AnswersOfLogs], path: Sequence[float], share: float
 ) -> FloatArray:

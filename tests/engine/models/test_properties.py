@@ -112,6 +112,16 @@ def test_more_input_is_never_faster(
 
 
 @every_model
+@pytest.mark.parametrize("seed", range(3))
+def test_more_input_is_never_faster_where_runs_of_sizes_hand_over(model: Model, seed: int) -> None:
+    """Finely, over and beyond the sizes of the runs, far from their clusters."""
+    workloads = [Workload(float(size)) for size in np.geomspace(0.1, 30.0, 60)]
+    for count in (1, 32, 150):
+        found = fitted(model, seed).predict_many(clusters=[on(count)], workloads=workloads)
+        assert (np.diff(found.seconds) >= -1e-9 * found.seconds[1:]).all()
+
+
+@every_model
 @given(seed=st.integers(0, 5), counts=st.lists(nodes, min_size=1, max_size=6), size=sizes)
 @settings(max_examples=20, deadline=None)
 def test_many_at_once_are_the_same_as_one_by_one(
