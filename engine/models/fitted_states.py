@@ -28,7 +28,6 @@ from engine.models.boe_notices import (
 from engine.models.boe_plan import Plan, Target, one_node, own_target
 from engine.models.boe_surface import seconds_on
 from engine.models.held_answers import held
-from engine.models.replay_times import inputs_to
 from engine.models.workflow import OwnNodes, Workflow
 from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
@@ -142,7 +141,7 @@ class FittedStates(FittedModel):
             same = size == wanted.input_bytes
             return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
 
-        return held(answer, *inputs_to(known, wanted.input_bytes))
+        return held(answer, known, wanted.input_bytes)
 
     @cached_property
     def _runs(self) -> list[Run]:

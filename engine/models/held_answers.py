@@ -7,7 +7,9 @@ another, and what memory adds or saves may fall while the replay grows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,19 +21,28 @@ PARTS = 4
 starts all at once somewhere between them, and a straight line would tell of it too early."""
 
 
-def held(answer: Callable[[float], FloatArray], path: Sequence[float], share: float) -> FloatArray:
-    """(n,) log time held to grow with the input: each input on the way is no faster than the one
-    before (no slower below the smallest log), with a straight line between the last two.
+def held(
+    answer: Callable[[float], FloatArray], known: Sequence[float], wanted: float
+) -> FloatArray:
+    """(n,) log time held to grow with the input, of logs whose own answers do: where they hand over
+    to each other it is a straight line between their inputs, and no input is faster than a smaller
+    one that was run.
 
     Args:
         answer: log time of an input for n clusters.
-        path, share: as in `held_logs`.
+        known: inputs of the logs, each once.
+        wanted: the input that is asked for.
     """
-    hold = np.maximum if path[-1] >= path[0] else np.minimum
-    before = last = answer(path[0])
-    for size in path[1:]:
-        before, last = last, hold(last, answer(size))
-    return last if len(path) == 1 else np.asarray((1.0 - share) * before + share * last)
+    ordered = sorted(known)
+    reached = answer(ordered[0])
+    if wanted <= ordered[0]:
+        return np.minimum(reached, answer(wanted))
+    for low, high in pairwise(ordered):
+        before, reached = reached, np.maximum(reached, answer(high))
+        if wanted <= high:
+            share = math.log(wanted / low) / math.log(high / low)
+            return np.asarray((1.0 - share) * before + share * reached)
+    return np.maximum(reached, answer(wanted))
 
 
 def held_logs(
