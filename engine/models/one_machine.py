@@ -72,16 +72,17 @@ def of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch) -> Notice | None:
-    """The warning that further slots may have no core of their own."""
-    if not on_one_machine(runs) or not np.isnan(batch.nodes).any():
-        return None
+    """The warning that other slots, more or fewer, share cores of which nobody knows how many there
+    are."""
     slots = runs[0].cluster.slots
-    if slots is None or not np.any(batch.slots[np.isnan(batch.nodes)] > slots):
+    asked = batch.slots[np.isnan(batch.nodes) & np.isfinite(batch.slots)]
+    if not on_one_machine(runs) or slots is None or not np.any(asked != slots):
         return None
     return Notice(
         "one-machine",
-        f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say whether "
-        f"that has cores for more than {slots} tasks: twice the slots are taken to save between "
-        "half of the tasks' time and nothing",
-        "name the machines with --instance, or add a log of more slots",
+        f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
+        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: twice the slots are taken "
+        "to save between half of the tasks' time and nothing",
+        "add a log of another number of slots, or name the log's machine with --ran-on where the "
+        "wanted executors are on others",
     )

@@ -71,6 +71,8 @@ def test_many_times_the_slots_are_asked_of_other_machines() -> None:
 def test_fewer_slots_gain_what_more_would_lose() -> None:
     crowded, apart = (ask(run_of(master, slots=8), slots=4) for master in ("local[8]", "yarn"))
     assert crowded.seconds == pytest.approx(apart.seconds / math.sqrt(2.0), rel=0.05)
+    assert "one-machine" in codes(crowded)
+    assert "one-machine" not in codes(apart)
 
 
 def test_nodes_are_machines_of_their_own() -> None:
