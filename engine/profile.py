@@ -92,7 +92,9 @@ class StageRun:
     the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
     for those whose result is read from the cache; left out where that is once each.
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
-    others are computed again. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
+    others are computed again. `needed_rdds` are those of `cached_rdds` that its tasks read or
+    compute, nearest first: what lies behind one that was computed before is not needed while that
+    one is there. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow.
     """
@@ -127,6 +129,7 @@ class StageRun:
     operation_counts: tuple[int, ...] = ()
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
+    needed_rdds: tuple[int, ...] = ()
     warm_up: tuple[float, ...] = ()
     waste: Waste = field(default_factory=Waste)
 
@@ -138,6 +141,17 @@ class StageRun:
     def read_bytes(self) -> float:
         """Bytes that its tasks read, from outside, from a cache and from shuffles."""
         return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class PersistedRdd:
+    """An RDD that an application kept for later stages: how many bytes it took, None where the log
+    does not say, and the stage that had ended last when it was unpersisted, None where it never
+    was."""
+
+    rdd_id: int
+    stored_bytes: float | None = None
+    unpersisted_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +174,8 @@ class Run:
     `stages` and what follows are there only when the run came from an event log. `cores` is the
     step function of cores available: (seconds since start, cores from then on).
     `cached_bytes` is what it wanted to keep in memory at once: the blocks that some stage still
-    needed, and those for which there was no room. `driver_seconds` is the time in which no stage
+    needed, and those for which there was no room; `persisted_rdds` are all that it ever kept.
+    `driver_seconds` is the time in which no stage
     ran. `lost` says in numbers what a broken log no longer tells.
     """
 
@@ -180,6 +195,7 @@ class Run:
     driver_seconds: float | None = None
     storage_memory_bytes: float | None = None
     cached_bytes: float | None = None
+    persisted_rdds: tuple[PersistedRdd, ...] = ()
     config: Mapping[str, str] = field(default_factory=dict)
     batch_id: int | None = None
     notices: tuple[Notice, ...] = ()

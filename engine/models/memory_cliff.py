@@ -10,13 +10,16 @@ spilled.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
+from engine.models.cache_replay import SHARES, CacheReplay
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
@@ -36,14 +39,12 @@ class Reread:
 
     Args:
         place: of the stage in its run.
-        seconds: task time of computing all of its cached data again, or of reading it from disk,
-            at the observed input.
-        tasks: how many tasks share it.
+        lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
+            reading it from disk, at the observed input, where memory holds so much of the cache.
     """
 
     place: int
-    seconds: float
-    tasks: int
+    lost_seconds: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class MemoryCliff:
         cached_bytes: what it wants to keep in memory at the observed input.
         inferred: whether that was taken from what stages read, for want of block sizes.
         fits: share of it that fitted when it ran.
-        rereads: the stages that read it.
+        sources: the stages that read it, and the stage that computed what each reads.
         memory: how its executors divide their heap.
         power: of the input with which cached bytes grow.
     """
@@ -63,7 +64,7 @@ class MemoryCliff:
     cached_bytes: float
     inferred: bool
     fits: float
-    rereads: tuple[Reread, ...]
+    sources: Mapping[int, int]
     memory: ExecutorMemory
     power: float = 1.0
 
@@ -89,9 +90,28 @@ class MemoryCliff:
             kept,
             inferred,
             fits,
-            tuple(_reread(replay, place, source, fits) for place, source in sources.items()),
+            sources,
             ExecutorMemory.of(run),
         )
+
+    @cached_property
+    def rereads(self) -> tuple[Reread, ...]:
+        """The stages that do not find all that they read where memory is short; the cache is
+        replayed when that is first asked."""
+        run, cache = self.replay.run, CacheReplay.of(self.replay.run)
+        if cache is None:
+            found = {
+                place: _whole_seconds(self.replay, place, source) * (1.0 - SHARES)
+                for place, source in self.sources.items()
+            }
+        else:
+            found = cache.lost_seconds(_costs(self.replay, cache), self.cached_bytes)
+        rereads = []
+        for place, lost in found.items():
+            most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
+            seen = float(np.interp(self.fits, SHARES, lost))
+            rereads.append(Reread(place, lost * min(1.0, most / seen) if seen > 0.0 else lost))
+        return tuple(rereads)
 
     def needed_bytes(self, ratio: float) -> float:
         """What would be kept at `ratio` times the input."""
@@ -104,8 +124,7 @@ class MemoryCliff:
     def _task_memory_bytes(self) -> float:
         """Execution memory of a running task of the stages that read the cache (the largest)."""
         peaks = [
-            self.replay.run.stages[reread.place].peak_execution_memory_bytes
-            for reread in self.rereads
+            self.replay.run.stages[place].peak_execution_memory_bytes for place in self.sources
         ]
         return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
 
@@ -128,20 +147,27 @@ class MemoryCliff:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
         """
         total = np.zeros(len(slots))
-        alike: dict[float, float] = {}
+        if (share == self.fits).all():
+            return total
+        alike: dict[float, FloatArray] = {}
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
-            seconds = reread.seconds * scaled.partitions * scaled.work / shape.stage.tasks
+            lost = reread.lost_seconds * (scaled.partitions * scaled.work / shape.stage.tasks)
             if shape.counts_slots:
                 tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
-                total += seconds / np.minimum(slots, tasks)
+                total += self._more_lost(lost, share) / np.minimum(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)
-                alike[count] = alike.get(count, 0.0) + seconds
-        for count, seconds in alike.items():
-            total += seconds / np.minimum(slots, count)
-        return np.asarray((self.fits - share) * total)
+                alike[count] = alike[count] + lost if count in alike else lost
+        for count, lost in alike.items():
+            total += self._more_lost(lost, share) / np.minimum(slots, count)
+        return total
+
+    def _more_lost(self, lost_seconds: FloatArray, share: FloatArray) -> FloatArray:
+        """(n,) task time at each share of what fits, less that in the log."""
+        here = np.interp(share, SHARES, lost_seconds)
+        return np.asarray(here - np.interp(self.fits, SHARES, lost_seconds))
 
 
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
@@ -167,7 +193,7 @@ def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]
     """Stages of log `one` that read its cache, if less or more of it fitted than in log `other`."""
     if one is None or other is None or abs(one.fits - other.fits) < SAME_SHARE:
         return frozenset()
-    return frozenset(reread.place for reread in one.rereads)
+    return frozenset(one.sources)
 
 
 SAME_SHARE = 0.02
@@ -214,15 +240,28 @@ def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
     return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
 
 
-def _reread(replay: Replay, place: int, source: int, fits: float) -> Reread:
-    """What it takes a stage to do without its cached data, from the stage that computed it."""
-    stage, origin = replay.run.stages[place], replay.shapes[source]
+def _whole_seconds(replay: Replay, place: int, source: int) -> float:
+    """Task time of doing without all cached data of a stage, which another computed."""
+    stage = replay.run.stages[place]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
-        seconds = (stage.cached_input_bytes or 0.0) / DISK_BYTES_PER_SECOND
-    else:
-        late = origin.warm_up.late if origin.warm_up is not None else 1.0
-        seconds = origin.mean_seconds * origin.stage.tasks * late
-    if fits < 1.0:
-        own = stage.task_seconds.total * (1.0 - LEAST_READ)
-        seconds = min(seconds, own / (1.0 - fits))
-    return Reread(place, seconds, stage.tasks)
+        return (stage.cached_input_bytes or 0.0) / DISK_BYTES_PER_SECOND
+    return _computing_seconds(replay, source)
+
+
+def _computing_seconds(replay: Replay, place: int) -> float:
+    """Task time of a stage when its code is no longer new."""
+    shape = replay.shapes[place]
+    late = shape.warm_up.late if shape.warm_up is not None else 1.0
+    return shape.mean_seconds * shape.stage.tasks * late
+
+
+def _costs(replay: Replay, cache: CacheReplay) -> dict[int, float]:
+    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
+    that computed it first."""
+    alike = Counter(cache.origins.values())
+    return {
+        rdd: cache.stored_bytes[rdd] / DISK_BYTES_PER_SECOND
+        if rdd in cache.on_disk
+        else _computing_seconds(replay, place) / alike[place]
+        for rdd, place in cache.origins.items()
+    }

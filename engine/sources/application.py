@@ -256,7 +256,7 @@ class Application:
             self._waiting_bytes += stage.tasks.close()
             if self._waiting_bytes > WAITING_BYTES:
                 self.sum_up()
-            self.blocks.stage_ended(stage.needed_rdds, stage.tasks.tasks or 0)
+            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0)
             self.lineage.computed(stage.cached_rdds)
 
     def sum_up(self) -> None:

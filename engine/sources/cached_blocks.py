@@ -13,12 +13,15 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from engine.profile import PersistedRdd
+
 
 @dataclass(slots=True)
 class _Stored:
     """What is known of one RDD.
 
     Args:
+        rdd_id: its id.
         since: how many stages had ended when its first block was stored.
         blocks, now_bytes: that are stored.
         seen, seen_bytes: blocks that ever were, and their bytes.
@@ -27,6 +30,7 @@ class _Stored:
             stage is known to.
     """
 
+    rdd_id: int
     since: int
     blocks: int = 0
     now_bytes: int = 0
@@ -46,6 +50,9 @@ class CachedBlocks:
         self._of_rdd: dict[int, _Stored] = {}
         self._past: list[_Stored] = []
         self._ended = 0
+        self._last_ended: int | None = None
+        self._dropped_after: dict[int, int | None] = {}
+        self._needed: dict[int, None] = {}
 
     def update(self, name: str, size: int) -> None:
         """A block has so many bytes from now on, 0 where it was evicted or found no room; only
@@ -54,7 +61,7 @@ class CachedBlocks:
         if rdd_id is None:
             return
         self.told = True
-        stored = self._of_rdd.setdefault(rdd_id, _Stored(self._ended))
+        stored = self._of_rdd.setdefault(rdd_id, _Stored(rdd_id, self._ended))
         before, size = self._sizes.pop(name, 0), max(0, size)
         if size > 0:
             self._sizes[name] = size
@@ -65,10 +72,13 @@ class CachedBlocks:
         stored.now_bytes += size - before
         stored.wanted_bytes = max(stored.wanted_bytes, float(stored.now_bytes))
 
-    def stage_ended(self, needed: Iterable[tuple[int, int]], tasks: int) -> None:
+    def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
         are not stored found no room."""
+        self._last_ended = stage_id
         for rdd_id, partitions in needed:
+            self._needed[rdd_id] = None
+            self._dropped_after.pop(rdd_id, None)
             stored = self._of_rdd.get(rdd_id)
             if stored is None or not stored.seen:
                 continue
@@ -80,6 +90,8 @@ class CachedBlocks:
 
     def unpersisted(self, rdd_id: int) -> None:
         """An RDD is wanted no more."""
+        if rdd_id in self._needed:
+            self._dropped_after[rdd_id] = self._last_ended
         stored = self._of_rdd.pop(rdd_id, None)
         if stored is None:
             return
@@ -88,6 +100,17 @@ class CachedBlocks:
         prefix = f"rdd_{rdd_id}_"
         for name in [name for name in self._sizes if name.startswith(prefix)]:
             del self._sizes[name]
+
+    def persisted(self) -> tuple[PersistedRdd, ...]:
+        """The persisted RDDs that stages needed, in the order in which they first did; their bytes
+        are None where no block of them was seen."""
+        wanted: dict[int, float] = {}
+        for stored in (*self._past, *self._of_rdd.values()):
+            wanted[stored.rdd_id] = max(stored.wanted_bytes, wanted.get(stored.rdd_id, 0.0))
+        return tuple(
+            PersistedRdd(rdd_id, wanted.get(rdd_id), self._dropped_after.get(rdd_id))
+            for rdd_id in self._needed
+        )
 
     @property
     def most_bytes(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.profile import JobRun, Notice, Run, StageRun, Waste
+from engine.profile import JobRun, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
@@ -188,6 +188,7 @@ class _Context:
             driver_seconds=max(0.0, round(seconds - busy, 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
+            persisted_rdds=_persisted(application, stages),
             config=kept_config(application.properties),
             batch_id=window.batch_id,
             notices=tuple(notices),
@@ -250,6 +251,7 @@ class _Context:
             operation_counts=stage.operation_counts,
             cached_rdds=stage.cached_rdds,
             disk_backed_rdds=stage.disk_backed_rdds,
+            needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),
             warm_up=summary.warm_up,
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
@@ -318,6 +320,12 @@ def _external_bytes(stages: Sequence[StageRun]) -> float | None:
         if stage.input_bytes is not None
     )
     return total or None
+
+
+def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[PersistedRdd, ...]:
+    """The persisted RDDs that these stages need."""
+    needed = {rdd_id for stage in stages for rdd_id in stage.needed_rdds}
+    return tuple(rdd for rdd in application.blocks.persisted() if rdd.rdd_id in needed)
 
 
 def _jobs(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:

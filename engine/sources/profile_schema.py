@@ -7,7 +7,16 @@ from typing import Any
 
 import msgspec
 
-from engine.profile import JobRun, Measure, Notice, Operation, OptexProfile, StageRun, Waste
+from engine.profile import (
+    JobRun,
+    Measure,
+    Notice,
+    Operation,
+    OptexProfile,
+    PersistedRdd,
+    StageRun,
+    Waste,
+)
 from engine.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"
@@ -38,6 +47,7 @@ class RunEntry(msgspec.Struct, kw_only=True):
     driver_seconds: float | None = None
     storage_memory_bytes: float | None = None
     cached_bytes: float | None = None
+    persisted_rdds: tuple[PersistedRdd, ...] = ()
     batch_id: int | None = None
     cores: tuple[tuple[float, int], ...] = ()
     config: dict[str, str] = {}
@@ -88,6 +98,7 @@ SCHEMA: Schema = {
     "runs[].groups[]": keys_of(GroupEntry),
     "runs[].notices[]": _NOTICE,
     "runs[].jobs[]": keys_of(JobRun),
+    "runs[].persisted_rdds[]": keys_of(PersistedRdd),
     "runs[].stages[]": keys_of(StageRun),
     "runs[].stages[].waste": keys_of(Waste),
     **{f"runs[].stages[].{name}": _MEASURE for name in _MEASURES},

@@ -39,6 +39,10 @@ def format_profile(profile: Profile) -> str:
     return "\n".join(lines) + "\n"
 
 
+LISTS = frozenset(("jobs", "notices", "operations", "groups", "persisted_rdds"))
+"""Keys whose values are lists of small mappings."""
+
+
 def _known(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if value is not None}
 
@@ -105,7 +109,7 @@ def _blocks(lines: list[str], key: str, entries: Sequence[dict[str, Any]]) -> No
                 lines.append("  stages:")
                 for stage in value:
                     _stage(lines, _entries(stage))
-            elif name in ("jobs", "notices", "operations", "groups") and value:
+            elif name in LISTS and value:
                 _list(lines, name, value, "  ")
             else:
                 lines.append(f"{lead}{name}: {_flow(value)}")

@@ -14,6 +14,7 @@ from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
 from engine.models import MODELS
 from engine.models.base import FittedModel, Prediction
+from engine.models.cache_replay import SHARES
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.replay import Replay
 from engine.models.sparkplan import Sparkplan
@@ -223,7 +224,7 @@ def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -
     assert fixed is not None
     slots = np.asarray([4.0, 8.0, 32.0, 16.0])
     share = np.full(4, 0.5)
-    again = 0.5 * sum(reread.seconds for reread in fixed.rereads)
+    again = float(sum(np.interp(0.5, SHARES, reread.lost_seconds) for reread in fixed.rereads))
     assert again > 0.0
     assert fixed.added_seconds(slots, share, 1.0) == pytest.approx(again / np.minimum(slots, 8))
     assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(again / slots)

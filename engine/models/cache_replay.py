@@ -1,0 +1,236 @@
+"""A replay of Spark's block store: which cached blocks a run finds again in less memory than it
+wants.
+
+Where memory is full, Spark drops the blocks that were not used for longest, of other RDDs than the
+one it stores a block of (`MemoryStore.evictBlocksToFreeSpace`); a block for which that makes no
+room is not stored. So of a single data set the part that fits stays. A loop that reads several in
+turn is another matter: the block dropped is the very one that is needed next, and a little memory
+too few loses nearly all. What was lost is computed again from the nearest RDDs before it, which
+may be lost as well; generations that each come from the one before are computed again from
+further and further back.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.profile import Run
+
+BLOCKS = 16
+"""Blocks of each RDD on the one executor that stands for all: the replay is that fine."""
+
+SHARES = np.asarray([0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 15.0, 16.0]) / BLOCKS
+"""Shares of what is wanted that memory holds, at which the cache is replayed: whole blocks."""
+
+UNROLLED = 1.25
+"""Room that a block needs while it is stored, over its size: it is asked for ahead, by up to half
+of what there is of the block (`spark.storage.unrollMemoryGrowthFactor` 1.5)."""
+
+MOST_LOST = 4_000
+"""Blocks that a replay finds missing before it stops; the stages that are left lose as much as the
+one that lost most."""
+
+DEEPEST = 200
+"""Generations that a task computes again one from the other, no more: Spark's own stack ends near
+there."""
+
+ROUNDING = 1e-6
+"""Share of a block that may be missing for it: sums of sizes are not exact."""
+
+
+@dataclass(slots=True)
+class _Store:
+    """The memory of one executor, blocks in the order of their last use."""
+
+    capacity_bytes: float
+    held: OrderedDict[tuple[int, int], float] = field(default_factory=OrderedDict)
+    used_bytes: float = 0.0
+
+    def found(self, block: tuple[int, int]) -> bool:
+        """Whether it holds the block, which counts as a use."""
+        if block not in self.held:
+            return False
+        self.held.move_to_end(block)
+        return True
+
+    def put(self, block: tuple[int, int], size_bytes: float) -> None:
+        """Stores a block, if dropping older ones of other RDDs makes room."""
+        short = self.used_bytes + UNROLLED * size_bytes - self.capacity_bytes
+        dropped = []
+        if short > ROUNDING * size_bytes:
+            for other, size in self.held.items():
+                if other[0] != block[0]:
+                    dropped.append(other)
+                    short -= size
+                    if short <= ROUNDING * size_bytes:
+                        break
+            else:
+                return
+        for other in dropped:
+            self.used_bytes -= self.held.pop(other)
+        self.held[block] = size_bytes
+        self.used_bytes += size_bytes
+
+    def drop(self, rdd_id: int) -> None:
+        """An RDD was unpersisted."""
+        for index in range(BLOCKS):
+            self.used_bytes -= self.held.pop((rdd_id, index), 0.0)
+
+
+@dataclass(frozen=True)
+class CacheReplay:
+    """The persisted RDDs of one run, and which of them each of its stages needs.
+
+    Args:
+        needed: of each stage, nearest first.
+        origins: RDD -> the stage that computed it first.
+        stored_bytes: RDD -> what it takes.
+        on_disk: RDDs whose blocks lie on disk where memory is full.
+        drops: stage -> the RDDs unpersisted when it had ended.
+    """
+
+    needed: tuple[tuple[int, ...], ...]
+    origins: Mapping[int, int]
+    stored_bytes: Mapping[int, float]
+    on_disk: frozenset[int]
+    drops: Mapping[int, tuple[int, ...]]
+
+    @classmethod
+    def of(cls, run: Run) -> CacheReplay | None:
+        """None where the log does not tell what its stages need, or how much that takes."""
+        needed = _stored(run)
+        origins: dict[int, int] = {}
+        for place, rdds in enumerate(needed):
+            for rdd_id in rdds:
+                origins.setdefault(rdd_id, place)
+        sizes = _sizes(run, needed, origins)
+        if not origins or sizes is None:
+            return None
+        places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
+        drops: dict[int, tuple[int, ...]] = {}
+        for rdd in run.persisted_rdds:
+            if rdd.unpersisted_after in places:
+                after = places[rdd.unpersisted_after]
+                drops[after] = (*drops.get(after, ()), rdd.rdd_id)
+        on_disk = frozenset(rdd for stage in run.stages for rdd in stage.disk_backed_rdds)
+        return cls(needed, origins, sizes, on_disk, drops)
+
+    def lost_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
+        """Stage -> (`len(SHARES)`,) task seconds for what it does not find, where memory holds
+        those shares of what is wanted at once; stages that find all in any memory are left out.
+        More memory is never more time.
+        """
+        lost = [self.again_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
+        table = np.vstack([*lost, np.zeros(len(self.needed))])
+        table = np.maximum.accumulate(table[::-1])[::-1]
+        return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
+
+    def again_seconds(self, cost: Mapping[int, float], capacity_bytes: float) -> tuple[float, ...]:
+        """Task seconds of each stage for what it does not find.
+
+        Args:
+            cost: RDD -> task seconds of computing all of it from the RDDs that its stage needed,
+                or of reading it from disk.
+            capacity_bytes: memory for blocks, of all executors.
+        """
+        walk = _Walk(self, cost, _Store(capacity_bytes))
+        found: list[float] = []
+        for place, rdds in enumerate(self.needed):
+            if walk.lost < MOST_LOST:
+                found.append(walk.stage(place))
+            else:
+                found.append(max(found) if rdds else 0.0)
+            for rdd_id in self.drops.get(place, ()):
+                walk.unpersist(rdd_id)
+        return tuple(found)
+
+
+@dataclass(slots=True)
+class _Walk:
+    """One replay under way."""
+
+    cache: CacheReplay
+    cost: Mapping[int, float]
+    store: _Store
+    unpersisted: set[int] = field(default_factory=set)
+    lost: int = 0
+    seconds: float = 0.0
+
+    def stage(self, place: int) -> float:
+        """Task seconds that a stage spends on blocks that it does not find. What it is the first to
+        need it computes in its own time, after what that comes from."""
+        self.seconds = 0.0
+        rdds, origins = self.cache.needed[place], self.cache.origins
+        for index in range(BLOCKS):
+            for rdd_id in rdds:
+                if origins[rdd_id] != place:
+                    self._get(rdd_id, index)
+            for rdd_id in reversed(rdds):
+                if origins[rdd_id] == place:
+                    self._put(rdd_id, index)
+        return self.seconds
+
+    def unpersist(self, rdd_id: int) -> None:
+        """An RDD is stored no more; what comes from it may have to compute it again."""
+        self.unpersisted.add(rdd_id)
+        self.store.drop(rdd_id)
+
+    def _get(self, rdd_id: int, index: int, depth: int = 0) -> None:
+        if self.store.found((rdd_id, index)):
+            return
+        self.lost += 1
+        self.seconds += self.cost.get(rdd_id, 0.0) / BLOCKS
+        if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.lost < 2 * MOST_LOST:
+            behind = self.cache.needed[self.cache.origins[rdd_id]]
+            for other in behind[behind.index(rdd_id) + 1 :]:
+                self._get(other, index, depth + 1)
+        self._put(rdd_id, index)
+
+    def _put(self, rdd_id: int, index: int) -> None:
+        if rdd_id not in self.unpersisted and not self.store.found((rdd_id, index)):
+            self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
+
+
+def _stored(run: Run) -> tuple[tuple[int, ...], ...]:
+    """What each stage needs of RDDs that have blocks of their own. Where a log tells of blocks,
+    RDDs without any are wrappers of others (the vertices and edges of GraphX), and what lies behind
+    them is what is needed."""
+    sizes = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
+    told = any(sizes.values())
+    behind: dict[int, tuple[int, ...]] = {}
+    found: list[tuple[int, ...]] = []
+    for stage in run.stages:
+        own: dict[int, None] = {}
+        for rdd_id in stage.needed_rdds:
+            hollow = told and not sizes.get(rdd_id)
+            own |= dict.fromkeys(behind.get(rdd_id, ()) if hollow else (rdd_id,))
+        found.append(tuple(own))
+        for position, rdd_id in enumerate(stage.needed_rdds):
+            if told and not sizes.get(rdd_id):
+                rest = stage.needed_rdds[position + 1 :]
+                behind.setdefault(rdd_id, tuple(rdd for rdd in rest if sizes.get(rdd)))
+    return tuple(found)
+
+
+def _sizes(
+    run: Run, stored: Sequence[tuple[int, ...]], origins: Mapping[int, int]
+) -> dict[int, float] | None:
+    """RDD -> bytes: as the log tells, else what the stages read that need it beside RDDs of known
+    sizes, in equal parts where it is not alone; 0 for those that none reads. None where the size of
+    one that is read stays unknown."""
+    known = {r.rdd_id: r.stored_bytes for r in run.persisted_rdds if r.stored_bytes}
+    for place in sorted(range(len(stored)), key=lambda place: len(stored[place])):
+        read = [rdd for rdd in stored[place] if origins[rdd] != place]
+        unknown = [rdd for rdd in read if rdd not in known]
+        rest = (run.stages[place].cached_input_bytes or 0.0) - sum(
+            known.get(rdd, 0.0) for rdd in read
+        )
+        if rest > 0.0:
+            known |= {rdd: rest / len(unknown) for rdd in unknown}
+    needed = {r for p, rdds in enumerate(stored) for r in rdds if origins[r] != p}
+    return None if needed - known.keys() else {rdd: known.get(rdd, 0.0) for rdd in origins}
