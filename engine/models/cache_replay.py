@@ -43,6 +43,11 @@ ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
 
+LEAST_SHARE = 0.02
+"""A stage that reads less than this beyond RDDs of known sizes reads nothing else: bytes read and
+stored are not counted quite alike."""
+
+
 @dataclass(slots=True)
 class _Store:
     """The memory of one executor, blocks in the order of their last use."""
@@ -102,7 +107,10 @@ class CacheReplay:
 
     @classmethod
     def of(cls, run: Run) -> CacheReplay | None:
-        """None where the log does not tell what its stages need, or how much that takes."""
+        """None where the log does not tell what its stages need (no RDD parents before Spark 1.5),
+        or how much that takes."""
+        if any(s.cached_rdds and s.cached_input_bytes and not s.needed_rdds for s in run.stages):
+            return None
         needed = _stored(run)
         origins: dict[int, int] = {}
         for place, rdds in enumerate(needed):
@@ -119,6 +127,20 @@ class CacheReplay:
                 drops[after] = (*drops.get(after, ()), rdd.rdd_id)
         on_disk = frozenset(rdd for stage in run.stages for rdd in stage.disk_backed_rdds)
         return cls(needed, origins, sizes, on_disk, drops)
+
+    @property
+    def most_bytes(self) -> float:
+        """What is wanted at once: each RDD from the stage that computes it to the last that needs
+        it (`engine/sources/cached_blocks.py` counts blocks alike, where a log tells of them)."""
+        last = {rdd: place for place, rdds in enumerate(self.needed) for rdd in rdds}
+        return max(
+            sum(
+                size
+                for rdd, size in self.stored_bytes.items()
+                if self.origins[rdd] <= place <= last[rdd]
+            )
+            for place in range(len(self.needed))
+        )
 
     def lost_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
         """Stage -> (`len(SHARES)`,) task seconds for what it does not find, where memory holds
@@ -221,16 +243,13 @@ def _sizes(
     run: Run, stored: Sequence[tuple[int, ...]], origins: Mapping[int, int]
 ) -> dict[int, float] | None:
     """RDD -> bytes: as the log tells, else what the stages read that need it beside RDDs of known
-    sizes, in equal parts where it is not alone; 0 for those that none reads. None where the size of
-    one that is read stays unknown."""
+    sizes, in equal parts where it is not alone; 0 for those that none reads, or that add nothing to
+    what others do. None where no stage reads anything."""
     known = {r.rdd_id: r.stored_bytes for r in run.persisted_rdds if r.stored_bytes}
     for place in sorted(range(len(stored)), key=lambda place: len(stored[place])):
         read = [rdd for rdd in stored[place] if origins[rdd] != place]
         unknown = [rdd for rdd in read if rdd not in known]
-        rest = (run.stages[place].cached_input_bytes or 0.0) - sum(
-            known.get(rdd, 0.0) for rdd in read
-        )
-        if rest > 0.0:
+        rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)
+        if rest > LEAST_SHARE * sum(known.get(rdd, 0.0) for rdd in read):
             known |= {rdd: rest / len(unknown) for rdd in unknown}
-    needed = {r for p, rdds in enumerate(stored) for r in rdds if origins[r] != p}
-    return None if needed - known.keys() else {rdd: known.get(rdd, 0.0) for rdd in origins}
+    return {rdd: known.get(rdd, 0.0) for rdd in origins} if known else None

@@ -78,7 +78,8 @@ class MemoryCliff:
         kept, inferred = run.cached_bytes, False
         read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
         if not kept:
-            kept, inferred = read, True
+            cache = CacheReplay.of(run)
+            kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
         storage = run.storage_memory_bytes or math.inf
         if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
             fits = min(1.0, storage / kept)

@@ -100,6 +100,7 @@ def test_sizes_follow_from_what_stages_read_where_the_log_has_none() -> None:
     cache = CacheReplay.of(replace(run, stages=stages))
     assert cache is not None
     assert cache.stored_bytes == {1: 30 * MB, 2: 20 * MB, 3: 0.0}
+    assert cache.most_bytes == 50 * MB
 
 
 def test_wrappers_without_blocks_of_their_own_stand_for_what_lies_behind() -> None:
@@ -113,6 +114,9 @@ def test_wrappers_without_blocks_of_their_own_stand_for_what_lies_behind() -> No
 def test_no_answer_where_sizes_or_needs_are_unknown() -> None:
     assert CacheReplay.of(run_of((1,), (1,), sizes={1: None}, drops={})) is None
     assert CacheReplay.of(run_of((), (), sizes={}, drops={})) is None
+    untold = run_of((1,), (), sizes={1: 10 * MB}, drops={})
+    reads = replace(untold.stages[1], cached_rdds=(1,), cached_input_bytes=10 * MB)
+    assert CacheReplay.of(replace(untold, stages=(untold.stages[0], reads))) is None
 
 
 def test_more_memory_never_loses_more() -> None:
