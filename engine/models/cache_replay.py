@@ -87,6 +87,13 @@ class _Store:
             self.used_bytes -= self.held.pop((rdd_id, index), 0.0)
 
 
+def _order_of(place: int) -> list[int]:
+    """The order in which the tasks of a stage come to their blocks on one executor: another in
+    each stage, since a task goes to whichever slot falls free (in the same order every time, a loop
+    over a little more than fits would lose all of it; measured loops lose about what this does)."""
+    return [int(index) for index in np.random.default_rng(place).permutation(BLOCKS)]
+
+
 @dataclass(frozen=True)
 class CacheReplay:
     """The persisted RDDs of one run, and which of them each of its stages needs.
@@ -188,7 +195,7 @@ class _Walk:
         need it computes in its own time, after what that comes from."""
         self.seconds = 0.0
         rdds, origins = self.cache.needed[place], self.cache.origins
-        for index in range(BLOCKS):
+        for index in _order_of(place):
             for rdd_id in rdds:
                 if origins[rdd_id] != place:
                     self._get(rdd_id, index)

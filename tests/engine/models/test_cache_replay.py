@@ -64,7 +64,11 @@ def test_generations_are_computed_again_from_further_and_further_back() -> None:
     cache = replay_of(*chain, sizes=sizes)
     cost = dict.fromkeys(range(count), 3.0)
     assert cache.again_seconds(cost, 0.0) == pytest.approx([0.0, *(3.0 * k for k in range(1, 6))])
-    assert cache.again_seconds(cost, 20 * MB * 1.25) == pytest.approx([0.0] * count)
+    lost = cache.again_seconds(cost, 15 * MB)
+    assert 3.0 < lost[-1] < 15.0
+    drops = {f"rdd{k}": k + 1 for k in range(count - 1)}
+    tidy = replay_of(*chain, sizes=sizes, **drops)
+    assert tidy.again_seconds(cost, 21 * MB) == pytest.approx([0.0] * count)
 
 
 def test_what_lies_on_disk_is_read_there_and_not_computed_again() -> None:
