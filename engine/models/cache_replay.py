@@ -43,6 +43,10 @@ ROUNDING = 1e-6
 """Share of a block that may be missing for it: sums of sizes are not exact."""
 
 
+UNEVEN = 0.15
+"""An executor has so much more or less room for its blocks than its part of all: they are not
+spread evenly, and the fullest one loses some while the others do not."""
+
 LEAST_SHARE = 0.02
 """A stage that reads less than this beyond RDDs of known sizes reads nothing else: bytes read and
 stored are not counted quite alike."""
@@ -151,12 +155,13 @@ class CacheReplay:
 
     def lost_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
         """Stage -> (`len(SHARES)`,) task seconds for what it does not find, where memory holds
-        those shares of what is wanted at once; stages that find all in any memory are left out.
-        More memory is never more time.
+        those shares of what is wanted at once, unevenly; stages that find all in any memory are
+        left out. More memory is never more time, and all of it none.
         """
         lost = [self.again_seconds(cost, share * wanted_bytes) for share in SHARES[:-1]]
         table = np.vstack([*lost, np.zeros(len(self.needed))])
         table = np.maximum.accumulate(table[::-1])[::-1]
+        table[:-1] = np.mean([_at(room * SHARES[:-1], table) for room in ROOMS], axis=0)
         return {int(place): table[:, place] for place in np.flatnonzero(table[0])}
 
     def again_seconds(self, cost: Mapping[int, float], capacity_bytes: float) -> tuple[float, ...]:
@@ -223,6 +228,14 @@ class _Walk:
     def _put(self, rdd_id: int, index: int) -> None:
         if rdd_id not in self.unpersisted and not self.store.found((rdd_id, index)):
             self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
+
+
+ROOMS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)
+
+
+def _at(shares: FloatArray, table: FloatArray) -> FloatArray:
+    """(n, stages) seconds at other shares than those of the table."""
+    return np.stack([np.interp(shares, SHARES, column) for column in table.T], axis=1)
 
 
 def _stored(run: Run) -> tuple[tuple[int, ...], ...]:
