@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from engine.configurations import SAME_SIZE, size_levels
 from engine.forecast import FloatArray
+from engine.models.base import LeaveOneOut
 from engine.models.design import Rows
 from engine.models.machines import MachineRuns
 from engine.models.run_times import RunTimes
+from engine.models.shares import Share
 from engine.profile import Run
 from engine.run_noise import Noise
 from engine.slow_runs import UnusualRun
@@ -66,6 +68,37 @@ def unusual_runs(fits: Sequence[RunTimes], runs: Sequence[Run | None]) -> list[U
             if run is not None and fit.inside is not None and count < least:
                 found[place] = UnusualRun(run, math.exp(fit.inside.errors[own]), count)
     return [found[place] for place in sorted(found)]
+
+
+def left_out(
+    shares: Sequence[Sequence[Share]], tables: Sequence[MachineRuns], places: NDArray[np.int64]
+) -> LeaveOneOut | None:
+    """What was foretold for runs of the wanted parameters without all runs of their configuration;
+    for all runs where no type has enough of them. What went wrong in a run is no error of a model
+    that says so: runs named as unusual take no part.
+
+    Args:
+        shares: the fits that answer for each type, that of all runs first.
+        places: (n,) which configuration of that each run is of, in the tables' order.
+    """
+    joint = shares[0][0].fit
+    if joint.inside is None:
+        return None
+    errors, doubted = np.full(len(joint.rows), np.nan), joint.counts < 1.0
+    for own in shares:
+        if len(own) == 2 and own[1].fit.inside is not None:
+            at = joint.places_of(own[1].fit.rows)
+            both = joint.inside.errors[at], own[1].fit.inside.errors
+            errors[at] = own[0].weight * both[0] + own[1].weight * both[1]
+            doubted[at] |= own[1].fit.counts < 1.0
+    if np.isnan(errors).all():
+        errors = joint.inside.errors
+    foretold = np.exp(joint.log_seconds - np.where(doubted, np.nan, errors))[places]
+    actual = np.asarray([run.seconds for run in observed_of(tables)])
+    known = ~np.isnan(foretold)
+    if not known.any():
+        return None
+    return LeaveOneOut(tuple(foretold[known].tolist()), tuple(actual[known].tolist()))
 
 
 def where_measured(

@@ -19,7 +19,7 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
-from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
+from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.design import Kind, Rows, kinds_of, rows_of
 from engine.models.laws import PHASES
 from engine.models.log_notices import transferred_notice
@@ -32,6 +32,7 @@ from engine.models.machines import (
     vcpus_of,
 )
 from engine.models.measured_configurations import (
+    left_out,
     observed_of,
     run_once,
     unusual_runs,
@@ -82,7 +83,7 @@ def fit_table(profile: Profile) -> TableModel:
     model = TableModel("sparkplan", profile)
     wanted = completed(profile.reference_workload, profile)
     answers = model.answers(wanted)
-    validation = _validation(answers)
+    validation = left_out(answers.shares, answers.tables, answers.places)
     notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
     notices += shape_notices(answers.tables, _catalog(profile.runs))
     notices += slow_notices(answers.slow)
@@ -194,6 +195,12 @@ class TableModel(FittedModel):
         fits = [share.fit for own in answers.shares for share in own]
         return [*answers.aside, *unusual_runs(fits, run_once(answers.tables, answers.places))]
 
+    def _unusual_here(self, wanted: Workload) -> list[UnusualRun]:
+        """Those of a completed workload's parameters that `fit_notices`, which is about the largest
+        run's, does not name."""
+        named = {id(one.run) for one in self.unusual_runs(self.profile.reference_workload)}
+        return [one for one in self.unusual_runs(wanted) if id(one.run) not in named]
+
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         wanted = completed(workload, self.profile)
         answers = self.answers(wanted)
@@ -217,6 +224,7 @@ class TableModel(FittedModel):
         found = [notice for notice in at.notices if notice is not None]
         found += run_notices(answers.runs, fit)
         found += answers.beside_notices
+        found += unusual_notices(self._unusual_here(wanted))
         found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
         found += iteration_notices(wanted, answers.joint.rows)
         found += range_warnings(float(rows.size[0]), answers.tables, at)
@@ -374,23 +382,3 @@ def _comparable(
         return False
     known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
     return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores
-
-
-def _validation(answers: Answers) -> LeaveOneOut | None:
-    """What was foretold for runs of the wanted parameters without all runs of their configuration;
-    for all runs where no type has enough of them."""
-    joint = answers.joint
-    if joint.inside is None:
-        return None
-    errors = np.full(len(joint.rows), np.nan)
-    for shares in answers.shares:
-        if len(shares) == 2 and shares[1].fit.inside is not None:
-            at = joint.places_of(shares[1].fit.rows)
-            both = joint.inside.errors[at], shares[1].fit.inside.errors
-            errors[at] = shares[0].weight * both[0] + shares[1].weight * both[1]
-    if np.isnan(errors).all():
-        errors = joint.inside.errors
-    foretold = np.exp(joint.log_seconds - errors)[answers.places]
-    actual = np.concatenate([table.seconds for table in answers.tables])
-    known = ~np.isnan(foretold)
-    return LeaveOneOut(tuple(foretold[known].tolist()), tuple(actual[known].tolist()))

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls as reference_nnls
 
 from engine.fitting import (
+    DOF_DOUBT,
     MINIMUM_RESIDUALS,
+    SCALE_DOUBT,
     SMALLEST_SPREAD,
     chosen,
     fit_candidates,
@@ -179,7 +181,24 @@ def test_studentised_errors_are_recovered(scale: float, dof: float) -> None:
 
 def test_without_errors_the_prior_stands_and_a_few_move_it_a_little() -> None:
     prior = studentised(np.empty(0), dof=4.0)
-    assert prior.log_scale == pytest.approx(1.0)
-    assert prior.dof == pytest.approx(4.0, rel=0.3)
+    assert prior.log_scale == pytest.approx(1.0, rel=0.1)
+    assert prior.dof < 4.0, "that the scale is not known makes the tails longer"
     assert 1.0 < studentised(np.asarray([3.0, -3.0]), dof=4.0).log_scale < 3.0
-    assert 0.4 < studentised(np.full(5, 0.01), dof=4.0).log_scale < 1.0
+    assert 0.1 < studentised(np.full(5, 0.01), dof=4.0).log_scale < 1.0
+
+
+@pytest.mark.parametrize("count", [3, 7, 15])
+def test_an_interval_holds_the_next_error_however_few_there_were(count: int) -> None:
+    """Scales and tails differ from job to job as the prior says, and so many errors tell of them:
+    the likeliest of them alone would hold 87 % for 90."""
+    random = np.random.default_rng(count)
+    inside = []
+    for _ in range(1500):
+        freedom = 4.0 * 2.0 ** np.clip(DOF_DOUBT * random.normal(), -0.5, 4.0)
+        errors = np.exp(SCALE_DOUBT * random.normal()) * random.standard_t(freedom, count + 1)
+        found = studentised(errors[:-1], dof=4.0)
+        bounds = [student_quantile(p, np.asarray([found.dof]))[0] for p in (0.95, 0.995)]
+        inside.append(np.abs(errors[-1]) <= found.log_scale * np.asarray(bounds))
+    ninety, ninety_nine = np.mean(inside, axis=0)
+    assert ninety == pytest.approx(0.9, abs=0.025)
+    assert ninety_nine == pytest.approx(0.99, abs=0.01)

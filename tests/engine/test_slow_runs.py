@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -210,3 +212,33 @@ def test_left_out_predictions_are_of_runs_not_of_configurations() -> None:
     assert len(found) == len(profile.runs)
     assert all(pair.run is not None for pair in found)
     assert len({pair.estimated_seconds for pair in found}) == 5
+
+
+def test_what_went_wrong_in_a_named_run_is_no_error_of_the_model() -> None:
+    """Eight runs, one of them twice as long: the mean left-out error is that of the other seven."""
+    made = {n: 2.0 * t if n == 6 else t for n, t in LAW.items()}
+    found = fit(Profile("job", tuple(runs(**{f"n{n}": (t,) for n, t in made.items()}))))
+    assert found.validation is not None
+    assert len(found.validation.actual_seconds) == len(LAW) - 1
+    assert made[6] not in found.validation.actual_seconds
+    assert found.validation.mean_relative_error < 0.05
+
+
+def test_a_run_is_named_where_its_parameters_are_asked() -> None:
+    """Beside a larger input with other parameters whose runs scatter so much that all together
+    doubt none."""
+    scatter = np.exp(0.2 * np.random.default_rng(2).normal(size=len(LAW))).tolist()
+    calm = {n: 2.0 * t if n == 6 else t for n, t in LAW.items()}
+    wild = {n: 3.0 * t * e for (n, t), e in zip(LAW.items(), scatter, strict=True)}
+    made = [
+        replace(run, workload=Workload(size, parameters={"k": k}))
+        for size, k, times in ((1.0, 1.0, calm), (2.0, 50.0, wild))
+        for run in runs(**{f"n{n}": (t,) for n, t in times.items()})
+    ]
+    found = fit(Profile("job", tuple(made)))
+    cluster = Cluster.of_nodes(instance_type="m", nodes=7, vcpus=4.0)
+    told = [
+        [one.code for one in found.predict(cluster=cluster, workload=workload).warnings]
+        for workload in (Workload(1.0, parameters={"k": 1.0}), None)
+    ]
+    assert [codes.count("unusual-run") for codes in told] == [1, 0]

@@ -81,7 +81,8 @@ def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
 
 @pytest.mark.parametrize("along", ["machines", "size"])
 def test_nothing_jumps_at_the_edge_of_the_measured_range(along: str) -> None:
-    """Runs whose laws change within the range: those left out beyond it are missed by far."""
+    """Runs whose laws change within the range: those left out beyond it are missed by far, so that
+    each per cent further is much less sure; at the edge itself nothing happens."""
     at = grid()
     bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.6, 1.0)
     random = np.random.default_rng(1)
@@ -92,7 +93,9 @@ def test_nothing_jumps_at_the_edge_of_the_measured_range(along: str) -> None:
     asked = rows(32.0 * further, one) if along == "machines" else rows(8.0 * one, further)
     mean, scale, _ = model.moments(asked)
     assert np.abs(np.diff(mean)).max() < 0.03
-    assert (scale[1:] / scale[:-1]).max() < 1.1
+    steps = scale[1:] / scale[:-1]
+    assert steps[[0, 2]].max() < 1.05
+    assert steps.max() < 1.2
 
 
 def test_parameters_that_no_run_had_are_asked_as_such() -> None:
