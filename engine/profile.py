@@ -94,7 +94,8 @@ class StageRun:
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
     others are computed again. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
-    size): code that is new to an executor starts slow.
+    size): code that is new to an executor starts slow. `recomputed` stages wrote again what
+    an earlier one had written and lost executors had taken with them: work in vain.
     """
 
     stage_id: int
@@ -128,6 +129,7 @@ class StageRun:
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     warm_up: tuple[float, ...] = ()
+    recomputed: bool = False
     waste: Waste = field(default_factory=Waste)
 
     def __post_init__(self) -> None:

@@ -32,7 +32,10 @@ def waste_spread(replays: Sequence[Replay]) -> float:
     surer than the number of lost attempts makes it (Poisson)."""
     lost = sum(replay.run.seconds * _lost_share(replay) for replay in replays)
     events = sum(
-        stage.waste.failed_tasks + stage.waste.killed_tasks + stage.waste.retried_stages
+        stage.waste.failed_tasks
+        + stage.waste.killed_tasks
+        + stage.waste.retried_stages
+        + stage.recomputed
         for replay in replays
         for stage in replay.run.stages
     )
@@ -46,10 +49,11 @@ unsure."""
 
 
 def _lost_share(replay: Replay) -> float:
-    """Work in vain that lengthened stages, as a share of all task time."""
+    """Work in vain that lengthened stages, or made one of its own, as a share of all task time."""
     work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
     total = float(work.sum())
-    return float(work @ replay.waste) / total if total > 0.0 else 0.0
+    return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
 
 
 def log_iterations(replay: Replay, wanted: Workload) -> float:
