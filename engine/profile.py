@@ -96,7 +96,8 @@ class StageRun:
     compute, nearest first: what lies behind one that was computed before is not needed while that
     one is there. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
-    size): code that is new to an executor starts slow.
+    size): code that is new to an executor starts slow. `recomputed` stages wrote again what
+    an earlier one had written and lost executors had taken with them: work in vain.
     """
 
     stage_id: int
@@ -131,6 +132,7 @@ class StageRun:
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()
     warm_up: tuple[float, ...] = ()
+    recomputed: bool = False
     waste: Waste = field(default_factory=Waste)
 
     def __post_init__(self) -> None:

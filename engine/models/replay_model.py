@@ -42,12 +42,13 @@ from engine.models.replay_notices import (
     fit_notices,
     iteration_notices,
     log_iterations,
+    unseen_spread,
     waste_spread,
 )
 from engine.models.replay_priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
-from engine.models.replayed_runs import replayable, representatives
+from engine.models.replayed_runs import as_far_as_seen, replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.profile import Notice, Profile
@@ -344,7 +345,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
             remedy="add a log with executor events, or say the cluster in a run table",
         )
     replays = tuple(Replay.of(run) for run in chosen)
-    own = np.log([replay.run.seconds / replay.observed().seconds for replay in replays])
+    own = np.asarray([_missed(replay) for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
     pairs = Pairs.of(replays, cliffs, bias, catalog)
@@ -357,7 +358,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
     least = max(disturbance, repetition_spread(runs))
     log_scale, dof = at_least(least, log_scale, dof)
-    log_scale = math.hypot(log_scale, waste_spread(replays))
+    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, replays)))
     return ReplayModel(
         "sparkplan",
         profile,
@@ -375,6 +376,13 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
         validation=validation,
     )
+
+
+def _missed(replay: Replay) -> float:
+    """Log of a run's time over that of its replay, of as many tasks as the run was seen to end."""
+    seen = as_far_as_seen(replay.run)
+    same = replay if seen is replay.run else Replay.of(seen)
+    return math.log(replay.run.seconds / same.observed().seconds)
 
 
 def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:

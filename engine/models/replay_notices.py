@@ -14,6 +14,8 @@ from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
 from engine.models.replay import Replay
+from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT
+from engine.models.replay_report import exclusive_seconds
 from engine.models.slots_over_time import missing_seconds
 from engine.profile import Notice
 from engine.units import format_seconds
@@ -32,12 +34,28 @@ def waste_spread(replays: Sequence[Replay]) -> float:
     surer than the number of lost attempts makes it (Poisson)."""
     lost = sum(replay.run.seconds * _lost_share(replay) for replay in replays)
     events = sum(
-        stage.waste.failed_tasks + stage.waste.killed_tasks + stage.waste.retried_stages
+        stage.waste.failed_tasks
+        + stage.waste.killed_tasks
+        + stage.waste.retried_stages
+        + stage.recomputed
         for replay in replays
         for stage in replay.run.stages
     )
     total = sum(replay.run.seconds for replay in replays)
     return lost / total * max(LEAST_CHANCE, 1.0 / math.sqrt(events)) if events else 0.0
+
+
+def unseen_spread(replay: Replay) -> float:
+    """Spread of log time that tasks bring which the log did not see end: they are taken for the
+    seen ones' like, as unsure as so much more input would be, for the share of the time in which
+    their stage runs."""
+    stages = replay.run.stages
+    away = np.log2([max(1.0, stage.tasks / stage.task_seconds.count) for stage in stages])
+    if not away.any():
+        return 0.0
+    found = replay.replayed(replay.slots)
+    share = exclusive_seconds(found.start, found.end) / found.seconds
+    return ERROR_PER_DOUBLING_INPUT * float(share @ away)
 
 
 LEAST_CHANCE = 0.5
@@ -46,10 +64,11 @@ unsure."""
 
 
 def _lost_share(replay: Replay) -> float:
-    """Work in vain that lengthened stages, as a share of all task time."""
+    """Work in vain that lengthened stages, or made one of its own, as a share of all task time."""
     work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
     total = float(work.sum())
-    return float(work @ replay.waste) / total if total > 0.0 else 0.0
+    return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
 
 
 def log_iterations(replay: Replay, wanted: Workload) -> float:

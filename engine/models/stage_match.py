@@ -25,7 +25,7 @@ def matches(run: Run, other: Run) -> list[int | None]:
     found: list[int | None] = [None] * len(run.stages)
     taken: set[int] = set()
     for keys_of in (_with_parents, _own_keys, _call_sites):
-        ours, theirs = keys_of(run), keys_of(other)
+        ours, theirs = _apart(run, keys_of(run)), _apart(other, keys_of(other))
         free: dict[Key, list[int]] = {}
         for place, key in enumerate(theirs):
             if place not in taken:
@@ -39,6 +39,11 @@ def matches(run: Run, other: Run) -> list[int | None]:
             found[place] = free[key][min(rank, len(free[key]) - 1)]
         taken.update(place for place in found if place is not None)
     return found
+
+
+def _apart(run: Run, keys: Sequence[Key]) -> list[Key]:
+    """Keys by which a stage that only wrote again what was lost is no other's counterpart."""
+    return [(stage.recomputed, key) for stage, key in zip(run.stages, keys, strict=True)]
 
 
 def _own_keys(run: Run) -> list[Key]:

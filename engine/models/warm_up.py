@@ -128,14 +128,14 @@ def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None
     Args:
         before: how many stages of the same code ran before.
     """
-    lanes = max(1, slots // stage.task_cpus)
-    if len(stage.warm_up) != len(PARTS) - 1 or stage.tasks < 2 * lanes:
+    lanes, seen = max(1, slots // stage.task_cpus), _seen_tasks(stage)
+    if len(stage.warm_up) != len(PARTS) - 1 or seen < 2 * lanes:
         return _expected(stage, lanes, before=before)
-    counts = np.asarray(PARTS) * stage.tasks
+    counts = np.asarray(PARTS) * seen
     kept = counts >= lanes
     counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
     spread = _relative_spread(stage.task_seconds)
-    variance = spread**2 * np.maximum(0.0, 1.0 / counts - 1.0 / stage.tasks)
+    variance = spread**2 * np.maximum(0.0, 1.0 / counts - 1.0 / seen)
     above = means - 1.0
     shrunk = 1.0 + above * above**2 / np.maximum(above**2 + variance, 1e-12)
     falling = np.maximum.accumulate(np.maximum(shrunk, 1.0)[::-1])[::-1]
@@ -145,9 +145,15 @@ def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None
     return WarmUp(counts / lanes, falling, max(FASTEST_LATE, 2.0 - half))
 
 
+def _seen_tasks(stage: StageRun) -> int:
+    """Tasks that the log saw end. Where it breaks off they are the first ones: the others come
+    later, when the code is less new."""
+    return min(stage.tasks, stage.task_seconds.count)
+
+
 def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
     """The prior of a stage that does not show its order: too few tasks, one wave, an old log."""
-    waves = max(1.0, stage.tasks / lanes)
+    waves = max(1.0, _seen_tasks(stage) / lanes)
     own = (stage.task_seconds.mean or 0.0) * waves
     if own <= 0.0:
         return None

@@ -283,7 +283,8 @@ class Application:
         """What a stage is made of, told by its first event."""
         stage.name, stage.profile = info.name, info.profile
         stage.parents = info.parents
-        stage.final_rdd = info.rdds[0].rdd_id if info.rdds else None
+        if info.rdds:
+            stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
         stage.library = self.lineage.library_of(line)
         stage.operations = self.lineage.operations_of(info.rdds)
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)

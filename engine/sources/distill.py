@@ -253,6 +253,7 @@ class _Context:
             disk_backed_rdds=stage.disk_backed_rdds,
             needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),
             warm_up=summary.warm_up,
+            recomputed=self._graph.recomputed(stage_id),
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
         )
@@ -313,11 +314,12 @@ def _incomplete(lost: Sequence[str], seconds: float, *, complete: bool, damaged:
 
 
 def _external_bytes(stages: Sequence[StageRun]) -> float | None:
-    """Bytes read from outside, re-reads of cached blocks apart; None when nothing was read."""
+    """Bytes read from outside, without re-reads of cached blocks and for lost output; None when
+    nothing was read."""
     total = sum(
         max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
         for stage in stages
-        if stage.input_bytes is not None
+        if stage.input_bytes is not None and not stage.recomputed
     )
     return total or None
 

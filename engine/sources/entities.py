@@ -52,13 +52,15 @@ class Attempt:
 
 @dataclass(slots=True)
 class Stage:
-    """A stage over all its attempts."""
+    """A stage over all its attempts; `partitions` are those of the RDD that it computes, 0 where
+    the log does not say."""
 
     stage_id: int
     name: str = ""
     parents: tuple[int, ...] | None = None
     profile: int = 0
     final_rdd: int | None = None
+    partitions: int = 0
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[tuple[int, int], ...] = ()

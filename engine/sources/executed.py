@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from engine.sources.application import Application
 from engine.sources.clusters import Span
@@ -108,6 +109,34 @@ class StageGraph:
                 found.add(twin)
             else:
                 pending.extend(further or ())
+        return found
+
+    def recomputed(self, stage_id: int) -> bool:
+        """Whether a stage wrote again what an earlier one had written, since executors were lost
+        with it: it began after a stage that reads it (which the scheduler submits when its input
+        is there), or has fewer tasks than its RDD, of which an earlier stage wrote all."""
+        entry = self._executed[stage_id]
+        if entry.summary.measures["shuffle_write_bytes"] is None:
+            return False
+        if self._first_read.get(stage_id, entry.start_ms) < entry.start_ms:
+            return True
+        if not (entry.stage.tasks.tasks or 0) < entry.stage.partitions:
+            return False
+        twin = self._twin(entry.stage.final_rdd, stage_id)
+        if twin is None:
+            return False
+        written = self._executed[twin].summary.measures
+        whole = written["task_seconds"]
+        wrote = written["shuffle_write_bytes"] is not None
+        return wrote and whole is not None and whole.count >= entry.stage.partitions
+
+    @cached_property
+    def _first_read(self) -> dict[int, int]:
+        """When the first stage that reads each began, in epoch ms."""
+        found: dict[int, int] = {}
+        for entry in self._executed.values():
+            for parent in entry.stage.parents or ():
+                found[parent] = min(entry.start_ms, found.get(parent, entry.start_ms))
         return found
 
     def _earlier_writers(self, stage_id: int) -> set[int]:

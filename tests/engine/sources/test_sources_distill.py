@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import sparklog as log
 
+from engine import fit
 from engine.catalog import InstanceType
 from engine.errors import BadInput
 from engine.profile import Run, StageRun
@@ -168,6 +169,70 @@ def test_a_retried_stage_counts_each_partition_once(tmp_path: Path, with_partiti
     assert found.waste.retried_stages == 1
     assert (found.waste.failed_tasks, found.waste.seconds) == (2, 2.0)
     assert run.driver_seconds == 7.0 - 2.0 - 2.0
+
+
+def with_output_lost(lost: int, *, written: int = 4, read_first: bool = False) -> list[log.Event]:
+    """A map stage of four tasks, of which `written` end, and the stage that reads it; then a second
+    job on the same output, of which stage 2 (planned to be skipped) writes `lost` partitions again,
+    after its reader had begun or before."""
+    wrote = {"Shuffle Write Metrics": {"Shuffle Bytes Written": 100}}
+    read = {"Input Metrics": {"Bytes Read": 1000}}
+    mapped = [log.rdd(7, partitions=4)]
+    zero, one = log.info(0, 4, rdds=mapped), log.info(1, 1, parents=[0], rdds=[log.rdd(8)])
+    two, three = log.info(2, 4, rdds=mapped), log.info(3, 1, parents=[2], rdds=[log.rdd(9)])
+    again = {**two, "Number of Tasks": lost}
+
+    def task(stage: int, number: int, start: float, index: int, **more: object) -> log.Event:
+        return log.task(stage, number, start, start + 1.0, index=index, **more)  # type: ignore[arg-type]
+
+    return [
+        *log.header(),
+        log.job(0, [zero, one], 1.0),
+        log.submitted(zero, 1.0),
+        *(task(0, n, 2.0, n, metrics=wrote | read) for n in range(written)),
+        log.completed(zero, 1.0, 3.0, failure=None if written == 4 else "cancelled"),
+        log.submitted(one, 3.0),
+        task(1, 9, 3.0, 0),
+        log.completed(one, 3.0, 4.0),
+        log.job_end(0, 4.0),
+        log.job(1, [two, three], 4.0),
+        *([log.submitted(three, 4.0)] if read_first else []),
+        *([log.completed(three, 4.0, 5.0, failure="fetch failed")] if read_first else []),
+        log.submitted(again, 5.0),
+        *(task(2, 10 + n, 5.0, n, metrics=wrote | read) for n in range(lost)),
+        log.completed(again, 5.0, 6.0),
+        log.submitted({**three, "Stage Attempt ID": int(read_first)}, 6.0),
+        task(3, 20, 6.0, 0, attempt=int(read_first)),
+        log.completed({**three, "Stage Attempt ID": int(read_first)}, 6.0, 7.0),
+        log.job_end(1, 7.0),
+        log.end(8.0),
+    ]
+
+
+@pytest.mark.parametrize(("lost", "read_first"), [(3, False), (3, True), (4, True)])
+def test_output_that_is_written_again_is_no_further_input(
+    tmp_path: Path, lost: int, read_first: bool
+) -> None:
+    """A later job plans a stage of its own for a shuffle that is there; where lost executors took
+    output with them, it runs for what is missing: work in vain, whose input was read before."""
+    profile = read(log.write(tmp_path / "app", with_output_lost(lost, read_first=read_first)))
+    (run,) = profile.runs
+    assert {stage.stage_id for stage in run.stages if stage.recomputed} == {2}
+    assert run.workload.input_bytes == 4000.0
+    assert "retried-work" in {notice.code for notice in fit(profile).fit_notices}
+    write_profile(profile, tmp_path / "app.yaml")
+    assert read(tmp_path / "app.yaml").runs[0].stages == run.stages
+
+
+@pytest.mark.parametrize(("written", "lost"), [(2, 2), (4, 4)])
+def test_the_rest_of_a_broken_off_stage_or_another_shuffle_is_work(
+    tmp_path: Path, written: int, lost: int
+) -> None:
+    """A job that was cancelled left output that the next one goes on from; one RDD may be written
+    for two shuffles."""
+    run = run_of(tmp_path, with_output_lost(lost, written=written))
+    assert not [stage.stage_id for stage in run.stages if stage.recomputed]
+    assert run.workload.input_bytes == 1000.0 * (written + lost)
 
 
 def test_skipped_stages_are_resolved_by_their_rdd(tmp_path: Path) -> None:
