@@ -38,8 +38,10 @@ def explanation(
 ) -> Explanation:
     """Phases and stages of a replayed run, stretched to the predicted `seconds`, of which
     `again_seconds` go to data that does not fit in memory."""
-    factor = (seconds - again_seconds) / found.seconds
-    own = exclusive_seconds(found.start, found.end) * factor
+    own = exclusive_seconds(found.start, found.end)
+    factor, idle_factor = _stretched(found.seconds, float(own.sum()), seconds - again_seconds)
+    at = _moments(found.start, found.end, factor, idle_factor)
+    own *= factor
     words = [
         bottleneck(shape.stage, tasks, slots, float(end - start))
         for shape, tasks, start, end in zip(
@@ -51,8 +53,8 @@ def explanation(
             stage_id=shape.stage.stage_id,
             name=shape.stage.name,
             tasks=tasks,
-            start_seconds=float(start) * factor,
-            end_seconds=float(end) * factor,
+            start_seconds=at(float(start)),
+            end_seconds=at(float(end)),
             waves=tasks * shape.stage.task_cpus / slots,
             bottleneck=word,
             busy_share=_busy_share(shape.stage, float(work), slots, float(end - start)),
@@ -72,6 +74,40 @@ def explanation(
     if again_seconds > 0.0:
         phases[AGAIN] = again_seconds
     return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))
+
+
+def _stretched(replayed: float, of_stages: float, seconds: float) -> tuple[float, float]:
+    """Factors on the time in which stages run and on the driver's. What a prediction adds to its
+    replay, or takes off, is of tasks: the driver waits for no slot. Only where that is more than
+    the stages can give are both stretched alike."""
+    driver = replayed - of_stages
+    if of_stages > 0.0 and seconds - driver > LEAST_STRETCH * of_stages:
+        return (seconds - driver) / of_stages, 1.0
+    return seconds / replayed, seconds / replayed
+
+
+LEAST_STRETCH = 0.5
+"""Stages are not shown shorter than this share of their replay while the driver keeps its time."""
+
+
+def _moments(
+    start: FloatArray, end: FloatArray, factor: float, idle_factor: float
+) -> Callable[[float], float]:
+    """A moment of the replay -> the same when stages take `factor` times as long, and the time in
+    which none runs `idle_factor` times."""
+    moments, covered = _covered(start, end)
+    stretched = covered * factor + (moments - covered) * idle_factor
+    return lambda moment: float(np.interp(moment, moments, stretched))
+
+
+def _covered(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Moments, and the time up to each in which at least one span ran."""
+    moments = np.unique(np.concatenate(([0.0], start, end)))
+    steps = np.zeros(len(moments))
+    np.add.at(steps, np.searchsorted(moments, start), 1.0)
+    np.add.at(steps, np.searchsorted(moments, end), -1.0)
+    running = np.cumsum(steps)[:-1] > 0.0
+    return moments, np.concatenate(([0.0], np.cumsum(np.diff(moments) * running)))
 
 
 def _busy_share(stage: StageRun, work: float, slots: int, seconds: float) -> float | None:

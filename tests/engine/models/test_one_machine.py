@@ -68,6 +68,20 @@ def test_many_times_the_slots_are_asked_of_other_machines() -> None:
     assert 1.3 < found < math.sqrt(2.0) * 1.01
 
 
+def test_the_driver_keeps_its_time_whatever_the_slots() -> None:
+    """Slots without a core of their own make tasks slower, not what waits for no slot."""
+    job = engine.read("word-count-small")
+    fitted = engine.fit(job, model="sparkplan")
+    phases = []
+    for slots in (1, 2, 4, 8):
+        cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+        found = fitted.predict(cluster=cluster, workload=job.reference_workload)
+        assert found.phases is not None
+        assert sum(found.phases.values()) == pytest.approx(found.seconds)
+        phases.append(found.phases["driver"])
+    assert phases == pytest.approx([phases[0]] * len(phases), rel=1e-3)
+
+
 def test_fewer_slots_gain_what_more_would_lose() -> None:
     crowded, apart = (ask(run_of(master, slots=8), slots=4) for master in ("local[8]", "yarn"))
     assert crowded.seconds == pytest.approx(apart.seconds / math.sqrt(2.0), rel=0.05)
