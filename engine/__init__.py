@@ -33,6 +33,7 @@ _HOMES = {
         "format_usd",
         "has_size_unit",
         "parse_bytes",
+        "parse_confidence",
         "parse_fraction",
         "parse_memory_gib",
         "parse_seconds",

@@ -137,6 +137,7 @@ from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
 from engine.units import has_size_unit as has_size_unit
 from engine.units import parse_bytes as parse_bytes
+from engine.units import parse_confidence as parse_confidence
 from engine.units import parse_fraction as parse_fraction
 from engine.units import parse_memory_gib as parse_memory_gib
 from engine.units import parse_seconds as parse_seconds

@@ -179,6 +179,36 @@ def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -
     return value
 
 
+def parse_confidence(text: str, *, where: str | None = None) -> float:
+    """How sure an answer is to be, from "90%", "90" or "0.9".
+
+    A bare number from 1 to below 50 is refused: nobody asks to be 2 % sure, and "2" may as well be
+    a slip of 0.2 or 20. Written with its sign, "2%", it is taken.
+
+    Raises:
+        BadInput: for that, for anything that is no number, and for none or all of certainty.
+    """
+    stripped = "".join(text.split())
+    try:
+        value = float(stripped.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    percent = stripped.endswith("%") or value >= LEAST_BARE_PERCENT
+    share = value / 100.0 if percent else value
+    if not 0.0 < share < 1.0:
+        raise BadInput(
+            f"{text!r} is not a confidence",
+            where=where,
+            remedy="write a share between 0 and 1 (0.9), a percentage (90%), or a bare number "
+            f"from {LEAST_BARE_PERCENT:g} to below 100 (90)",
+        )
+    return share
+
+
+LEAST_BARE_PERCENT = 50.0
+"""The least confidence that is read as a percentage without its sign."""
+
+
 def format_seconds(seconds: float) -> str:
     """A duration as people say it, to three digits: "850 ms", "41.2 s", "6m 30s", "1h 12m"."""
     if seconds < 1.0:

@@ -153,7 +153,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
     parser.add_argument(
         "--confidence",
-        type=quantity(engine.parse_fraction),
+        type=quantity(engine.parse_confidence),
         default=0.9,
         metavar="P",
         help="of intervals and deadlines (default 90%%)",

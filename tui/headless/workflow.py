@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--input-size", metavar="Kx", help="2x: every job with twice its input")
     parser.add_argument(
-        "--confidence", type=options.quantity(engine.parse_fraction), default=0.9, metavar="P"
+        "--confidence", type=options.quantity(engine.parse_confidence), default=0.9, metavar="P"
     )
     goal = parser.add_argument_group("with recommend")
     options.add_goal(goal)
