@@ -65,6 +65,7 @@ _HOMES = {
     "engine.host_probes": ("Measured",),
     "engine.refresh": ("PriceChange", "Refreshed", "refresh_catalog"),
     "engine.sources": ("check_sources", "list_samples", "read", "read_each"),
+    "engine.sources.applications": ("JobEvidence",),
     "engine.sources.profile_file": ("write_profile",),
     "engine.sources.profile_text": ("format_profile",),
     "engine.sources.resource_profile": ("read_resources", "revise_resources"),

@@ -112,6 +112,7 @@ from engine.sources import check_sources as check_sources
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
 from engine.sources import read_each as read_each
+from engine.sources.applications import JobEvidence as JobEvidence
 from engine.sources.history_server import HistoryApplication as HistoryApplication
 from engine.sources.history_server import list_applications as list_applications
 from engine.sources.peek import Peek as Peek

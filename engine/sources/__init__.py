@@ -23,6 +23,7 @@ from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
+    from engine.sources.applications import JobEvidence
 
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
@@ -54,22 +55,22 @@ def read(
     return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
 
-def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[Profile, ...]:
-    """A profile of each application that the sources hold, in their order: all sources that name
+def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[JobEvidence, ...]:
+    """The evidence of each application that the sources hold, in their order: all sources that name
     an application are its own, one without a name stands for itself. Runs that broke off or failed
-    are left aside where others of the application came to their end, with a notice.
+    are left aside where others of the application came to their end, with a notice. An application
+    whose sources contradict each other has a problem in the place of a profile.
 
     Args:
         sources, ran_on: as in `read`.
 
     Raises:
-        BadInput, UnknownName, ServiceUnavailable: as `read`.
+        BadInput, UnknownName, ServiceUnavailable: as `read`, for a source that cannot be used.
     """
     # Here: it needs what models know of runs, whose loading `read` does without.
-    from engine.sources.applications import by_application, of_whole_runs
+    from engine.sources.applications import by_application
 
-    apart = by_application(_found(sources, ran_on, None))
-    return tuple(of_whole_runs(together(found)) for found in apart)
+    return by_application(_found(sources, ran_on, None))
 
 
 def _found(
