@@ -107,7 +107,7 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
-        help="instance type of the nodes in the logs (logs never name it)",
+        help="instance type of the measured nodes, where the evidence names none (logs never do)",
     )
 
 

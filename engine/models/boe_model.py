@@ -67,7 +67,7 @@ def fit_states(profile: Profile) -> FittedStates:
     if not logs:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
-            remedy="add an event log, or use --model ernest for a run table",
+            remedy="add an event log; from a run table the model ernest answers",
         )
     of_parameters = partial(_fit_parameters, profile, logs)
     wanted = profile.reference_workload.parameters
@@ -118,7 +118,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "model-does-not-fit",
                 f"the states of a log are off by {np.expm1(np.abs(own).max()):.0%} on its own "
                 "cluster",
-                "use --model sparkplan, or add a log of a whole run",
+                "add a log of a whole run, or ask the model sparkplan",
             )
         )
     busy = busy_notice(runs)

@@ -17,8 +17,9 @@ from engine.errors import BadInput
 from engine.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
+from engine.sources.found import Found, heeded
 from engine.sources.merge import completed, together
-from engine.sources.reader import STDIN, Found, Reader, check_source
+from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def read(
         sources: event logs (files, `-` for standard input, rolling folders, folders of logs, remote
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
-        ran_on: instance type of the nodes in event logs, which never name it.
+        ran_on: instance type of the nodes where the evidence does not name it: event logs never do,
+            run tables and profiles may.
         catalog: completes types that the evidence only names (Databricks logs, run tables); what
             tables say of a type is held against it (`engine.held_against`).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
@@ -86,7 +88,7 @@ def _found(
         raise BadInput("standard input can be read only once", where=STDIN)
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on=ran_on, report=progress, total=total)
-    return [entry for name in names for entry in reader.read(name)]
+    return heeded([entry for name in names for entry in reader.read(name)], ran_on)
 
 
 def check_sources(*sources: str | Path) -> None:

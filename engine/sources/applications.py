@@ -9,8 +9,8 @@ from pathlib import Path
 from engine.errors import BadInput
 from engine.models.workloads import left_aside, whole
 from engine.profile import Profile, Run
+from engine.sources.found import Found
 from engine.sources.merge import MIXED, together
-from engine.sources.reader import Found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run
-from engine.sources.reader import Found
+from engine.sources.found import Found
 from engine.units import format_seconds
 
 if TYPE_CHECKING:
