@@ -34,8 +34,8 @@ from engine.models.fitted_states import (
 from engine.models.log_notices import chosen_notice, single_run
 from engine.models.replay_corrections import COUNTS_FOR_SPREAD
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters, whole
-from engine.profile import Notice, Profile, Run
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.profile import Notice, Profile, Run, whole
 
 SPREAD_EXPLICIT = 0.18
 """Of a workflow with explicit rates: about what the paper's task model is off by at worst."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.errors import BadInput
-from engine.models.workloads import left_aside, whole
-from engine.profile import Profile, Run
+from engine.models.workloads import left_aside
+from engine.profile import Profile, Run, whole
 from engine.sources.found import Found
 from engine.sources.merge import MIXED, together
 

@@ -132,7 +132,7 @@ def deadline_of(
 def measured_seconds(profile: engine.Profile) -> float | None:
     """How long the largest run of a job took; None without one that came to its end."""
     run = profile.largest_run
-    if run is None or not run.complete or any(n.code == "failed-stages" for n in run.notices):
+    if run is None or not run.complete or run.has_failed:
         return None
     return run.seconds
 
