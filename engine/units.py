@@ -50,7 +50,9 @@ def _number(text: str) -> float:
 
 
 def _positive(value: float, text: str, what: str, *, where: str | None) -> float:
-    if not math.isfinite(value) or value <= 0:
+    if math.isinf(value):
+        raise BadInput(f"{text!r} is too large for {what}", where=where, remedy="check the unit")
+    if not value > 0:
         raise BadInput(f"{what} must be more than zero, not {text!r}", where=where)
     return value
 

@@ -28,8 +28,9 @@ def make_ready() -> None:
 
 
 def is_utf8(stream: TextIO) -> bool:
-    """Whether every character reaches whoever reads the stream."""
-    return (stream.encoding or "").lower().replace("-", "").startswith("utf")
+    """Whether every character reaches whoever reads the stream; one in memory has no encoding."""
+    encoding = getattr(stream, "encoding", None)
+    return encoding is None or encoding.lower().replace("-", "").startswith("utf")
 
 
 def in_ascii_forms(error: UnicodeError) -> tuple[str, int]:

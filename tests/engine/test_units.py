@@ -123,6 +123,12 @@ def test_a_confidence_that_is_a_slip_is_refused_with_what_is_taken(text: str) ->
         units.parse_confidence(text)
 
 
+def test_what_is_too_large_is_not_called_too_small() -> None:
+    for parse in (units.parse_bytes, units.parse_memory_gib, units.parse_usd):
+        with pytest.raises(BadInput, match="is too large"):
+            parse("1e400")
+
+
 def test_a_factor_is_told_from_a_size() -> None:
     assert units.parse_times("3x") == 3.0
     assert units.parse_times("3GB") is None

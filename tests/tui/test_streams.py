@@ -108,6 +108,14 @@ def test_data_are_escaped_not_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert json.loads(stream.written()) == {"application": "café × 2"}
 
 
+def test_a_stream_in_memory_takes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        assert cli.main(["profile", "sort-small"]) == 0
+    assert out.getvalue().startswith("format: sparkplan-profile")
+
+
 def shown_constants(path: Path) -> Iterator[str]:
     """The texts in a module that are no docstrings."""
     tree = ast.parse(path.read_text("utf-8"))
