@@ -307,8 +307,8 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
         raise BadInput(
             "the size of the measured or of the wanted nodes is not known, so they cannot be "
             "compared",
-            remedy="say what the measured nodes were: --ran-on TYPE, or a column instance_type or "
-            "vcpus in the run table",
+            remedy="say what the measured nodes were: --ran-on TYPE where the runs name no type, "
+            "else its vcpus in the run table or the profile",
         )
     return Equivalents(
         sources=sources,
