@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import engine
 from tui import format as text
 from tui import limits, options, streams, web
-from tui.options import OneLineParser
+from tui.parser import OneLineParser
 
 if TYPE_CHECKING:
     from tui.config import Config

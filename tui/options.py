@@ -9,9 +9,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from math import isfinite
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import engine
 
@@ -26,33 +25,6 @@ MOST_SECONDS = 10 * 365.25 * 86400.0
 
 MOST_TIMES = 1e6
 """Times the largest run beyond which a prediction would be a number without a meaning."""
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Bad usage is one line and exit code 2, like every other bad input."""
-
-    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Refuses an option that was given nothing, such as a variable of the shell that is not
-        set: it would be as good as not given."""
-        flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
-        for before, word in pairwise(["", *(args or ())]):
-            name, equals, value = word.partition("=")
-            if not word.startswith("--"):
-                name, equals, value = before, "=" if before.startswith("--") else "", word
-            if equals and "=" not in name and name not in flags and not value.strip():
-                raise engine.BadInput(
-                    "is empty", where=name, remedy="give it a value, or leave it out"
-                )
-        return super().parse_known_args(args, namespace)
-
-    def error(self, message: str) -> Any:
-        """A mistake of one argument names it, as every other one does; argparse says "argument
-        --deadline: ..."."""
-        help_of = f"see {self.prog} --help"
-        named, colon, what = message.removeprefix("argument ").partition(": ")
-        if message.startswith("argument ") and colon:
-            raise engine.BadInput(what, where=named, remedy=help_of)
-        raise engine.BadInput(message, remedy=help_of)
 
 
 MOST_WHOLE = 1_000_000
