@@ -112,6 +112,7 @@ from engine.sources import check_sources as check_sources
 from engine.sources import list_samples as list_samples
 from engine.sources import read as read
 from engine.sources import read_each as read_each
+from engine.sources.applications import JobEvidence as JobEvidence
 from engine.sources.history_server import HistoryApplication as HistoryApplication
 from engine.sources.history_server import list_applications as list_applications
 from engine.sources.peek import Peek as Peek
@@ -137,6 +138,7 @@ from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
 from engine.units import has_size_unit as has_size_unit
 from engine.units import parse_bytes as parse_bytes
+from engine.units import parse_confidence as parse_confidence
 from engine.units import parse_fraction as parse_fraction
 from engine.units import parse_memory_gib as parse_memory_gib
 from engine.units import parse_seconds as parse_seconds

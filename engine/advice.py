@@ -129,10 +129,7 @@ def advise(
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
     if catalog is not None and surface is None:
-        candidates = select_candidates(
-            catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances
-        )
-        surface = Surface.build(fitted, candidates, workload=whole, max_nodes=max(nodes))
+        surface = _surface(fitted, catalog, instances, whole, max_nodes=max(nodes))
     elif surface is None and billing is not None and billing.spot:
         raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
     found = weighed(
@@ -171,6 +168,21 @@ def advise(
         spot=found.billing.spot,
         opening=opening,
     )
+
+
+def _surface(
+    fitted: FittedModel,
+    catalog: Catalog,
+    instances: Sequence[str] | None,
+    workload: Workload,
+    *,
+    max_nodes: int,
+) -> Surface:
+    """Predictions for the types of a catalog that may be rented."""
+    candidates = select_candidates(
+        catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances
+    )
+    return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes)
 
 
 FIRST_RUNS = (

@@ -130,25 +130,11 @@ def measure_host(
     Raises:
         BadInput: for a name that cannot be one, or a folder without room.
     """
-    if not name or not all(char.isalnum() or char in "._-" for char in name):
-        raise BadInput(
-            f"{name!r} cannot be the name of a type", remedy="use letters, digits, . _ and -"
-        )
-    if not MIB <= disk_bytes <= MOST_DISK_BYTES:
-        raise BadInput(f"a file of 1 MiB to 8 GiB is written, not of {disk_bytes:,} bytes")
     where = folder or Path(tempfile.gettempdir())
-    require_room(where, disk_bytes)
+    _check(name, where, disk_bytes)
     busy, cores, memory = _load(), usable_cores(), usable_memory_bytes()
     say("processor")
-    kernels = cpu_kernels()
-    single = {
-        kernel: rate_on_one_core(make, repetitions=5, seconds=seconds * 0.1)
-        for kernel, make in kernels.items()
-    }
-    every = {
-        kernel: rate_on_all_cores(make, threads=cores, repetitions=5, seconds=seconds * 0.2)
-        for kernel, make in kernels.items()
-    }
+    single, every = _cpu_rates(cores, seconds)
     say("memory")
     copied = rate_on_all_cores(
         memory_copy(total_bytes=memory, threads=cores),
@@ -167,9 +153,7 @@ def measure_host(
         day=today or date.today(),
         cores=cores,
         memory_gib=memory / GIB,
-        arch={"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}.get(
-            platform.machine().lower()
-        ),
+        arch=_ARCHITECTURES.get(platform.machine().lower()),
         processor=processor_name(),
         single={kernel: Measured.of(rates) for kernel, rates in single.items()},
         all_cores={kernel: Measured.of(rates) for kernel, rates in every.items()},
@@ -181,6 +165,35 @@ def measure_host(
         link_bytes_per_second=link,
         notices=_notices(busy, cores, disk, link),
     )
+
+
+_ARCHITECTURES = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
+"""What machines call themselves, as the catalogs do."""
+
+
+def _check(name: str, folder: Path, disk_bytes: int) -> None:
+    """Refuses a name that cannot be one, and a folder without room."""
+    if not name or not all(char.isalnum() or char in "._-" for char in name):
+        raise BadInput(
+            f"{name!r} cannot be the name of a type", remedy="use letters, digits, . _ and -"
+        )
+    if not MIB <= disk_bytes <= MOST_DISK_BYTES:
+        raise BadInput(f"a file of 1 MiB to 8 GiB is written, not of {disk_bytes:,} bytes")
+    require_room(folder, disk_bytes)
+
+
+def _cpu_rates(cores: int, seconds: float) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
+    """Rates of each kernel, repetition by repetition, on one core and on all of them."""
+    kernels = cpu_kernels()
+    single = {
+        kernel: rate_on_one_core(make, repetitions=5, seconds=seconds * 0.1)
+        for kernel, make in kernels.items()
+    }
+    every = {
+        kernel: rate_on_all_cores(make, threads=cores, repetitions=5, seconds=seconds * 0.2)
+        for kernel, make in kernels.items()
+    }
+    return single, every
 
 
 def score_of(rates: Mapping[str, list[float]]) -> Measured:

@@ -182,7 +182,9 @@ def _read_text(path: Path) -> str:
             raise BadInput(f"larger than {MAX_FILE_BYTES >> 20} MiB", where=str(path))
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(path), remedy="check the path"
+        ) from None
     except UnicodeDecodeError:
         raise BadInput("not a text file in UTF-8", where=str(path)) from None
 

@@ -67,7 +67,9 @@ def _read(path: Path, provider: str) -> tuple[PriceList, bool]:
             return _csv(path, start, provider), False
         return _json(path, provider)
     except OSError as error:
-        raise BadInput(f"cannot be read: {error.strerror}", where=str(path)) from None
+        raise BadInput(
+            f"cannot be read: {error.strerror}", where=str(path), remedy="check the path"
+        ) from None
     except UnicodeDecodeError:
         raise BadInput("not a text file in UTF-8", where=str(path)) from None
     except csv.Error as error:

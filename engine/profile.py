@@ -8,7 +8,7 @@ log it came from give the same predictions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
@@ -207,6 +207,11 @@ class Run:
             raise BadInput(f"a run must last more than 0 s, not {self.seconds}", where=self.source)
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether a stage of it was given up, so that it did less work than a run that succeeds."""
+        return any(notice.code == "failed-stages" for notice in self.notices)
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -280,8 +285,9 @@ class Profile:
 
     @property
     def largest_run(self) -> Run | None:
-        """The run with the largest input (the longest among equals); None without runs."""
-        return max(self.runs, key=_size_then_time, default=None)
+        """The run with the largest input (the longest among equals) among those that came to their
+        end, where any did; None without runs."""
+        return max(whole(self.runs), key=_size_then_time, default=None)
 
     @property
     def reference_workload(self) -> Workload:
@@ -310,6 +316,13 @@ class Profile:
         if reference.input_bytes is None:
             return Workload(None, reference.iterations, reference.parameters, scale=scale)
         return Workload(reference.input_bytes * scale, reference.iterations, reference.parameters)
+
+
+def whole(runs: Sequence[Run]) -> list[Run]:
+    """The runs whose end was seen and that did all their work; those whose end was seen where none
+    did, all of them where that is not known of any."""
+    ended = [run for run in runs if run.complete] or list(runs)
+    return [run for run in ended if not run.has_failed] or ended
 
 
 def _size_then_time(run: Run) -> tuple[float, float, float]:

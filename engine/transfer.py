@@ -100,14 +100,14 @@ def notice_of(speed: Speed, target: InstanceType | None) -> Notice | None:
     if speed.code == "unknown-source-type" and target is not None and target.cpu_score is None:
         return Notice(
             speed.code,
-            f"the log does not say where it ran, and {name} has no CPU score: every vCPU is taken "
+            f"nothing says where it ran, and {name} has no CPU score: every vCPU is taken "
             "to be as fast as the measured ones",
             "name it with --ran-on TYPE",
         )
     if speed.code == "unknown-source-type":
         return Notice(
             speed.code,
-            "the log does not say where it ran: the catalog's median speed per vCPU is assumed",
+            "nothing says where it ran: the catalog's median speed per vCPU is assumed",
             "name it with --ran-on TYPE",
         )
     if speed.code == "no-cpu-score":

@@ -50,7 +50,9 @@ def _number(text: str) -> float:
 
 
 def _positive(value: float, text: str, what: str, *, where: str | None) -> float:
-    if not math.isfinite(value) or value <= 0:
+    if math.isinf(value):
+        raise BadInput(f"{text!r} is too large for {what}", where=where, remedy="check the unit")
+    if not value > 0:
         raise BadInput(f"{what} must be more than zero, not {text!r}", where=where)
     return value
 
@@ -177,6 +179,36 @@ def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -
     if not (0.0 < value < 1.0 or (ends and value in (0.0, 1.0))):
         raise BadInput(f"a share lies between 0 and 100 %, not {text!r}", where=where)
     return value
+
+
+def parse_confidence(text: str, *, where: str | None = None) -> float:
+    """How sure an answer is to be, from "90%", "90" or "0.9".
+
+    A bare number from 1 to below 50 is refused: nobody asks to be 2 % sure, and "2" may as well be
+    a slip of 0.2 or 20. Written with its sign, "2%", it is taken.
+
+    Raises:
+        BadInput: for that, for anything that is no number, and for none or all of certainty.
+    """
+    stripped = "".join(text.split())
+    try:
+        value = float(stripped.removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    percent = stripped.endswith("%") or value >= LEAST_BARE_PERCENT
+    share = value / 100.0 if percent else value
+    if not 0.0 < share < 1.0:
+        raise BadInput(
+            f"{text!r} is not a confidence",
+            where=where,
+            remedy="write a share between 0 and 1 (0.9), a percentage (90%), or a bare number "
+            f"from {LEAST_BARE_PERCENT:g} to below 100 (90)",
+        )
+    return share
+
+
+LEAST_BARE_PERCENT = 50.0
+"""The least confidence that is read as a percentage without its sign."""
 
 
 def format_seconds(seconds: float) -> str:

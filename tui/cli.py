@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import limits, options, web
-from tui.options import OneLineParser
+from tui import limits, options, streams, web
+from tui.parser import OneLineParser
 
 if TYPE_CHECKING:
     from tui.config import Config
@@ -51,7 +51,7 @@ ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the installed command; never lets a traceback out."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    use_utf8()
+    streams.make_ready()
     calm_algebra(arguments, os.environ)
     try:
         status = run(arguments)
@@ -248,14 +248,6 @@ def reject_mistyped_command(sources: Sequence[str]) -> None:
             remedy=f"did you mean sparkplan {close[0]}?",
             choices=tuple(COMMANDS),
         )
-
-
-def use_utf8() -> None:
-    """Texts hold signs such as × and –; a terminal without them gets replacements, not a crash."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")
 
 
 if __name__ == "__main__":

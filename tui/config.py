@@ -157,7 +157,7 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "glyphs": _one_of("glyphs", GLYPHS),
     "catalog": _catalog,
     "model": _model,
-    "confidence": lambda value: engine.parse_fraction(value.replace(" ", "")),
+    "confidence": engine.parse_confidence,
     "nodes": _nodes,
     "vi": _switch,
 }

@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from math import isfinite
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import engine
 
@@ -25,19 +25,6 @@ MOST_SECONDS = 10 * 365.25 * 86400.0
 
 MOST_TIMES = 1e6
 """Times the largest run beyond which a prediction would be a number without a meaning."""
-
-
-class OneLineParser(argparse.ArgumentParser):
-    """Bad usage is one line and exit code 2, like every other bad input."""
-
-    def error(self, message: str) -> Any:
-        """A mistake of one argument names it, as every other one does; argparse says "argument
-        --deadline: ..."."""
-        help_of = f"see {self.prog} --help"
-        named, colon, what = message.removeprefix("argument ").partition(": ")
-        if message.startswith("argument ") and colon:
-            raise engine.BadInput(what, where=named, remedy=help_of)
-        raise engine.BadInput(message, remedy=help_of)
 
 
 MOST_WHOLE = 1_000_000
@@ -107,7 +94,7 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
-        help="instance type of the nodes in the logs (logs never name it)",
+        help="instance type of the measured nodes, where the evidence names none (logs never do)",
     )
 
 
@@ -153,7 +140,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", default="sparkplan", metavar="NAME", help="see sparkplan models")
     parser.add_argument(
         "--confidence",
-        type=quantity(engine.parse_fraction),
+        type=quantity(engine.parse_confidence),
         default=0.9,
         metavar="P",
         help="of intervals and deadlines (default 90%%)",

@@ -115,7 +115,7 @@ def _nodes(typed: str, names: Names) -> Action:
 
 
 def _confidence(typed: str, names: Names) -> Action:
-    return SetConfidence(engine.parse_fraction(typed.replace(" ", "")))
+    return SetConfidence(engine.parse_confidence(typed))
 
 
 def _one_of(known: Callable[[Names], Sequence[str]], what: str, typed: str, names: Names) -> str:

@@ -34,8 +34,8 @@ from engine.models.fitted_states import (
 from engine.models.log_notices import chosen_notice, single_run
 from engine.models.replay_corrections import COUNTS_FOR_SPREAD
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
-from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters, whole
-from engine.profile import Notice, Profile, Run
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.profile import Notice, Profile, Run, whole
 
 SPREAD_EXPLICIT = 0.18
 """Of a workflow with explicit rates: about what the paper's task model is off by at worst."""
@@ -67,7 +67,7 @@ def fit_states(profile: Profile) -> FittedStates:
     if not logs:
         raise ModelDoesNotFit(
             "no run tells both its stages and how many tasks it ran at once",
-            remedy="add an event log, or use --model ernest for a run table",
+            remedy="add an event log; from a run table the model ernest answers",
         )
     of_parameters = partial(_fit_parameters, profile, logs)
     wanted = profile.reference_workload.parameters
@@ -118,7 +118,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "model-does-not-fit",
                 f"the states of a log are off by {np.expm1(np.abs(own).max()):.0%} on its own "
                 "cluster",
-                "use --model sparkplan, or add a log of a whole run",
+                "add a log of a whole run, or ask the model sparkplan",
             )
         )
     busy = busy_notice(runs)

@@ -307,7 +307,8 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
         raise BadInput(
             "the size of the measured or of the wanted nodes is not known, so they cannot be "
             "compared",
-            remedy="name a type with --instance and a --catalog, or add a vcpus column",
+            remedy="say what the measured nodes were: --ran-on TYPE where the runs name no type, "
+            "else its vcpus in the run table or the profile",
         )
     return Equivalents(
         sources=sources,

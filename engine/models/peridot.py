@@ -30,9 +30,8 @@ from engine.models.workloads import (
     logs_of,
     same_parameters,
     sharing_parameters,
-    whole,
 )
-from engine.profile import Notice, Profile, Run
+from engine.profile import Notice, Profile, Run, whole
 from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
 

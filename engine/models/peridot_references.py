@@ -17,8 +17,8 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.stage_groups import StageGroup, matched, stage_groups
-from engine.models.workloads import logs_of, sharing_parameters, whole
-from engine.profile import Notice, Profile, Run
+from engine.models.workloads import logs_of, sharing_parameters
+from engine.profile import Notice, Profile, Run, whole
 
 MATCHING_SHARE = 0.5
 """Runs of which less of the stages' time matches than this are not the same application."""

@@ -40,6 +40,7 @@ from engine.models.measured_configurations import (
     with_repetitions,
 )
 from engine.models.measured_range import SPREAD_PER_DOUBLING, beyond
+from engine.models.mixture import weights_of
 from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.run_time_notices import (
     fit_notices,
@@ -50,7 +51,7 @@ from engine.models.run_time_notices import (
     run_notices,
     shape_notices,
 )
-from engine.models.run_times import RunTimes, fit_run_times, weights_of
+from engine.models.run_times import RunTimes, fit_run_times
 from engine.models.shares import Share, distinct_rows, heaviest, told_by
 from engine.models.workloads import (
     SAME,

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.models.workloads import whole
-from engine.profile import Run
+from engine.profile import Run, whole
 
 MOST_REPLAYS = 8
 """Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""

@@ -16,148 +16,27 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting import Spread, studentised
+from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.asked import Asked, share_beyond
-from engine.models.averaging import Averaged, averaged
-from engine.models.design import Encoding, Rows, as_hard
-from engine.models.law_sampling import NOISE_DOF, Evidence
-from engine.models.residual import Process, linear, smooth
+from engine.models.design import Rows
+from engine.models.law_sampling import NOISE_DOF
+from engine.models.mixture import (
+    MINIMUM_FOR_SMOOTH,
+    Candidates,
+    Validated,
+    mixed,
+    validated,
+)
 from engine.models.workloads import SAME
-from engine.models.wrong_runs import followed_by
 
 BoolArray = NDArray[np.bool_]
-
-MINIMUM_FOR_SMOOTH = 5
-"""Configurations from which on a smooth remainder is considered."""
-
-PENALTY = 1.0
-"""Log weight that a candidate has to make up for: the first (the laws; all runs) is the default."""
-
-SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
-"""Prior of the left-out error of a candidate, and how many runs it counts for: so that of two
-candidates that are right to a hair none wins by a hair's breadth."""
-
-HYPERPARAMETERS = 3.0
-"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
-with the run in sight that is then left out: errors are that much too small."""
 
 FOLDS = 5
 """Parts into which the sets of parameters are put when these are left out."""
 
 MINIMUM_LEFT_OUT = 3
 """Runs that a validation needs on either side."""
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """The laws and the processes about them after some runs; `level` is the runs' mean log time,
-    which both are relative to."""
-
-    encoding: Encoding
-    level: float
-    law: Averaged
-    processes: tuple[Process, ...]
-
-    @classmethod
-    def of(
-        cls,
-        rows: Rows,
-        log_seconds: FloatArray,
-        counts: FloatArray,
-        *,
-        may: BoolArray | None = None,
-    ) -> tuple[Candidates, FloatArray]:
-        """Fitted to rows, one per configuration, and (r,) how much each counts.
-
-        Args:
-            counts: (r,) as far as it is known.
-            may: (r,) of which it is sought; None for none.
-        """
-        encoding = Encoding.of(rows)
-        inputs = encoding.inputs(rows)
-        level = float(log_seconds.mean())
-        less = counts if (counts < 1.0).any() else None
-        evidence = Evidence(encoding.points(rows), log_seconds - level, inputs.effects, less)
-        followed = None
-        if may is not None:
-            evidence, followed = followed_by(evidence, may, as_hard(rows))
-        counts = np.ones(len(rows)) if evidence.counts is None else evidence.counts
-        law = averaged(evidence, followed)
-        processes = [linear(inputs, law.noise, counts)]
-        if len(rows) >= MINIMUM_FOR_SMOOTH:
-            processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
-        return cls(encoding, level, law, tuple(processes)), counts
-
-    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of the laws, effects apart; (c, n) mean and (c, n) variance of log time by each
-        candidate."""
-        inputs = self.encoding.inputs(rows)
-        mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
-        parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
-        return (
-            mean,
-            np.stack([self.level + mean + part for part, _ in parts]),
-            np.stack([variance + part for _, part in parts]),
-        )
-
-    def means(self, rows: Rows, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s, n) mean of the laws, effects apart, and (s, c, n) mean of log time by each candidate,
-        with each of s sizes in place of the rows' own."""
-        encoding, residuals = self.encoding, self.law.residuals
-        law = self.law.means(encoding.points(rows), sizes / encoding.largest)
-        inputs = [encoding.inputs(rows.sized(size)) for size in sizes.tolist()]
-        column = encoding.size_coordinate
-        parts = [process.means(inputs, residuals, column) for process in self.processes]
-        return law, self.level + law[:, None, :] + np.stack(parts, axis=1)
-
-    def left_out(self) -> tuple[FloatArray, FloatArray]:
-        """(c, r) error and (c, r) variance of log time of each run without it."""
-        parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
-        return (
-            np.stack([error for error, _ in parts]),
-            np.stack([variance + self.law.variance_left_out for _, variance in parts]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class Validated:
-    """Weights (c,) of the candidates, the spread of studentised errors, and (r,) errors of log time
-    of the runs that were left out."""
-
-    weights: FloatArray
-    spread: Spread
-    errors: FloatArray
-
-
-def validated(errors: FloatArray, variances: FloatArray, counts: FloatArray) -> Validated:
-    """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
-    weighted mean say about its variance."""
-    weights = weights_of(errors, counts)
-    mean = weights @ errors
-    variance = mixed(weights, errors, variances)[1]
-    runs = float(counts.sum())
-    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
-    standard = mean / np.sqrt(variance) * np.sqrt(runs / freedom)
-    return Validated(weights, studentised(standard, dof=NOISE_DOF, counts=counts), mean)
-
-
-def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
-    """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,): what a
-    normal law of the errors makes likely, each candidate after the first at a penalty."""
-    runs = counts.sum()
-    scale = (SCORE_RUNS * SCORE_NOISE**2 + errors**2 @ counts) / (SCORE_RUNS + runs)
-    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(len(errors))
-    weights = np.exp(score - score.max())
-    return np.asarray(weights / weights.sum())
-
-
-def mixed(
-    weights: FloatArray, means: FloatArray, variances: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """(n,) mean and variance of a mixture of candidates (c, n)."""
-    mean = weights @ means
-    return mean, np.asarray(weights @ (variances + (means - mean) ** 2))
 
 
 @dataclass(frozen=True, eq=False)

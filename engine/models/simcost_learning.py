@@ -207,22 +207,10 @@ class _Learner:
         mean = busy / tasks
         longest = max((stage.task_seconds.maximum or 0.0) for stage in stages)
         task = min(mean, seconds / waves)
-        outside = sum(
-            (s.overhead_seconds.mean or 0.0) * s.tasks * s.task_cpus
-            for s in stages
-            if s.overhead_seconds
-        )
-        overhead = min(task, outside / tasks)
-        overhead += min(SET_UP_SHARE * (task - overhead), SET_UP_SECONDS)
+        overhead = _task_overhead(stages, tasks, task)
         moved = moved_bytes(stages)
-        sharing = 1.0
-        if self.rates.shared:
-            sharing = float(
-                costs.tasks_at_once_per_node(
-                    partitions=tasks, vcores=self.slots, vcores_per_node=self.slots_per_node
-                )
-            )
-        moving = sharing * float(moved @ seconds_per_byte(self.rates)) / tasks
+        per_byte = seconds_per_byte(self.rates)
+        moving = self._sharing(tasks) * float(moved @ per_byte) / tasks
         fits = 1.0 if moving <= task - overhead else (task - overhead) / moving
         rest = max(0.0, seconds - waves * task)
         above = max(0.0, longest - task)
@@ -250,6 +238,26 @@ class _Learner:
             "write_ratio": float(ratios[3]),
             "times": 1.0,
         }, fits < FASTER
+
+    def _sharing(self, tasks: float) -> float:
+        """Tasks that share the throughput of a node; 1 where the rates are those of a task."""
+        if not self.rates.shared:
+            return 1.0
+        at_once = costs.tasks_at_once_per_node(
+            partitions=tasks, vcores=self.slots, vcores_per_node=self.slots_per_node
+        )
+        return float(at_once)
+
+
+def _task_overhead(stages: Sequence[StageRun], tasks: float, task_seconds: float) -> float:
+    """Seconds of a mean task that are no work on data: outside its run time, and its set-up."""
+    outside = sum(
+        (s.overhead_seconds.mean or 0.0) * s.tasks * s.task_cpus
+        for s in stages
+        if s.overhead_seconds
+    )
+    overhead = min(task_seconds, outside / tasks)
+    return overhead + min(SET_UP_SHARE * (task_seconds - overhead), SET_UP_SECONDS)
 
 
 FASTER = 0.9

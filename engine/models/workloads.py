@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
-from engine.profile import Notice, Profile, Run
+from engine.profile import Notice, Profile, Run, whole
 
 SAME = 1e-9
 """Difference, relative and absolute, below which two parameters are the same number."""
@@ -104,18 +104,6 @@ def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
 def logs_of(runs: Sequence[Run]) -> list[Run]:
     """The runs that tell their stages, and how many tasks they ran at once."""
     return [run for run in runs if run.stages and run.cluster.slots]
-
-
-def whole(runs: Sequence[Run]) -> list[Run]:
-    """The runs whose end was seen and that did all their work; those whose end was seen where none
-    did, all of them where that is not known of any."""
-    ended = [run for run in runs if run.complete] or list(runs)
-    return [run for run in ended if not has_failed(run)] or ended
-
-
-def has_failed(run: Run) -> bool:
-    """Whether a stage of it was given up, so that it did less work than a run that succeeds."""
-    return any(notice.code == "failed-stages" for notice in run.notices)
 
 
 def left_aside(runs: Sequence[Run]) -> list[Notice]:

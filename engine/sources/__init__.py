@@ -17,12 +17,14 @@ from engine.errors import BadInput
 from engine.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
+from engine.sources.found import Found, heeded
 from engine.sources.merge import completed, together
-from engine.sources.reader import STDIN, Found, Reader, check_source
+from engine.sources.reader import STDIN, Reader, check_source
 from engine.sources.samples import Sample, list_samples
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
+    from engine.sources.applications import JobEvidence
 
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
@@ -39,7 +41,8 @@ def read(
         sources: event logs (files, `-` for standard input, rolling folders, folders of logs, remote
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
-        ran_on: instance type of the nodes in event logs, which never name it.
+        ran_on: instance type of the nodes where the evidence does not name it: event logs never do,
+            run tables and profiles may.
         catalog: completes types that the evidence only names (Databricks logs, run tables); what
             tables say of a type is held against it (`engine.held_against`).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
@@ -54,22 +57,22 @@ def read(
     return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
 
-def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[Profile, ...]:
-    """A profile of each application that the sources hold, in their order: all sources that name
+def read_each(*sources: str | Path, ran_on: InstanceType | None = None) -> tuple[JobEvidence, ...]:
+    """The evidence of each application that the sources hold, in their order: all sources that name
     an application are its own, one without a name stands for itself. Runs that broke off or failed
-    are left aside where others of the application came to their end, with a notice.
+    are left aside where others of the application came to their end, with a notice. An application
+    whose sources contradict each other has a problem in the place of a profile.
 
     Args:
         sources, ran_on: as in `read`.
 
     Raises:
-        BadInput, UnknownName, ServiceUnavailable: as `read`.
+        BadInput, UnknownName, ServiceUnavailable: as `read`, for a source that cannot be used.
     """
     # Here: it needs what models know of runs, whose loading `read` does without.
-    from engine.sources.applications import by_application, of_whole_runs
+    from engine.sources.applications import by_application
 
-    apart = by_application(_found(sources, ran_on, None))
-    return tuple(of_whole_runs(together(found)) for found in apart)
+    return by_application(_found(sources, ran_on, None))
 
 
 def _found(
@@ -85,7 +88,7 @@ def _found(
         raise BadInput("standard input can be read only once", where=STDIN)
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on=ran_on, report=progress, total=total)
-    return [entry for name in names for entry in reader.read(name)]
+    return heeded([entry for name in names for entry in reader.read(name)], ran_on)
 
 
 def check_sources(*sources: str | Path) -> None:

@@ -279,7 +279,7 @@ _MIXED = Notice(
 _PODS = Notice(
     "nodes-from-pods",
     "on Kubernetes every executor has its own address: each counts as a node",
-    "give --executors instead of --nodes, or state the nodes in a run table",
+    "ask for a number of executors, not of nodes, or state the nodes in a run table",
 )
 _WRONG_CLOCK = Notice(
     "wrong-clock",

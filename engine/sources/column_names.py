@@ -39,8 +39,10 @@ def meant_by(columns: Sequence[str], required: str) -> str | None:
     return next((name for name in columns if _unit(name, required) is not None), None)
 
 
-def renames(columns: Sequence[str], missing: Sequence[str]) -> list[str]:
-    """What to do about each missing column that another one seems to mean."""
+def renames(columns: Sequence[str], missing: Sequence[str], written: Sequence[str]) -> list[str]:
+    """What to do about each missing column that another one seems to mean; `written` are the
+    columns as they stand in the file."""
+    as_written = dict(zip(columns, written, strict=True))
     found = []
     for required in missing:
         name = meant_by(columns, required)
@@ -50,7 +52,7 @@ def renames(columns: Sequence[str], missing: Sequence[str]) -> list[str]:
         given = "" if unit in EXPECTED.get(required, ("",)) else f", which counts {unit},"
         wanted = {"input_size": "as bytes, or each with its unit", "seconds": "as seconds"}
         convert = f" and write it {wanted[required]}" if given else ""
-        found.append(f"rename column {name!r}{given} to {required}{convert}")
+        found.append(f"rename column {as_written[name]!r}{given} to {required}{convert}")
     return found
 
 

@@ -12,9 +12,9 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.named_types import contradiction, of_catalog, outside
-from engine.profile import Notice, Profile, Run
-from engine.sources.reader import Found
-from engine.units import format_seconds
+from engine.profile import Notice, Profile, Run, whole
+from engine.sources.found import Found
+from engine.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from engine.catalog import Catalog
@@ -37,6 +37,7 @@ def together(found: Sequence[Found]) -> Profile:
     deadlines = [entry.deadline_seconds for entry in found if entry.deadline_seconds]
     notices.extend(_attempts(runs))
     notices.extend(_batches(runs))
+    notices.extend(_larger(runs, unit))
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications)))
@@ -142,6 +143,31 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
             "for a job that works through all its input and ends, multiply by its batches",
         )
     ]
+
+
+def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:
+    """That a run which broke off or failed had more input than the largest that did not, whose
+    input is what is planned for where nobody says another."""
+    kept = whole(runs)
+    aside = [run for run in runs if run.batch_id is None and not any(run is own for own in kept)]
+    sizes = [run.workload.input_bytes for run in kept if run.workload.input_bytes]
+    largest = max(aside, key=lambda run: run.workload.input_bytes or 0.0, default=None)
+    read = largest.workload.input_bytes if largest else None
+    if largest is None or read is None or not sizes or read <= max(sizes):
+        return []
+    what = "failed" if largest.complete else "broke off"
+    return [
+        Notice(
+            "largest-run-broke-off",
+            f"{largest.source} {what} after {_size(read, unit)} of input: where no input is said, "
+            f"{_size(max(sizes), unit)} of the largest run that came to its end are taken",
+            "say the input that is meant, or give the log of a whole run",
+        )
+    ]
+
+
+def _size(value: float, unit: str) -> str:
+    return format_bytes(value) if unit == "bytes" else f"{value:g} {unit}"
 
 
 def _mixed(applications: Sequence[str]) -> Notice:

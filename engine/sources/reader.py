@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
-from engine.profile import Notice, OptexProfile, Profile, Run
+from engine.profile import Notice
 from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
+from engine.sources.found import Found, iterating, noted, of_profile, of_table, placed
 from engine.sources.losses import Losses, of_events
 from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_path, scheme_of
 from engine.sources.samples import list_samples, sample_files, sample_named
 
 if TYPE_CHECKING:
     from engine.sources.history_archive import Archive
-    from engine.sources.run_table import RunTable
 
 STDIN = "-"
 LONGEST_SHOWN = 100
@@ -46,30 +46,6 @@ Part = tuple[codecs.Stream, Iterable[bytes], int]
 """A stream, its chunks, and how many parts of the log are missing before it."""
 Open = Callable[[Path], codecs.Stream]
 """Opens a part of a log by the name that `LogFiles` gives it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What one source gave.
-
-    `unit` is None where its sizes do not say their unit; `origins` are the sources that a profile
-    was itself made from.
-    """
-
-    source: str
-    runs: tuple[Run, ...] = ()
-    name: str | None = None
-    category: str | None = None
-    optex: tuple[OptexProfile, ...] = ()
-    unit: str | None = "bytes"
-    deadline_seconds: float | None = None
-    notices: tuple[Notice, ...] = ()
-    profile_sources: tuple[str, ...] = ()
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """What to name as the source of the evidence."""
-        return self.profile_sources or (self.source,)
 
 
 @dataclass(slots=True)
@@ -112,7 +88,7 @@ class Reader:
         if sample is None:
             raise _not_there(source)
         read = [found for entry in sample_files(sample) for found in self.read(str(entry))]
-        return [_iterating(found, sample.iterations) for found in read]
+        return [iterating(found, sample.iterations) for found in read]
 
     def _folder(self, folder: Path) -> list[Found]:
         return self._logs(logs_in(folder), str(folder), self._open)
@@ -132,7 +108,7 @@ class Reader:
                 "holds no event log" if not skipped else f"holds no event log ({skipped[0].what})"
             )
             raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
-        return _noted(found, [_skipped(Path(folder), len(logs), skipped)] if skipped else [])
+        return noted(found, [_skipped(Path(folder), len(logs), skipped)] if skipped else [])
 
     def _remote(self, source: str) -> list[Found]:
         place = RemotePlace(source)
@@ -164,7 +140,7 @@ class Reader:
             raise skipped[0]
         if skipped:
             notices = (*notices, _skipped(Path(entries[0].name), len(entries), skipped))
-        return _noted(found, notices)
+        return noted(found, notices)
 
     def _archive(self, archive: Archive, where: str) -> list[Found]:
         """The logs in a zip that was downloaded; that they are read counts for nothing more."""
@@ -228,7 +204,7 @@ class Reader:
             from engine.sources import profile_file
 
             profile = profile_file.parse(_text(everything, stream), stream.name)
-            return _profile_found(profile, Path(stream.name).name)
+            return placed(of_profile(profile, Path(stream.name).name), self.ran_on)
         if _WORKFLOW.search(start):
             raise BadInput(
                 "is a workflow, not a job", where=stream.name,
@@ -237,7 +213,8 @@ class Reader:
         if kind == "run table":
             from engine.sources import run_table
 
-            return _table_found(run_table.parse(_text(everything, stream), stream.name))
+            table = run_table.parse(_text(everything, stream), stream.name)
+            return placed(of_table(table), self.ran_on)
         if _LATER_EVENT.search(start):  # the beginning of the log is missing or damaged
             return self._events([(stream, everything, 0)], stream.name)
         raise _unrecognised(start, stream.name)
@@ -279,14 +256,6 @@ class Reader:
             category=distilled.category,
             deadline_seconds=distilled.deadline_seconds,
         )
-
-
-def _iterating(found: Found, iterations: float | None) -> Found:
-    """The runs with the iterations that their job was told to do, where that is known."""
-    if iterations is None:
-        return found
-    runs = (replace(r, workload=replace(r.workload, iterations=iterations)) for r in found.runs)
-    return replace(found, runs=tuple(runs))
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
@@ -343,24 +312,6 @@ def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
         raise BadInput(
             f"byte {problem.start} is not UTF-8", where=stream.name, remedy="save it as UTF-8"
         ) from None
-
-
-def _profile_found(profile: Profile, source: str) -> Found:
-    return Found(
-        source, profile.runs, profile.name, profile.category, profile.optex,
-        profile.input_unit, profile.deadline_seconds, profile.notices, profile.sources,
-    )  # fmt: skip
-
-
-def _table_found(table: RunTable) -> Found:
-    name = Path(table.source).name
-    return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
-
-
-def _noted(found: Sequence[Found], notices: Sequence[Notice]) -> list[Found]:
-    """With what is to be said of the place that they are from: of each, since applications may be
-    asked about one by one (together it is said once)."""
-    return [replace(entry, notices=(*entry.notices, *notices)) for entry in found]
 
 
 def _part_of_rolling(path: Path) -> bool:

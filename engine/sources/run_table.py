@@ -54,10 +54,11 @@ class RunTable:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """One line: its number in the file and its cells by column."""
+    """One line: its number in the file, its cells by column, and how the file writes columns."""
 
     line: int
     cells: Mapping[str, str]
+    written: Mapping[str, str]
 
 
 def looks_like(head: bytes) -> bool:
@@ -94,7 +95,12 @@ def parse(text: str, source: str) -> RunTable:
 
 
 def _normal(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", name.strip().strip("\"'\ufeff").strip().lower())
+    return re.sub(r"[\s-]+", "_", _as_written(name).lower())
+
+
+def _as_written(name: str) -> str:
+    """A column's name as it stands in the file, without quotes and blanks around it."""
+    return name.strip().strip("\"'\ufeff").strip()
 
 
 def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
@@ -108,19 +114,21 @@ def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
         raise BadInput(f"has more than {MOST_ROWS} rows", where=source, remedy="give fewer runs")
     first, header = lines[0]
     delimiter = max(_DELIMITERS, key=header.count)
-    columns = [_normal(cell) for cell in _split(header, delimiter, source, first)]
-    _check_header(columns, f"{source}:{first}")
+    names = [_as_written(cell) for cell in _split(header, delimiter, source, first)]
+    columns = [_normal(name) for name in names]
+    _check_header(columns, names, f"{source}:{first}")
+    written = dict(zip(columns, names, strict=True))
     rows = []
     for number, line in lines[1:]:
         cells = [cell.strip() for cell in _split(line, delimiter, source, number)]
         if len(cells) != len(columns):
             raise BadInput(
                 f"{len(cells)} values in a table of {len(columns)} columns",
-                where=f"{source}:{number}", remedy=f"the columns are {', '.join(columns)}",
+                where=f"{source}:{number}", remedy=f"the columns are {', '.join(names)}",
             )  # fmt: skip
         if delimiter == ";":
             cells = [c.replace(",", ".") if _DECIMAL_COMMA.match(c) else c for c in cells]
-        rows.append(_Row(number, dict(zip(columns, cells, strict=True))))
+        rows.append(_Row(number, dict(zip(columns, cells, strict=True)), written))
     if not rows:
         raise BadInput("holds no runs", where=source, remedy="add one line per run")
     return columns, rows
@@ -136,23 +144,30 @@ def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
         ) from None  # fmt: skip
 
 
-def _check_header(columns: Sequence[str], where: str) -> None:
+def _check_header(columns: Sequence[str], names: Sequence[str], where: str) -> None:
+    """Refuses a header; `names` are its columns as the file writes them."""
     missing = [name for name in REQUIRED if name not in columns]
     if missing:
         needs = "a run table needs nodes, input_size and seconds"
         raise BadInput(
             f"column {missing[0]} is missing", where=where,
-            remedy="; ".join((*renames(columns, missing), needs)),
+            remedy="; ".join((*renames(columns, missing, names), needs)),
         )  # fmt: skip
-    for name in columns:
+    for name, written in zip(columns, names, strict=True):
         if columns.count(name) > 1:
-            raise BadInput(f"column {name!r} twice", where=where, remedy="rename one of them")
+            alike = [own for own, normal in zip(names, columns, strict=True) if normal == name]
+            raise BadInput(
+                f"column {written!r} twice"
+                if len(set(alike)) == 1
+                else f"columns {' and '.join(map(repr, alike))} are one name",
+                where=where, remedy="rename one of them",
+            )  # fmt: skip
         if not name:
             raise BadInput("a column has no name", where=where, remedy="name it or remove it")
         close = get_close_matches(name, KNOWN, n=1, cutoff=0.8)
         if name not in KNOWN and close and close[0] not in columns:
             raise BadInput(
-                f"unknown column {name!r}", where=where,
+                f"unknown column {written!r}", where=where,
                 remedy=f"did you mean {close[0]}? A parameter needs a name less like it",
             )  # fmt: skip
 
@@ -171,7 +186,8 @@ def _parameter_columns(
             notices.append(
                 Notice(
                     "ignored-column",
-                    f"column {name} of {Path(source).name} holds no numbers and is not used",
+                    f"column {rows[0].written[name]} of {Path(source).name} holds no numbers and "
+                    "is not used",
                     "code it as numbers if the time depends on it",
                 )
             )
@@ -191,7 +207,7 @@ def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
     if any(with_unit) and not all(with_unit):
         odd = rows[with_unit.index(not with_unit[0])]
         raise BadInput(
-            "input_size has a unit in some lines and none in others",
+            f"{odd.written['input_size']} has a unit in some lines and none in others",
             where=f"{source}:{odd.line}",
             remedy="write all sizes with a unit (48GB), or none",
         )
@@ -211,22 +227,24 @@ def _value(
     text = row.cells.get(name, "")
     if text.lower() in _NO_VALUE:
         return None
-    where = f"{source}:{row.line}"
+    where, column = f"{source}:{row.line}", row.written[name]
     if convert is not None:
         try:
             return convert(text)
         except BadInput as error:
-            raise BadInput(f"{name}: {error.what}", where=where, remedy=error.remedy) from None
+            raise BadInput(f"{column}: {error.what}", where=where, remedy=error.remedy) from None
     value = _as_number(text)
     if value is None or not isfinite(value):
-        raise BadInput(f"{name}: {text!r} is not a number", where=where, remedy="correct the cell")
+        raise BadInput(
+            f"{column}: {text!r} is not a number", where=where, remedy="correct the cell"
+        )
     if positive and value <= 0:
         unknown = "correct the cell, or leave it empty where the value is not known"
         remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
-        raise BadInput(f"{name} must be more than zero, not {text}", where=where, remedy=remedy)
+        raise BadInput(f"{column} must be more than zero, not {text}", where=where, remedy=remedy)
     if whole and not value.is_integer():
         raise BadInput(
-            f"{name} must be a whole number, not {text}", where=where, remedy="correct the cell"
+            f"{column} must be a whole number, not {text}", where=where, remedy="correct the cell"
         )
     return value
 
@@ -234,7 +252,7 @@ def _value(
 def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
     if value is None:
         raise BadInput(
-            f"{name} is empty",
+            f"{row.written[name]} is empty",
             where=f"{source}:{row.line}",
             remedy="fill it in, or leave out the line",
         )
@@ -288,7 +306,8 @@ def _heap(row: _Row, source: str) -> float | None:
         return None
     return checked_heap_gib(
         heap, where=f"{source}:{row.line}",
-        remedy="executor_memory_gib counts GiB: correct the cell, or leave it empty",
+        remedy=f"{row.written['executor_memory_gib']} counts GiB: correct the cell, or leave it "
+        "empty",
     )  # fmt: skip
 
 

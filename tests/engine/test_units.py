@@ -109,6 +109,26 @@ def test_what_is_not_a_share_is_refused(text: str) -> None:
         units.parse_fraction(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [("90%", 0.9), ("90", 0.9), (" 97.5 % ", 0.975), ("0.95", 0.95), ("50", 0.5), ("2%", 0.02)],
+)
+def test_confidences(text: str, share: float) -> None:
+    assert units.parse_confidence(text) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("text", ["2", "1", "9", "49", "0", "100", "100%", "0%", "-3", "so", "nan"])
+def test_a_confidence_that_is_a_slip_is_refused_with_what_is_taken(text: str) -> None:
+    with pytest.raises(BadInput, match=r"0\.9.*90%.*from 50 to below 100"):
+        units.parse_confidence(text)
+
+
+def test_what_is_too_large_is_not_called_too_small() -> None:
+    for parse in (units.parse_bytes, units.parse_memory_gib, units.parse_usd):
+        with pytest.raises(BadInput, match="is too large"):
+            parse("1e400")
+
+
 def test_a_factor_is_told_from_a_size() -> None:
     assert units.parse_times("3x") == 3.0
     assert units.parse_times("3GB") is None
@@ -134,7 +154,13 @@ def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
 
 @given(st.text(max_size=20))
 def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> None:
-    for parse in (units.parse_bytes, units.parse_seconds, units.parse_usd, units.parse_fraction):
+    for parse in (
+        units.parse_bytes,
+        units.parse_seconds,
+        units.parse_usd,
+        units.parse_fraction,
+        units.parse_confidence,
+    ):
         try:
             value = parse(text)
         except BadInput:

@@ -16,14 +16,13 @@ TWO = "sales-report-small word-count-small --ran-on m5.xlarge --instances m5.*,c
 
 def test_each_application_is_a_job_with_all_of_its_runs() -> None:
     read = engine.read_each("sort-small", "word-count-small", "sort-large")
-    assert [(profile.name, len(profile.runs)) for profile in read] == [
-        ("sort", 2),
-        ("word-count", 1),
-    ]
-    assert not any(n.code == "mixed-applications" for p in read for n in p.notices)
+    assert [(job.name, job.runs) for job in read] == [("sort", 2), ("word-count", 1)]
+    profiles = [job.profile for job in read if job.profile]
+    assert len(profiles) == 2
+    assert not any(n.code == "mixed-applications" for p in profiles for n in p.notices)
     alone = engine.read("sort-small", "sort-large")
-    assert read[0].runs == alone.runs
-    assert read[0].category == alone.category
+    assert profiles[0].runs == alone.runs
+    assert profiles[0].category == alone.category
 
 
 def test_a_table_of_several_applications_is_several_jobs(tmp_path: Path) -> None:
@@ -31,7 +30,7 @@ def test_a_table_of_several_applications_is_several_jobs(tmp_path: Path) -> None
     rows = [f"{name},{nodes},10GB,300" for name in ("a", "b", "") for nodes in (2, 4)]
     table.write_text("\n".join(["application,nodes,input_size,seconds", *rows]))
     read = engine.read_each(table, "sort-small")
-    assert [(profile.name, len(profile.runs)) for profile in read] == [
+    assert [(job.name, job.runs) for job in read] == [
         ("a", 2),
         ("b", 2),
         ("both", 2),
@@ -40,8 +39,9 @@ def test_a_table_of_several_applications_is_several_jobs(tmp_path: Path) -> None
     kept = tmp_path / "kept.yaml"
     engine.write_profile(engine.read(table), kept)
     again = engine.read_each(kept)
-    assert [profile.name for profile in again][:2] == ["a", "b"]
-    assert not any(n.code == "mixed-applications" for p in again for n in p.notices)
+    assert [job.name for job in again][:2] == ["a", "b"]
+    notices = [n for job in again if job.profile for n in job.profile.notices]
+    assert not any(n.code == "mixed-applications" for n in notices)
 
 
 def test_what_is_no_log_in_a_folder_is_no_job(
@@ -135,3 +135,66 @@ def test_what_is_wrong_for_every_job_is_one_line(
     assert out == ""
     assert said in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.fixture
+def contradicting(tmp_path: Path) -> str:
+    """Two tables of one application that differ in the shape of a type."""
+    for name, vcpus in (("one", 4), ("two", 8)):
+        rows = [f"alpha,x,{vcpus},{nodes},10GB,{600 / nodes}" for nodes in (2, 4)]
+        head = "application,instance_type,vcpus,nodes,input_size,seconds"
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *rows]))
+    return f"{tmp_path / 'one.csv'} {tmp_path / 'two.csv'}"
+
+
+def test_sources_that_contradict_each_other_leave_the_other_jobs(
+    capsys: pytest.CaptureFixture[str], contradicting: str
+) -> None:
+    line = f"fleet {contradicting} {TWO} --deadline 2m"
+    found = answer(capsys, line, status=1)
+    wrong, *others = found["jobs"]
+    assert (wrong["application"], wrong["runs"], wrong["recommended"]) == ("alpha", 4, None)
+    assert "two.csv:2: x has 8 vCPUs here and 4 in one.csv:2" in wrong["problem"]
+    assert all(job["recommended"] for job in others)
+    out, err = run(capsys, line, status=1)
+    assert "  not planned: two.csv:2: x has 8 vCPUs here and 4 in one.csv:2\n" in out
+    assert "[not-planned]; correct one of them" in err
+    out, err = run(capsys, f"fleet {contradicting} --deadline 2m", status=2)
+    assert (out, len(err.splitlines())) == ("", 1)
+
+
+def test_nodes_that_the_jobs_share_are_told_where_they_want_more(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def said(limits: str) -> list[str]:
+        return [w["text"] for w in answer(capsys, f"fleet {TWO} {limits}")["warnings"]]
+
+    assert said("--deadline 40s") == []
+    (own,) = said("--own m5.xlarge=4 --deadline 40s")
+    assert "the 4 owned nodes of m5.xlarge" in own
+    assert "would take 8 nodes" in own
+    assert len(said("--own m5.xlarge=4 --deadline 40s --max-vcpus 20 --limit m5.*=4")) == 3
+    _, err = run(capsys, f"fleet {TWO} --own m5.xlarge=4 --deadline 40s")
+    assert "[shared-by-jobs]" in err
+
+
+def test_no_row_is_wider_than_a_terminal(
+    capsys: pytest.CaptureFixture[str], contradicting: str, tmp_path: Path
+) -> None:
+    long = tmp_path / "long.csv"
+    name = "a job with a name that is as long as people make them and then a little longer still"
+    head = "application,instance_type,nodes,input_size,seconds"
+    long.write_text("\n".join([head, *(f"{name},m5.xlarge,{n},10GB,{600 / n}" for n in (2, 4, 8))]))
+    sources = f"{contradicting} {long} order-stream-small {TWO} --mix 2 --deadline 3h"
+    out, _ = run(capsys, f"fleet {sources}", status=1)
+    assert max(map(len, out.splitlines())) <= 80
+    assert name in " ".join(out.split())
+
+
+def test_a_stream_is_answered_for_one_micro_batch(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"fleet order-stream-small {TWO}"
+    found = answer(capsys, line)
+    assert [job["time_of"] for job in found["jobs"]] == ["micro-batch", "run", "run"]
+    out, _ = run(capsys, line)
+    assert "order-stream (one micro-batch)" in out
+    assert "(of a stream one micro-batch)" in out

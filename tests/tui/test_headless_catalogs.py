@@ -216,3 +216,29 @@ def test_measure_host(
     assert found["cpu_score"]["low"] <= found["cpu_score"]["median"]
     assert found["cpu_benchmark"] == "coremark"
     assert {warning["code"] for warning in found["warnings"]} >= {"calibrated-score"}
+
+
+def test_terms_hold_wherever_prices_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "predict sort-small --composition m5.xlarge=3 --ran-on m5.xlarge"
+    full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
+    assert less["cost_usd"] < full["cost_usd"]
+    assert less["seconds"] == full["seconds"]
+    line = "workflow recommend nightly-pipeline --deadline 5m --instances m5.xlarge"
+    full, less = (answer(capsys, f"{line}{more}") for more in ("", " --discount 50%"))
+    assert less["recommended"]["cost_usd"] < full["recommended"]["cost_usd"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("predict sort-small --nodes 2 --instance m5.xlarge --discount 9%", "for a composition"),
+        ("workflow nightly-pipeline --nodes 2 --discount 9%", "for sparkplan workflow recommend"),
+        ("experiments sort-small --region moon --deadline 9m", "unknown region 'moon'"),
+    ],
+)
+def test_terms_of_prices_that_are_not_taken_are_refused(
+    capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    out, err = run(capsys, line, status=2)
+    assert out == ""
+    assert said in err

@@ -35,3 +35,22 @@ def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> No
 
 def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
+
+
+@pytest.mark.parametrize("given", ["--catalog ''", "--catalog=", "--instances ' '", "--param ''"])
+def test_an_option_that_was_given_nothing_is_refused(
+    capsys: pytest.CaptureFixture[str], given: str
+) -> None:
+    """`--catalog "$CATALOG"`, where the variable is not set, is not the default catalog."""
+    assert main(shlex.split(f"{RECOMMEND} {given}")) == 2
+    captured = capsys.readouterr()
+    option = given.split()[0].rstrip("=")
+    said = f"sparkplan: {option}: is empty; give it a value, or leave it out\n"
+    assert (captured.out, captured.err) == ("", said)
+
+
+def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split("predict nightly-features --param k=")) == 2
+    assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err
+    assert main(shlex.split("predict --json ''")) == 2
+    assert "a SOURCE is empty" in capsys.readouterr().err

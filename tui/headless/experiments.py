@@ -28,6 +28,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="of all runs: $5, 2h, or a number of the smallest sample on one node",
     )
+    _configure_plans(parser)
+    parser.add_argument(
+        "--job-budget",
+        type=options.quantity(engine.parse_usd),
+        metavar="USD",
+        help="of the real job, for the next run: alone, the fastest within it",
+    )
+    parser.add_argument(
+        "--spot", action="store_true", help="the real job rents spot nodes (for the next run)"
+    )
+    parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog")
+    options.add_terms(parser)
+    parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
+    parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
+    options.add_origin(parser)
+    options.add_workload(parser)
+    options.add_json(parser)
+
+
+def _configure_plans(parser: argparse.ArgumentParser) -> None:
+    """What the published plans of first runs ask for."""
     parser.add_argument("--plan", choices=("ernest", "peridot", "simcost"), default="ernest")
     parser.add_argument("--terms", choices=("ernest", "extended"), default="ernest")
     parser.add_argument(
@@ -50,21 +71,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--target-cores", metavar="C,...", help="SimCost's plan: cores that the job may get"
     )
     parser.add_argument("--sample-partitions", type=options.whole(), metavar="P")
-    parser.add_argument(
-        "--job-budget",
-        type=options.quantity(engine.parse_usd),
-        metavar="USD",
-        help="of the real job, for the next run: alone, the fastest within it",
-    )
-    parser.add_argument(
-        "--spot", action="store_true", help="the real job rents spot nodes (for the next run)"
-    )
-    parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog")
-    parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
-    parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
-    options.add_origin(parser)
-    options.add_workload(parser)
-    options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,8 +196,8 @@ def design(
         target_cores=target_cores(args.target_cores),
         sample_partitions=args.sample_partitions,
     )
-    named = args.catalog is not None or bool(request.instances)
-    catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG) if named else None
+    named = bool(args.catalog is not None or request.instances or options.given_terms(args))
+    catalog = options.catalog_of(args) if named else None
     return engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
 
 
@@ -204,8 +210,8 @@ def next_runs(
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
-    if args.catalog is not None or args.spot or not priced:
-        catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
+    if args.catalog is not None or args.spot or options.given_terms(args) or not priced:
+        catalog = options.catalog_of(args)
     return engine.advise(
         fitted,
         catalog=catalog,

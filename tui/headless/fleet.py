@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import engine
-from tui import format as text
-from tui import options
-from tui.headless import output, recommend
+from tui import limits, options
+from tui.headless import fleet_table, output, recommend
 
 GIVEN, NAMED, MEASURED = "given", "evidence", "measured"
 """Where a job's deadline is from: an option, its evidence, or how long its largest run took."""
 
-SAID = {GIVEN: "", NAMED: "its own", MEASURED: "as measured"}
+RUN, BATCH = "run", "micro-batch"
+"""What the times and costs of a job are of: of a stream, one micro-batch."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +28,40 @@ class Planned:
         deadline_from: see `GIVEN`; None without a deadline.
     """
 
-    profile: engine.Profile
-    deadline_seconds: float | None
-    deadline_from: str | None
-    found: engine.Recommendation | None
+    evidence: engine.JobEvidence
+    deadline_seconds: float | None = None
+    deadline_from: str | None = None
+    found: engine.Recommendation | None = None
     problem: engine.EngineError | None = None
 
     @property
     def chosen(self) -> engine.Choice | None:
         """What to rent for it; None where nothing satisfies its goal."""
         return self.found.recommended if self.found else None
+
+    @property
+    def nearest(self) -> engine.Choice | None:
+        """Where nothing does, what misses the goal least."""
+        return self.found.nearest if self.found else None
+
+    @property
+    def time_of(self) -> str:
+        """What its times and costs are of: see `RUN`."""
+        profile = self.evidence.profile
+        runs = profile.runs if profile else ()
+        return BATCH if runs and all(run.batch_id is not None for run in runs) else RUN
+
+    @property
+    def measured_seconds(self) -> float | None:
+        """How long its largest run took; None without one that came to its end."""
+        return measured_seconds(self.evidence.profile) if self.evidence.profile else None
+
+    @property
+    def warnings(self) -> tuple[engine.Notice, ...]:
+        """What is to be said of the job as a whole; without an answer what its evidence says."""
+        if self.found is not None:
+            return self.found.warnings
+        return self.evidence.profile.notices if self.evidence.profile else ()
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,27 +72,36 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     catalog = options.catalog_of(args)
     resources = options.resources_of(args)
-    jobs = []
-    for read in engine.read_each(*args.sources, ran_on=options.ran_on(args)):
-        profile = engine.held_against(read, catalog)
-        if resources is not None:
-            profile = replace(profile, resources=resources)
-        jobs.append(planned(args, profile, catalog))
+    each = engine.read_each(*args.sources, ran_on=options.ran_on(args))
+    jobs = [planned(args, evidence, catalog, resources) for evidence in each]
     if all(job.problem for job in jobs) and jobs[0].problem is not None:
         raise jobs[0].problem
+    together = shared(args, jobs, catalog)
     if args.json:
-        output.print_json(as_json(jobs))
+        output.print_json(as_json(jobs, together))
     else:
-        print(as_text(jobs))
+        print(fleet_table.as_text(jobs, total_usd(jobs)))
         print_notices(jobs)
+        output.print_notices(together)
     return 0 if all(job.chosen is not None for job in jobs) else 1
 
 
-def planned(args: argparse.Namespace, profile: engine.Profile, catalog: engine.Catalog) -> Planned:
+def planned(
+    args: argparse.Namespace,
+    evidence: engine.JobEvidence,
+    catalog: engine.Catalog,
+    resources: engine.ResourceProfile | None = None,
+) -> Planned:
     """The recommendation for one job; what is wrong with it takes nothing from the others."""
-    seconds, source = deadline_of(args, profile)
+    if evidence.profile is None:
+        given = None if args.deadline is None else GIVEN
+        return Planned(evidence, args.deadline, given, problem=evidence.problem)
+    seconds, source = deadline_of(args, evidence.profile)
     asked = argparse.Namespace(**{**vars(args), "deadline": seconds})
     try:
+        profile = engine.held_against(evidence.profile, catalog)
+        if resources is not None:
+            profile = replace(profile, resources=resources)
         if seconds is None and args.budget is None and args.objective is None:
             raise engine.BadInput(
                 "no run of it came to its end" if profile.runs else "its runs tell no time",
@@ -75,8 +110,8 @@ def planned(args: argparse.Namespace, profile: engine.Profile, catalog: engine.C
         workload = options.workload_of(args, profile)
         found = recommend.answer(asked, recommend.Question(profile, workload, catalog))
     except engine.BadInput as error:
-        return Planned(profile, seconds, source, None, error)
-    return Planned(profile, seconds, source, found)
+        return Planned(evidence, seconds, source, None, error)
+    return Planned(replace(evidence, profile=profile), seconds, source, found)
 
 
 def deadline_of(
@@ -95,96 +130,102 @@ def deadline_of(
 
 
 def measured_seconds(profile: engine.Profile) -> float | None:
-    """How long its largest run took; None without one that came to its end."""
+    """How long the largest run of a job took; None without one that came to its end."""
     run = profile.largest_run
-    if run is None or not run.complete or any(n.code == "failed-stages" for n in run.notices):
+    if run is None or not run.complete or run.has_failed:
         return None
     return run.seconds
 
 
-def total_usd(jobs: list[Planned]) -> float | None:
+def total_usd(jobs: Sequence[Planned]) -> float | None:
     """One run of each job, expected; None where one has no cluster or no cost."""
     costs = [job.chosen.cost_usd if job.chosen else None for job in jobs]
     known = [usd for usd in costs if usd is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
-def as_json(jobs: list[Planned]) -> dict[str, Any]:
+def shared(
+    args: argparse.Namespace, jobs: Sequence[Planned], catalog: engine.Catalog
+) -> list[engine.Notice]:
+    """What each job was given all of, and the jobs together want more of: whether they run at the
+    same time is not known."""
+    chosen = [dict(job.chosen.composition) for job in jobs if job.chosen]
+    found = []
+    for name, nodes in limits.limits_of(args).owned:
+        used = sum(min(types.get(name, 0), nodes) for types in chosen)
+        if used > nodes:
+            found.append(_for_each(f"the {nodes} owned nodes of {name}", f"{used} nodes", "--own"))
+    for glob, nodes in limits.limits_of(args).most:
+        used = sum(_nodes(types, glob) for types in chosen)
+        if used > nodes:
+            found.append(_for_each(f"the limit {glob}={nodes}", f"{used} nodes", "--limit"))
+    if args.max_vcpus is not None:
+        vcpus = {name: offer.instance.vcpus for name, offer in catalog.offers.items()}
+        total = sum(vcpus[name] * nodes for types in chosen for name, nodes in types.items())
+        if total > args.max_vcpus:
+            quota = f"the quota of {args.max_vcpus:,} vCPUs"
+            found.append(_for_each(quota, f"{total:,.0f} vCPUs", "--max-vcpus"))
+    return found
+
+
+def _nodes(types: Mapping[str, int], glob: str) -> int:
+    return sum(nodes for name, nodes in types.items() if fnmatchcase(name, glob))
+
+
+def _for_each(what: str, used: str, option: str) -> engine.Notice:
+    return engine.Notice(
+        "shared-by-jobs",
+        f"each job may use all of {what}, as if they ran one after another: at the same time they "
+        f"would take {used}",
+        f"plan jobs that run at the same time one by one, each with its share in {option}, or on "
+        "one cluster with sparkplan workflow",
+    )
+
+
+def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> dict[str, Any]:
     """The jobs in the order of the sources, and their sum."""
     return {
         "jobs": [
             {
-                "application": job.profile.name,
-                "runs": len(job.profile.runs),
-                "measured_seconds": measured_seconds(job.profile),
+                "application": job.evidence.name,
+                "runs": job.evidence.runs,
+                "time_of": job.time_of,
+                "measured_seconds": job.measured_seconds,
                 "deadline_seconds": job.deadline_seconds,
                 "deadline_from": job.deadline_from,
                 "recommended": job.chosen.to_dict() if job.chosen else None,
-                "nearest": job.found.nearest.to_dict() if job.found and job.found.nearest else None,
+                "nearest": job.nearest.to_dict() if job.nearest else None,
                 "problem": str(job.problem) if job.problem else None,
-                "warnings": output.notices(warnings_of(job)),
+                "warnings": output.notices(job.warnings),
             }
             for job in jobs
         ],
         "total_usd": total_usd(jobs),
         "without_cluster": sum(job.chosen is None for job in jobs),
+        "warnings": output.notices(together),
     }
 
 
-HEAD = ("job", "runs", "measured", "deadline", "cluster", "time", "interval", "cost", "in time")
-
-
-def as_text(jobs: list[Planned]) -> str:
-    """A row for each job, and what one run of each costs."""
-    lines = [text.table([HEAD, *map(_row, jobs)], right=(1, 2, 5, 7, 8)), ""]
-    missing = sum(job.chosen is None for job in jobs)
-    total = total_usd(jobs)
-    said = f"{text.counted(len(jobs), 'job')}, "
-    if missing:
-        said += f"{missing} without a cluster that satisfies its goal: no sum"
-    else:
-        said += f"{text.usd(total)} for one run of each, expected (no interval: how far the errors "
-        said += "of different jobs go together is not known)"
-    return "\n".join([*lines, said])
-
-
-def _row(job: Planned) -> tuple[str, ...]:
-    """Where no cluster satisfies the goal the nearest miss, marked."""
-    choice = job.chosen or (job.found.nearest if job.found else None)
-    named = f"{text.seconds(job.deadline_seconds)} {SAID.get(job.deadline_from or '', '')}".strip()
-    head = (
-        text.shown(job.profile.name),
-        str(len(job.profile.runs)),
-        text.seconds(measured_seconds(job.profile)),
-        named,
-    )
-    if choice is None:
-        return (*head, "none", *[text.UNKNOWN] * 4)
-    cluster = recommend.composition(choice)
-    return (
-        *head,
-        cluster if job.chosen else f"none (nearest {cluster})",
-        text.seconds(choice.seconds),
-        text.interval(choice.low, choice.high),
-        text.usd(choice.cost_usd),
-        text.percent(choice.p_deadline),
-    )
-
-
-def print_notices(jobs: list[Planned]) -> None:
+def print_notices(jobs: Sequence[Planned]) -> None:
     """What is to be said of the jobs, each once with the names of those that it is about."""
     about: dict[engine.Notice, list[str]] = {}
     for job in jobs:
-        chosen = job.chosen or (job.found.nearest if job.found else None)
-        notices = [*warnings_of(job), *(chosen.warnings if chosen else ())]
+        chosen = job.chosen or job.nearest
+        notices = [*job.warnings, *(chosen.warnings if chosen else ())]
         if job.problem is not None:
-            notices.append(engine.Notice("not-planned", job.problem.what, job.problem.remedy or ""))
+            notices.append(engine.Notice("not-planned", *in_two(job.problem)))
         for notice in dict.fromkeys(notices):
-            about.setdefault(notice, []).append(job.profile.name)
+            about.setdefault(notice, []).append(job.evidence.name)
     output.print_notices(
         replace(notice, text=f"{named(names, len(jobs))}: {notice.text}")
         for notice, names in about.items()
     )
+
+
+def in_two(problem: engine.EngineError) -> tuple[str, str]:
+    """What is wrong, where, and what to do."""
+    what = f"{problem.where}: {problem.what}" if problem.where else problem.what
+    return what, problem.remedy or "look at its sources"
 
 
 MOST_NAMED = 5
@@ -198,8 +239,3 @@ def named(names: list[str], jobs: int) -> str:
     if len(names) <= MOST_NAMED:
         return ", ".join(names)
     return f"{', '.join(names[: MOST_NAMED - 1])} and {len(names) - MOST_NAMED + 1} more"
-
-
-def warnings_of(job: Planned) -> tuple[engine.Notice, ...]:
-    """What is to be said of the job as a whole; without an answer what its evidence says."""
-    return job.found.warnings if job.found else job.profile.notices

@@ -10,11 +10,23 @@ from typing import Any
 
 import engine
 from tui import format as text
+from tui import streams
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object; a number that is not known is null."""
-    print(json.dumps(_plain(value), ensure_ascii=False, allow_nan=False))
+    """One JSON object; a number that is not known is null. Where a character cannot be written it
+    is escaped: data are not replaced by forms that look like them."""
+    escaped = not streams.is_utf8(sys.stdout)
+    print(json.dumps(_plain(value), ensure_ascii=escaped, allow_nan=False))
+
+
+def print_file(content: str) -> None:
+    """A file of ours on stdout: UTF-8, as on a disk, whatever the terminal can show."""
+    if streams.is_utf8(sys.stdout):
+        sys.stdout.write(content)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content.encode("utf-8", "backslashreplace"))
 
 
 def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:

@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--max-spot", metavar="SHARE", type=options.quantity(limits.share),
         help="of a --composition only this share of the nodes, those that save most first",
     )  # fmt: skip
-    options.add_platform(parser)
+    options.add_terms(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(
@@ -44,12 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.composition is not None:
         return run_composition(args)
-    if limits.on_spot(args):
-        raise engine.BadInput(
-            "prices are for a composition",
-            where="--spot" if args.spot else "--max-spot",
-            remedy=ADD,
-        )
+    check_unpriced(args)
     profile = options.read_profile(args)
     if args.all_models:
         return all_models.run(args, profile)
@@ -64,6 +59,16 @@ def run(args: argparse.Namespace) -> int:
         print(as_text(prediction, evidence, cluster_in_words(cluster), args.deadline))
         output.print_notices(prediction.warnings)
     return 0
+
+
+def check_unpriced(args: argparse.Namespace) -> None:
+    """Refuses options of prices: only a composition has a cost."""
+    names = ("max_spot", "discount", "dbu_price")
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) is not None]
+    if args.spot:
+        given.insert(0, "--spot")
+    if given:
+        raise engine.BadInput("prices are for a composition", where=" ".join(given), remedy=ADD)
 
 
 ADD = "add --composition TYPE=N, or leave it out"

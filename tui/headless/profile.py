@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         told = None if args.iterations is None else options.iterations(args.iterations)
         profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
     if args.output is None:
-        sys.stdout.write(engine.format_profile(profile))
+        output.print_file(engine.format_profile(profile))
     else:
         engine.write_profile(profile, args.output)
         print(f"wrote {args.output}", file=sys.stderr)

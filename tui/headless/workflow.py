@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
+    options.add_terms(parser)
     options.add_origin(parser)
     parser.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
@@ -48,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--input-size", metavar="Kx", help="2x: every job with twice its input")
     parser.add_argument(
-        "--confidence", type=options.quantity(engine.parse_fraction), default=0.9, metavar="P"
+        "--confidence", type=options.quantity(engine.parse_confidence), default=0.9, metavar="P"
     )
     goal = parser.add_argument_group("with recommend")
     options.add_goal(goal)
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         raise engine.BadInput("no workflow is given", remedy="give a workflow YAML or a sample")
     if asked:
         return run_recommend(args, sources)
-    for name in ("deadline", "budget", "max_nodes", "instances"):
+    for name in ("deadline", "budget", "max_nodes", "instances", "discount", "dbu_price"):
         if getattr(args, name) is not None:
             raise engine.BadInput(
                 "is for sparkplan workflow recommend",
@@ -158,7 +159,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
             )
     if args.deadline is None and args.budget is None:
         raise engine.BadInput("no goal is given", remedy="add --deadline D, --budget B, or both")
-    catalog = engine.load_catalog(args.catalog or options.DEFAULT_CATALOG)
+    catalog = options.catalog_of(args)
     fitted, _ = fitted_of(args, sources)
     found = engine.recommend(
         fitted,

@@ -258,7 +258,7 @@ class GoalPanel(Container):
         if name == "size":
             return self._ranges.parse_size(typed)
         if name == "confidence":
-            return engine.parse_fraction(typed.replace(" ", ""))
+            return engine.parse_confidence(typed)
         return float(parse_nodes(typed))
 
     def _reach(self, name: Name, value: float) -> None:

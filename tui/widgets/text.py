@@ -7,36 +7,10 @@ from typing import Literal
 
 from rich.cells import cell_len, get_character_cell_size
 
+from tui.widgets.ascii_forms import in_ascii
+
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 Align = Literal["left", "right", "center"]
-_IN_ASCII = {
-    "×": "x",
-    "±": "+/-",
-    "–": "-",
-    "—": "-",
-    "−": "-",
-    "·": "-",
-    "•": "*",
-    "…": "...",
-    "≤": "<=",
-    "≥": ">=",
-    "≈": "~",
-    "→": "->",
-    "←": "<-",
-    "↑": "^",
-    "↓": "v",
-    "⚠": "!",
-    "✓": "+",
-    "✗": "x",
-    "◆": "@",
-    "▾": "v",
-    "⏎": "enter",
-    "⇧": "shift+",
-    "“": '"',
-    "”": '"',
-    "‘": "'",
-    "’": "'",
-}
 
 
 def _visible(character: str, ascii_only: bool) -> str:
@@ -52,10 +26,7 @@ def _visible(character: str, ascii_only: bool) -> str:
         return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
     if not ascii_only:
         return character
-    if character in _IN_ASCII:
-        return _IN_ASCII[character]
-    plain_letters = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
-    return plain_letters if plain_letters.isprintable() and plain_letters else "?"
+    return in_ascii(character)
 
 
 def plain(text: str, *, ascii_only: bool = False) -> str:

@@ -8,7 +8,8 @@ from scipy.stats import t as student
 
 from engine.forecast import FloatArray
 from engine.models.design import Encoding, Rows
-from engine.models.run_times import BLOCK, RunTimes, _along, fit_run_times, weights_of
+from engine.models.mixture import weights_of
+from engine.models.run_times import BLOCK, RunTimes, _along, fit_run_times
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:

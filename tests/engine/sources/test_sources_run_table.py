@@ -85,7 +85,7 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         (
             "nodes,input_size,runtime (s)\n2,1,3\n",
             1,
-            "rename column 'runtime_(s)' to seconds; a run table needs",
+            "rename column 'runtime (s)' to seconds; a run table needs",
         ),
         (
             "algorithm,dataset_size_bytes,scaleout,runtime\ngrep,1e9,8,1898\n",
@@ -125,6 +125,18 @@ def test_dialects(tmp_path: Path, text: str) -> None:
             2,
             "307.2 MiB is refused by Spark, which needs at least 450 MiB; executor_memory_gib",
         ),
+        (
+            "Nodes,Dataset Size [GB],Gross Run-Time (s)\n2,1,3\n",
+            1,
+            "rename column 'Dataset Size [GB]', which counts gb, to input_size and write it as "
+            "bytes, or each with its unit; rename column 'Gross Run-Time (s)' to seconds",
+        ),
+        ("Nodes,Input Size,SECONDS,Exec-Cores\n2,1,3,4\n", 1, "unknown column 'Exec-Cores'"),
+        ("Nodes,Input Size,SECONDS,My K,my-k\n2,1,3,4,5\n", 1, "'My K' and 'my-k' are one name"),
+        ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,,3,4\n", 3, "Input Size is empty"),
+        ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,1,0,4\n", 3, "SECONDS: a duration must"),
+        ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,1,3,x\n", 3, "My K: 'x' is not a number"),
+        ("Nodes,Input Size,SECONDS\n2,1\n", 2, "the columns are Nodes, Input Size, SECONDS"),
         ("nodes,input_size,seconds\n2,1,3\n4,1,15:00\n", 3, "seconds: '15:00' is ambiguous"),
     ],
 )

@@ -1,0 +1,97 @@
+"""What one source gave, of whatever kind it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.catalog import InstanceType
+from engine.profile import Notice, OptexProfile, Profile, Run
+
+if TYPE_CHECKING:
+    from engine.sources.run_table import RunTable
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one source gave.
+
+    `unit` is None where its sizes do not say their unit; `origins` are the sources that a profile
+    was itself made from.
+    """
+
+    source: str
+    runs: tuple[Run, ...] = ()
+    name: str | None = None
+    category: str | None = None
+    optex: tuple[OptexProfile, ...] = ()
+    unit: str | None = "bytes"
+    deadline_seconds: float | None = None
+    notices: tuple[Notice, ...] = ()
+    profile_sources: tuple[str, ...] = ()
+
+    @property
+    def origins(self) -> tuple[str, ...]:
+        """What to name as the source of the evidence."""
+        return self.profile_sources or (self.source,)
+
+
+def of_profile(profile: Profile, source: str) -> Found:
+    """What a profile YAML holds."""
+    return Found(
+        source, profile.runs, profile.name, profile.category, profile.optex,
+        profile.input_unit, profile.deadline_seconds, profile.notices, profile.sources,
+    )  # fmt: skip
+
+
+def of_table(table: RunTable) -> Found:
+    """What a run table holds."""
+    name = Path(table.source).name
+    return Found(name, table.runs, table.name, unit=table.unit, notices=table.notices)
+
+
+def noted(found: Sequence[Found], notices: Sequence[Notice]) -> list[Found]:
+    """With what is to be said of the place that they are from: of each, since applications may be
+    asked about one by one (together it is said once)."""
+    return [replace(entry, notices=(*entry.notices, *notices)) for entry in found]
+
+
+def iterating(found: Found, iterations: float | None) -> Found:
+    """The runs with the iterations that their job was told to do, where that is known."""
+    if iterations is None:
+        return found
+    runs = (replace(r, workload=replace(r.workload, iterations=iterations)) for r in found.runs)
+    return replace(found, runs=tuple(runs))
+
+
+def placed(found: Found, ran_on: InstanceType | None) -> Found:
+    """The runs of a table or a profile on the nodes that the user named, as those of a log: where a
+    run says itself what its nodes were, that stays."""
+    if ran_on is None:
+        return found
+    return replace(found, runs=tuple(_placed(run, ran_on) for run in found.runs))
+
+
+def _placed(run: Run, ran_on: InstanceType) -> Run:
+    groups = tuple(
+        group if group.instance is not None else replace(group, instance=ran_on)
+        for group in run.cluster.groups
+    )
+    return replace(run, cluster=replace(run.cluster, groups=groups))
+
+
+def heeded(found: Sequence[Found], ran_on: InstanceType | None) -> list[Found]:
+    """What sources gave; where all runs name other nodes than the user did, that
+    is said."""
+    groups = [group for entry in found for run in entry.runs for group in run.cluster.groups]
+    named = {group.instance.name for group in groups if group.instance is not None}
+    if ran_on is None or not named or ran_on.name in named:
+        return list(found)
+    notice = Notice(
+        "origin-already-named",
+        f"that it ran on {ran_on.name} is not used: {found[0].source} names the type of each run",
+        "correct it there where it is wrong",
+    )
+    return noted(found, [notice])

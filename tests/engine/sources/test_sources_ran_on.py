@@ -1,0 +1,76 @@
+"""`--ran-on`: where the evidence names no nodes, of whatever kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import engine
+
+HEAD = "nodes,input_size,seconds"
+ROWS = [f"{nodes},10GB,{1200 / nodes}" for nodes in (2, 4, 8)]
+
+
+def table(tmp_path: Path, head: str = HEAD, rows: Sequence[str] = ROWS) -> Path:
+    path = tmp_path / "runs.csv"
+    path.write_text("\n".join([head, *rows]))
+    return path
+
+
+@pytest.fixture
+def named() -> engine.InstanceType:
+    return engine.load_catalog("aws").offers["m5.xlarge"].instance
+
+
+def test_a_table_without_types_ran_where_it_is_said(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    profile = engine.read(table(tmp_path), ran_on=named)
+    assert [run.cluster.composition for run in profile.runs] == [
+        {"m5.xlarge": 2},
+        {"m5.xlarge": 4},
+        {"m5.xlarge": 8},
+    ]
+    found = engine.recommend(
+        engine.fit(profile), catalog=engine.load_catalog("aws"), instances=["m5.*"],
+        deadline_seconds=600.0,
+    )  # fmt: skip
+    assert found.recommended is not None
+
+
+def test_a_profile_ran_where_it_is_said_as_its_log(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    kept = tmp_path / "kept.yaml"
+    engine.write_profile(engine.read("sort-small"), kept)
+    cluster = engine.Cluster.of_nodes(
+        instance_type="r5.2xlarge", nodes=3, catalog=engine.load_catalog("aws")
+    )
+    log, yaml = (
+        engine.fit(engine.read(source, ran_on=named)).predict(cluster=cluster)
+        for source in ("sort-small", kept)
+    )
+    assert yaml.seconds == pytest.approx(log.seconds, rel=0.02)
+    assert "unknown-source-type" not in [warning.code for warning in yaml.warnings]
+
+
+def test_what_runs_name_themselves_stays_and_is_said(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    path = table(tmp_path, f"instance_type,{HEAD}", [f"r5.xlarge,{row}" for row in ROWS])
+    profile = engine.read(path, ran_on=named)
+    assert profile.instance_types == ("r5.xlarge",)
+    assert "origin-already-named" in [notice.code for notice in profile.notices]
+    beside_a_log = engine.read(path, "sort-small", ran_on=named)
+    assert "origin-already-named" not in [notice.code for notice in beside_a_log.notices]
+
+
+def test_rows_without_a_type_take_the_one_that_is_said(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    rows = [f"{name},{row}" for name, row in zip(("r5.xlarge", "", ""), ROWS, strict=True)]
+    profile = engine.read(table(tmp_path, f"instance_type,{HEAD}", rows), ran_on=named)
+    assert set(profile.instance_types) == {"r5.xlarge", "m5.xlarge"}
+    assert "origin-already-named" not in [notice.code for notice in profile.notices]

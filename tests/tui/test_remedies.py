@@ -1,0 +1,152 @@
+"""What a message tells to do can be done: each option that it names is one of the command's."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import engine
+from tui import cli
+
+ROOT = Path(engine.__file__).parents[1]
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+OTHER_COMMAND = re.compile(
+    r"sparkplan ([a-z-]+)((?: (?:recommend|\.\.\.|[A-Z]+|-o FILE|--[a-z-]+))*)"
+)
+
+ANSWERING = ("predict", "curve", "recommend", "export", "fleet", "experiments")
+"""The commands that fit a model and ask it."""
+
+CHOOSING = ("recommend", "export", "fleet")
+"""The commands that choose among a catalog's types within limits."""
+
+REACHED_BY = {
+    "engine/limits.py": CHOOSING,
+    "engine/mixed.py": CHOOSING,
+    "engine/optimiser.py": CHOOSING,
+    "engine/candidates.py": (*CHOOSING, "experiments", "workflow"),
+    "engine/platforms.py": (*CHOOSING, "predict", "curve", "experiments", "workflow"),
+    "engine/catalog_index.py": (*ANSWERING, "workflow"),
+    "engine/price_list.py": ("catalog",),
+    "engine/catalog_file.py": (*ANSWERING, "workflow"),
+    "engine/owned.py": ("recommend", "export"),
+    "engine/exports": ("export",),
+    "engine/batch.py": ("predict", "curve", "workflow"),
+    "engine/collect.py": ("collect",),
+    "engine/host.py": ("measure-host",),
+    "engine/host_probes.py": ("measure-host",),
+    "engine/refresh.py": ("catalog",),
+    "engine/sources": (*ANSWERING, "workflow", "profile"),
+    "engine/transfer.py": (*ANSWERING, "workflow"),
+    "engine/models/boe_model.py": (*ANSWERING, "workflow"),
+    "engine/advice.py": ("experiments",),
+    "engine/weighed.py": ("experiments",),
+    "engine/training.py": ("experiments",),
+    "engine/experiments.py": ("experiments",),
+    "engine/paper_plans.py": ("experiments",),
+    "engine/designed_runs.py": ("experiments",),
+}
+"""Which commands show what a module says; the others are asked by all of `ANSWERING`."""
+
+
+@cache
+def options_of(command: str) -> frozenset[str]:
+    """The options of a command, those of the commands below it included."""
+    parser = argparse.ArgumentParser(prog=command)
+    import_module(f"tui.headless.{command.replace('-', '_')}").configure(parser)
+    return frozenset(_options(parser))
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[str]:
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                yield from _options(below)
+
+
+def texts_of(node: ast.AST) -> str:
+    """The text of an expression: literals joined, what is filled in as a gap."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(texts_of(part) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return "GAP"
+    return " ".join(texts_of(child) for child in ast.iter_child_nodes(node))
+
+
+def remedies_in(path: Path) -> Iterator[tuple[int, str]]:
+    """What the errors and notices that a module makes tell to do; names of constants resolved."""
+    tree = ast.parse(path.read_text("utf-8"))
+    constants = {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+    def said(node: ast.AST) -> str:
+        names = [inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)]
+        return " ".join(
+            [texts_of(node), *(texts_of(constants[n]) for n in names if n in constants)]
+        )
+
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call):
+            continue
+        for keyword in node.keywords:
+            if keyword.arg == "remedy":
+                yield keyword.value.lineno, said(keyword.value)
+        if isinstance(node.func, ast.Name) and node.func.id == "Notice" and len(node.args) == 3:
+            yield node.args[2].lineno, said(node.args[2])
+
+
+def missing_from(said: str, commands: tuple[str, ...]) -> set[tuple[str, str]]:
+    """(command, option) where a text names an option that a command has not: after `sparkplan X`
+    options are those of X, else of each command that shows the text."""
+    missing = set()
+    for other in OTHER_COMMAND.finditer(said):
+        if other[1] in cli.COMMANDS:
+            own = OPTION.findall(other[2])
+            missing |= {(other[1], name) for name in own if name not in options_of(other[1])}
+    for option in OPTION.findall(OTHER_COMMAND.sub("", said)):
+        missing |= {(name, option) for name in commands if option not in options_of(name)}
+    return missing
+
+
+MODULES = [
+    path
+    for path in sorted((ROOT / "engine").rglob("*.py"))
+    if any("--" in said for _, said in remedies_in(path))
+]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_remedy_names_options_of_every_command_that_shows_it(path: Path) -> None:
+    place = path.relative_to(ROOT).as_posix()
+    commands = REACHED_BY.get(place) or REACHED_BY.get(Path(place).parent.as_posix()) or ANSWERING
+    wrong = {
+        f"{place}:{line}: {command} has no {option} ({said})"
+        for line, said in remedies_in(path)
+        for command, option in missing_from(said, commands)
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("command", [*cli.COMMANDS])
+def test_a_command_names_its_own_options(command: str) -> None:
+    path = ROOT / "tui" / "headless" / f"{command.replace('-', '_')}.py"
+    for line, said in remedies_in(path):
+        missing = missing_from(said, (command,))
+        if command == "recommend":  # `fleet` and `export` ask it for their answers
+            missing |= missing_from(said, ("export",))
+        assert not missing, f"{path.name}:{line}: {said}"

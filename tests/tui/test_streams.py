@@ -1,0 +1,146 @@
+"""Where not every character can be shown: signs have an ASCII form, data are not changed."""
+
+from __future__ import annotations
+
+import ast
+import io
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import engine
+from tui import cli, streams
+from tui.widgets.ascii_forms import in_ascii
+
+ROOT = Path(engine.__file__).parents[1]
+READ_NOT_SHOWN = "\ufeff\ufffd"
+"""Characters that are looked for in input."""
+
+
+class Stream(io.TextIOWrapper):
+    """A stream of an encoding that keeps what was written."""
+
+    def __init__(self, encoding: str, *, terminal: bool = False) -> None:
+        super().__init__(io.BytesIO(), encoding=encoding)
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def written(self) -> bytes:
+        self.flush()
+        raw = self.buffer
+        assert isinstance(raw, io.BytesIO)
+        return raw.getvalue()
+
+
+def said(
+    monkeypatch: pytest.MonkeyPatch, line: str, *, encoding: str = "ascii", terminal: bool = False
+) -> tuple[bytes, bytes]:
+    out, err = Stream(encoding, terminal=terminal), Stream(encoding, terminal=terminal)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        cli.main(shlex.split(line))
+        return out.written(), err.written()
+
+
+COMMANDS = [
+    "recommend sort-small --ran-on m5.xlarge --instances m5.* --deadline 60s",
+    "fleet sort-small word-count-small --ran-on m5.xlarge --instances m5.*",
+    "predict sort-small --composition m5.xlarge=2,r5.xlarge=1 --ran-on m5.xlarge",
+    "curve sort-small --over nodes --nodes 1:3 --ran-on m5.xlarge --instance m5.xlarge",
+    "experiments --nodes 1:4 --fractions 1%:10% --budget 10",
+    "workflow nightly-pipeline --nodes 4 --instance m5.xlarge",
+    "export sort-small --ran-on m5.xlarge --instances m5.* --deadline 60s --to emr",
+    "models",
+    "samples",
+    "catalog list",
+    "catalog show papers",
+    "predict sort-small --all-models",
+]
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_no_sign_is_lost_where_only_ascii_can_be_shown(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for plain, full in zip(
+        said(monkeypatch, line), said(monkeypatch, line, encoding="utf-8"), strict=True
+    ):
+        assert plain.decode("ascii").count("?") == full.decode("utf-8").count("?")
+
+
+def test_a_terminal_in_a_locale_without_utf8_gets_ascii(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LC_ALL", "LC_CTYPE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LANG", "C")
+    line = "fleet sort-small --ran-on m5.xlarge --instances m5.* --deadline 60s"
+    out, _ = said(monkeypatch, line, encoding="utf-8", terminal=True)
+    assert b" x m5." in out
+    piped, _ = said(monkeypatch, line, encoding="utf-8")
+    assert " × m5." in piped.decode("utf-8")
+    monkeypatch.setenv("LANG", "C.UTF-8")
+    out, _ = said(monkeypatch, line, encoding="utf-8", terminal=True)
+    assert " × m5." in out.decode("utf-8")
+
+
+def test_data_are_escaped_not_replaced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    rows = [f"café × 2,{nodes},10GB,{600 / nodes}" for nodes in (2, 4, 8)]
+    table.write_text("\n".join(["application,nodes,input_size,seconds", *rows]), "utf-8")
+    out, _ = said(monkeypatch, f"profile {table}")
+    assert "café × 2" in out.decode("utf-8")
+    kept = tmp_path / "kept.yaml"
+    kept.write_bytes(out)
+    again, _ = said(monkeypatch, f"profile {kept}")
+    assert again == out
+    monkeypatch.setattr(sys, "stdout", Stream("ascii"))
+    from tui.headless import output
+
+    output.print_json({"application": "café × 2"})
+    stream = sys.stdout
+    assert isinstance(stream, Stream)
+    assert json.loads(stream.written()) == {"application": "café × 2"}
+
+
+def test_a_stream_in_memory_takes_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    out = io.StringIO()
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", out)
+        assert cli.main(["profile", "sort-small"]) == 0
+    assert out.getvalue().startswith("format: sparkplan-profile")
+
+
+def shown_constants(path: Path) -> Iterator[str]:
+    """The texts in a module that are no docstrings."""
+    tree = ast.parse(path.read_text("utf-8"))
+    stated = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant) or id(node) in stated:
+            continue
+        if isinstance(node.value, str):
+            yield node.value
+
+
+def test_every_sign_in_a_text_has_an_ascii_form() -> None:
+    modules = [*(ROOT / "engine").rglob("*.py"), *(ROOT / "tui" / "headless").glob("*.py")]
+    modules += [path for path in (ROOT / "tui").glob("*.py") if path.name != "chart_svg.py"]
+    lost = {
+        (character, path.name)
+        for path in modules
+        for text in shown_constants(path)
+        for character in text
+        if not character.isascii() and character not in READ_NOT_SHOWN
+        if in_ascii(character) == "?"
+    }
+    assert not lost
+
+
+def test_an_error_of_another_kind_is_not_swallowed() -> None:
+    with pytest.raises(UnicodeDecodeError):
+        streams.in_ascii_forms(UnicodeDecodeError("ascii", b"\xff", 0, 1, "no"))

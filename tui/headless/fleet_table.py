@@ -1,0 +1,102 @@
+"""The fleet in rows of at most 80 cells: what each job was, and under it what it is to rent."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tui import format as text
+from tui.headless import recommend
+
+if TYPE_CHECKING:
+    from tui.headless.fleet import Planned
+
+WIDTH = 80
+
+SAID = {"given": "", "evidence": "its own", "measured": "as measured"}
+"""Where a deadline is from, behind it; one as measured is the time beside it."""
+
+Row = tuple[str, str, str, str, str]
+
+HEAD: tuple[Row, ...] = (
+    ("job", "measured", "deadline", "runs", ""),
+    ("  cluster", "time", "interval", "cost", "in time"),
+)
+RIGHT = (1, 3, 4)
+GAP = "  "
+
+
+def as_text(jobs: Sequence[Planned], total_usd: float | None) -> str:
+    """Two rows for each job, and what one run of each costs."""
+    rows: list[Row | str] = [*HEAD]
+    for job in jobs:
+        rows += [_evidence(job), _answer(job)]
+    return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd)])
+
+
+def _evidence(job: Planned) -> Row:
+    """What the job was, and when it is to be done."""
+    stream = " (one micro-batch)" if job.time_of != "run" else ""
+    said = SAID.get(job.deadline_from or "", "")
+    deadline = "" if job.deadline_from == "measured" else text.seconds(job.deadline_seconds)
+    return (
+        f"{text.shown(job.evidence.name)}{stream}",
+        text.seconds(job.measured_seconds),
+        f"{deadline} {said}".strip(),
+        f"{job.evidence.runs:,}",
+        "",
+    )
+
+
+def _answer(job: Planned) -> Row | str:
+    """Its cluster; where none satisfies the goal the nearest miss, marked, or what is wrong."""
+    choice = job.chosen or job.nearest
+    if job.problem is not None:
+        where = f"{job.problem.where}: " if job.problem.where else ""
+        return f"  not planned: {text.shown(where + job.problem.what)}"
+    if choice is None:
+        return "  none"
+    cluster = recommend.composition(choice)
+    return (
+        f"  {cluster}" if job.chosen else f"  none (nearest {cluster})",
+        text.seconds(choice.seconds),
+        text.span(choice.low, choice.high, to="–"),
+        text.usd(choice.cost_usd),
+        text.percent(choice.p_deadline),
+    )
+
+
+def _lines(rows: Sequence[Row | str]) -> list[str]:
+    """The rows below each other; a first cell that leaves the others no room has its own lines."""
+    whole = [row for row in rows if not isinstance(row, str)]
+    widths = [max(len(row[place]) for row in whole) for place in range(1, len(HEAD[0]))]
+    room = WIDTH - sum(widths) - len(GAP) * len(widths)
+    first = max((len(row[0]) for row in whole if len(row[0]) <= room), default=0)
+    lines = []
+    for row in rows:
+        name = row if isinstance(row, str) else row[0]
+        if isinstance(row, str) or len(name) > first:
+            lines += textwrap.wrap(name, WIDTH, subsequent_indent="    ", drop_whitespace=True)
+            name = ""
+        if not isinstance(row, str):
+            cells = [
+                cell.rjust(width) if place in RIGHT else cell.ljust(width)
+                for place, (cell, width) in enumerate(zip(row[1:], widths, strict=True), start=1)
+            ]
+            lines.append(GAP.join([name.ljust(first), *cells]).rstrip())
+    return lines
+
+
+def _sum(jobs: Sequence[Planned], total_usd: float | None) -> list[str]:
+    """What one run of each costs, and why there is no interval or no sum."""
+    counted = text.counted(len(jobs), "job")
+    missing = sum(job.chosen is None for job in jobs)
+    if missing:
+        return [f"{counted}, {missing} without a cluster that satisfies its goal: no sum"]
+    streams = any(job.time_of != "run" for job in jobs)
+    each = "one run of each (of a stream one micro-batch)" if streams else "one run of each"
+    return [
+        f"{counted}, {text.usd(total_usd)} for {each}, expected",
+        "(no interval: how far the errors of different jobs go together is not known)",
+    ]

@@ -1,0 +1,36 @@
+"""The parser of every command line: what is wrong with one is said in a line."""
+
+from __future__ import annotations
+
+import argparse
+from itertools import pairwise
+from typing import Any
+
+import engine
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """Bad usage is one line and exit code 2, like every other bad input."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Refuses an option that was given nothing, such as a variable of the shell that is not
+        set: it would be as good as not given."""
+        flags = {name for each in self._actions if each.nargs == 0 for name in each.option_strings}
+        for before, word in pairwise(["", *(args or ())]):
+            name, equals, value = word.partition("=")
+            if not word.startswith("--"):
+                name, equals, value = before, "=" if before.startswith("--") else "", word
+            if equals and "=" not in name and name not in flags and not value.strip():
+                raise engine.BadInput(
+                    "is empty", where=name, remedy="give it a value, or leave it out"
+                )
+        return super().parse_known_args(args, namespace)
+
+    def error(self, message: str) -> Any:
+        """A mistake of one argument names it, as every other one does; argparse says "argument
+        --deadline: ..."."""
+        help_of = f"see {self.prog} --help"
+        named, colon, what = message.removeprefix("argument ").partition(": ")
+        if message.startswith("argument ") and colon:
+            raise engine.BadInput(what, where=named, remedy=help_of)
+        raise engine.BadInput(message, remedy=help_of)
