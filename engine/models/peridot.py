@@ -22,6 +22,7 @@ from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, Sta
 from engine.models.disturbance import busy_notice, with_disturbance
 from engine.models.log_notices import chosen_notice
 from engine.models.one_machine import law_doubt, one_machine_notice
+from engine.models.pauses import pause_notice
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
@@ -297,8 +298,8 @@ def _fit_notices(
     if len(whole(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
-    busy = busy_notice(references.runs)
-    found += [] if busy is None else [busy]
+    said = (busy_notice(references.runs), pause_notice(references.runs))
+    found += [notice for notice in said if notice is not None]
     tests = len(np.unique(left_out))
     if tests < ENOUGH_LEFT_OUT:
         found.append(
