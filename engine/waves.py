@@ -32,6 +32,9 @@ IN_STEP = 0.2
 """Slots whose tasks spread less than this (relative to a task, over all waves) end their waves
 together: a partial wave costs a whole one."""
 
+NO_SPREAD = 1e-12
+"""A smaller relative variance of task times is rounding: they are of one length."""
+
 EXPECTED_MAXIMUM = math.exp(-0.5772156649015329)
 """The expected maximum of m values is where m P(X > x) is about exp(-Euler's gamma): the mean of
 the Gumbel law that it tends to."""
@@ -230,8 +233,11 @@ class Tasks:
         """
         if slots == 1 or self.total <= 0.0:
             return self.total
+        if slots >= len(self):
+            return self.longest
         mean, rounds = self.total / len(self), waves(len(self), slots)
-        spread = math.sqrt(max(0.0, self.mean_square - mean**2))
+        variance = self.mean_square - mean**2
+        spread = math.sqrt(variance) if variance > NO_SPREAD * mean**2 else 0.0
         if spread * math.sqrt(rounds) < IN_STEP * mean:
             above = spread * math.sqrt(2.0 * rounds * math.log(slots))
             return max(self.longest, mean * rounds + above)

@@ -32,6 +32,7 @@ from engine.models.fitted_states import (
     input_ratio,
 )
 from engine.models.log_notices import chosen_notice, single_run
+from engine.models.pauses import pause_notice
 from engine.models.replay_corrections import COUNTS_FOR_SPREAD
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
@@ -121,8 +122,8 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "add a log of a whole run, or ask the model sparkplan",
             )
         )
-    busy = busy_notice(runs)
-    notices += [] if busy is None else [busy]
+    said = (busy_notice(runs), pause_notice(runs))
+    notices += [notice for notice in said if notice is not None]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
     alone = single_run(runs)
     if alone is not None:
@@ -207,7 +208,7 @@ def fit_workflow(
     ]
     explicit = any(part.observed is None for part in parts)
     runs = [part.observed.run for part in parts if part.observed is not None]
-    busy = busy_notice(runs)
+    said = (busy_notice(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
         Profile(workflow.name, notices=distinct(notices)),
@@ -215,7 +216,7 @@ def fit_workflow(
         (plan,),
         np.zeros(1),
         with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
-        fit_notices=(PRIOR_INTERVAL,) if busy is None else (PRIOR_INTERVAL, busy),
+        fit_notices=(PRIOR_INTERVAL, *(notice for notice in said if notice is not None)),
     )
 
 

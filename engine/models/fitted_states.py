@@ -28,6 +28,7 @@ from engine.models.boe_notices import (
 from engine.models.boe_plan import Plan, Target, one_node, own_target
 from engine.models.boe_surface import seconds_on
 from engine.models.held_answers import held
+from engine.models.one_machine import law_doubt, one_machine_notice
 from engine.models.workflow import OwnNodes, Workflow
 from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
@@ -103,7 +104,8 @@ class FittedStates(FittedModel):
         own = self.answering(wanted)
         mean, away = own._averaged(batch, wanted)
         seconds = np.exp(own._held(batch, wanted, mean))
-        log_scale = own.learnt * np.hypot(own.spread, away)
+        crowded = law_doubt(own._runs, batch, seconds) if own.is_job else 0.0
+        log_scale = np.hypot(own.learnt * np.hypot(own.spread, away), crowded)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
 
     def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
@@ -236,7 +238,9 @@ class FittedStates(FittedModel):
         scale = self._scale(plan, wanted)
         found = [*rate_notices(plan, target), *speed_notices(plan, target)]
         found += far_notices(plan, target, scale)
-        return distinct(found)
+        runs = self.answering(wanted)._runs
+        crowded = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
+        return distinct([*found, crowded] if crowded is not None else found)
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog

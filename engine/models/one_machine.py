@@ -5,6 +5,9 @@ gets a core of its own (twice the slots, half the time) or none (the same work o
 what a doubling costs is taken to lie evenly between the two, in log time. That is asked of further
 executors alone: nodes, and named types, are machines of their own.
 
+The published laws give each slot a core of its own. They stay as published, and their intervals
+hold what that may be wrong by (`law_doubt`).
+
 Nor does a log say what its tasks waited for: compilers and the start of the driver, which are done
 with some time, or disks and other programs, which more data meets in proportion. Half of the
 waiting is taken to be of either kind.
@@ -27,6 +30,9 @@ CONTENTION = 0.5 * math.log(2.0)
 CONTENTION_SPREAD = math.log(2.0) / math.sqrt(12.0)
 """Mean and standard deviation of what a doubling of slots adds to log task time, evenly between
 nothing and all that it should save."""
+
+LAW_DOUBT = math.hypot(CONTENTION, CONTENTION_SPREAD)
+"""Root mean square of the same: what a law that expects none is off by."""
 
 WAITING_ONCE = 0.5
 """Prior: share of the time that tasks wait for which stays whatever the input."""
@@ -71,18 +77,58 @@ def of_batch(batch: ClusterBatch, slots_doublings: FloatArray) -> FloatArray:
     return np.where(np.isnan(batch.nodes), crowding(slots_doublings), 0.0)
 
 
-def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch) -> Notice | None:
+def law_doubt(
+    runs: Sequence[Run],
+    batch: ClusterBatch,
+    seconds: FloatArray,
+    *,
+    useful_slots: float = math.inf,
+) -> FloatArray:
+    """(n,) standard deviation of log time that other slots of the runs' one machine add to a law
+    that gives each slot a core; 0 where they are others' machines. Driver time does not move.
+
+    Args:
+        seconds: (n,) what the law says.
+        useful_slots: no more than these are ever busy.
+    """
+    slots = runs[0].cluster.slots
+    if not on_one_machine(runs) or slots is None:
+        return np.zeros(len(batch))
+    busy = np.minimum(batch.slots, max(useful_slots, slots))
+    driver = sum(driver_seconds(run) for run in runs) / len(runs)
+    share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
+    return np.asarray(LAW_DOUBT * share * np.abs(of_batch(batch, np.log2(busy / slots))))
+
+
+def driver_seconds(run: Run) -> float:
+    """The time in which no stage of a run was running."""
+    spans = sorted((stage.submitted_seconds, stage.completed_seconds) for stage in run.stages)
+    covered, reached = 0.0, -math.inf
+    for start, end in spans:
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return max(0.0, run.seconds - covered)
+
+
+TAKEN = "twice the slots are taken to save between half of the tasks' time and nothing"
+
+
+def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:
     """The warning that other slots, more or fewer, share cores of which nobody knows how many there
-    are."""
+    are.
+
+    Args:
+        law: the published model whose law gives each slot a core; none where `CONTENTION` is taken.
+    """
     slots = runs[0].cluster.slots
     asked = batch.slots[np.isnan(batch.nodes) & np.isfinite(batch.slots)]
     if not on_one_machine(runs) or slots is None or not np.any(asked != slots):
         return None
+    taken = f"{law} gives each slot a core of its own, and the interval is wider for those without"
     return Notice(
         "one-machine",
         f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
-        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: twice the slots are taken "
-        "to save between half of the tasks' time and nothing",
+        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: {taken if law else TAKEN}",
         "add a log of another number of slots, or name the log's machine with --ran-on where the "
         "wanted executors are on others",
     )

@@ -21,6 +21,8 @@ from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
 from engine.models.disturbance import busy_notice, with_disturbance
 from engine.models.log_notices import chosen_notice
+from engine.models.one_machine import law_doubt, one_machine_notice
+from engine.models.pauses import pause_notice
 from engine.models.peridot_equations import Parameters
 from engine.models.peridot_references import References, find_references
 from engine.models.peridot_spread import PUBLISHED_SPREAD, Doubt, prior_spread
@@ -67,10 +69,11 @@ class Peridot(Model):
         ).left_out()
         groups = references.configurations
         doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
-        runs = (*references.runs, *references.elsewhere)
         tested = len(np.unique(groups)) >= ENOUGH_LEFT_OUT
         near = with_disturbance(doubt.factor * doubt.near, references.runs, tested=tested)
-        doubt = replace(doubt, near=max(near, repetition_spread(runs)) / doubt.factor)
+        doubt = replace(
+            doubt, near=max(near, repetition_spread(references.every_run)) / doubt.factor
+        )
         return PeridotFitted(
             self.name,
             profile,
@@ -97,22 +100,26 @@ class PeridotFitted(FittedModel):
         unsure = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
         seconds = self.parameters.seconds(size, batch.slots, relative)
         own = self.doubt.factor * self._prior(size, batch.slots, seconds)
-        return Forecast.of(seconds, np.hypot(own, unsure), self.doubt.dof)
+        runs, useful = self.references.every_run, self._useful_slots(size)
+        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        return Forecast.of(seconds, np.sqrt(own**2 + unsure**2 + crowded**2), self.doubt.dof)
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.references)
 
     def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
         """(n,) the prior's spread; cores that no group can use are no distance."""
-        useful = max(
-            float(self.parameters.partitions(size).max(initial=1.0)), self.references.cores
-        )
+        useful = self._useful_slots(size)
         return prior_spread(
             near=self.doubt.near,
             doublings_cores=np.abs(np.log2(np.minimum(cores, useful) / self.references.cores)),
             doublings_size=float(np.abs(np.log2(size / self.references.sizes)).min()),
             parallel_share=np.minimum(1.0, self.parameters.parallel_fixed_seconds / seconds),
         )
+
+    def _useful_slots(self, size: float) -> float:
+        partitions = float(self.parameters.partitions(size).max(initial=1.0))
+        return max(partitions, float(self.references.cores))
 
     def left_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Predicted and recorded times of runs whose times the parameters had not seen, and what
@@ -239,6 +246,8 @@ class PeridotFitted(FittedModel):
                     "add a log from a cluster nearer to that size: it tests the prediction",
                 )
             )
+        crowded = one_machine_notice(references.every_run, batch, law=Peridot.name)
+        found.append(crowded)
         ratio = size / references.sizes[np.abs(np.log2(size / references.sizes)).argmin()]
         if abs(np.log2(ratio)) >= np.log2(FAR):
             found.append(
@@ -288,8 +297,8 @@ def _fit_notices(
     if len(whole(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
-    busy = busy_notice(references.runs)
-    found += [] if busy is None else [busy]
+    said = (busy_notice(references.runs), pause_notice(references.runs))
+    found += [notice for notice in said if notice is not None]
     tests = len(np.unique(left_out))
     if tests < ENOUGH_LEFT_OUT:
         found.append(

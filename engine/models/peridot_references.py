@@ -50,6 +50,11 @@ class References:
         return len(self.runs)
 
     @property
+    def every_run(self) -> tuple[Run, ...]:
+        """References and tests."""
+        return (*self.runs, *self.elsewhere)
+
+    @property
     def cores(self) -> int:
         """E of Eq. 1: task slots of every reference."""
         return self.runs[0].cluster.slots or 1

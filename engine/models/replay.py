@@ -33,7 +33,7 @@ from engine.models.slots_over_time import (
 from engine.models.stage_shapes import shapes_of
 from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
-from engine.models.warm_up import Slowdown, beside_fixed, combined
+from engine.models.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, schedule
 from engine.waves import ClosedForm, Tasks, cold_met
@@ -165,7 +165,7 @@ class Replay:
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
             if slowdown is None:
-                slowdown = self.slowdown(shape, self.growth[place], scaled, slots)
+                slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
             tasks = tasks.slowed(
                 contention=slowdown.contention,
                 typical_seconds=shape.mean_seconds * scaled.work,
@@ -173,7 +173,8 @@ class Replay:
                 known=closed,
             )
             node = self.graph.stage_nodes[place]
-            nodes[node] = _with_tasks(nodes[node], tasks)
+            at = nodes[node]
+            nodes[node] = Node(at.after, at.delay_seconds, at.priority, tasks, at.cpus)
             placed.append(tasks)
         return nodes, placed, tuple(many.tasks for many in prepared.scaled)
 
@@ -209,22 +210,27 @@ class Replay:
         """The same without kept tasks, for changed shapes."""
         return replace(self, _kept=KeptInputs())
 
-    def slowdown(self, shape: StageShape, growth: float, scaled: Scaled, slots: int) -> Slowdown:
+    def slowdown(
+        self, shape: StageShape, growth: float, scaled: Scaled, tasks: Tasks, slots: int
+    ) -> Slowdown:
         """Time of a typical task relative to the observed one of the same size: more run at once,
-        and each slot runs the stage's code for longer or shorter."""
-        tasks, cpus = scaled.tasks, shape.stage.task_cpus
-        doublings = math.log2(min(slots, tasks) / min(self.slots, shape.stage.tasks))
+        and slots run the stage's code for longer or shorter."""
+        cpus = shape.stage.task_cpus
+        doublings = math.log2(min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks))
         warm = 0.0
         if shape.warm_up is not None:
-            own = max(1.0, scaled.partitions / max(1, slots // cpus)) * scaled.work
-            beyond = max(0.0, scaled.work - 1.0)
-            mean = beside_fixed(
-                shape.warm_up.mean(own),
+            own, beyond = max(1, self.slots // cpus), max(0.0, scaled.work - 1.0)
+            size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
+            factor = warmed(
+                shape.warm_up.mean,
+                max(1.0, scaled.partitions / own) * scaled.work,
+                busiest=tasks.expected_makespan(max(1, slots // cpus)) * size,
+                busiest_in_log=tasks.expected_makespan(own) * size,
                 typical_seconds=shape.mean_seconds * scaled.work,
                 fixed_seconds=shape.fixed_seconds * beyond,
                 late_fixed_seconds=shape.late_fixed_seconds * beyond,
             )
-            warm = math.log(mean)
+            warm = math.log(factor)
         contention, warm = combined(growth * doublings, warm)
         return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
 
@@ -374,10 +380,6 @@ class Replay:
     def arrivals(self) -> FloatArray | None:
         """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
         return first_arrivals(self.run, self.slots)
-
-
-def _with_tasks(node: Node, tasks: Tasks) -> Node:
-    return Node(node.after, node.delay_seconds, node.priority, tasks, node.cpus)
 
 
 def _growth(shape: StageShape) -> float:

@@ -25,6 +25,7 @@ from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, d
 from engine.models.disturbance import with_disturbance
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
+from engine.models.one_machine import law_doubt, one_machine_notice
 from engine.models.replay_corrections import weights_of
 from engine.models.replay_priors import NOISE, PRIOR_DOF, at_least, ratio_of
 from engine.models.replayed_runs import replayable, representatives
@@ -43,11 +44,7 @@ from engine.models.simcost_sampling import (
     training_cost_ratio,
 )
 from engine.models.simcost_search import least_seconds_of_nodes, thriftiest_vcores
-from engine.models.simcost_stages import (
-    Clusters,
-    predicted_seconds,
-    transformed,
-)
+from engine.models.simcost_stages import Clusters, predicted_seconds, transformed
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
@@ -141,16 +138,22 @@ class SimcostModel(FittedModel):
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2)
+        useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
+        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2 + crowded**2)
         return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.learnt)
 
+    @property
+    def _runs(self) -> list[Run]:
+        return [run.run for run in self.learnt]
+
     @cached_property
     def _repeated(self) -> IntArray:
         """(r,) how often the configuration of each log was run."""
-        return times_run(configurations([run.run for run in self.learnt]))
+        return times_run(configurations(self._runs))
 
     def _of_run(
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload
@@ -166,13 +169,7 @@ class SimcostModel(FittedModel):
         at = clusters_of(run, batch)
         rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
         _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        few = Clusters(
-            at.vcores[distinct_rows],
-            at.vcores_per_node[distinct_rows],
-            at.speed[distinct_rows],
-            at.rates[distinct_rows],
-            at.shared,
-        )
+        few = at.taken(distinct_rows)
         seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
         return seconds[place.reshape(-1)], doubt
 
@@ -300,11 +297,12 @@ class SimcostModel(FittedModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
-        found: list[Notice | None] = [self._speed_notice(batch, place) for place in
-                                      range(len(batch.types))]  # fmt: skip
+        places = range(len(batch.types))
+        found: list[Notice | None] = [self._speed_notice(batch, place) for place in places]
         ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])
         slots = np.asarray([float(run.slots) for run in self.learnt])
         found += range_notices(batch.slots, slots, ratios)
+        found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
         if len(batch) == 1 and batch.slots[0] >= 1.0:
             run = self._nearest(batch, wanted)
             found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))

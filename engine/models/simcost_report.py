@@ -11,6 +11,7 @@ from engine.forecast import FloatArray
 from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
+from engine.models.pauses import pause_notice
 from engine.models.simcost_learning import RunCosts
 from engine.models.simcost_rates import FROM_LOG, NOTHING_SEEN
 from engine.models.simcost_sampling import Estimate, is_enough, rounds_needed
@@ -75,8 +76,9 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
         found.append(alone)
     for run in learnt:
         found += rate_notices(run)
-    busy = busy_notice([run.run for run in learnt])
-    return distinct([*found, busy] if busy is not None else found)
+    runs = [run.run for run in learnt]
+    said = (busy_notice(runs), pause_notice(runs))
+    return distinct([*found, *(notice for notice in said if notice is not None)])
 
 
 def rate_notices(run: RunCosts) -> list[Notice]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.models import simcost_costs as costs
 from engine.models.simcost_search import Coefficients
 
@@ -107,6 +107,11 @@ class Clusters:
     speed: FloatArray
     rates: FloatArray
     shared: bool
+
+    def taken(self, rows: IntArray) -> Clusters:
+        """Those of some rows."""
+        vcores, per_node = self.vcores[rows], self.vcores_per_node[rows]
+        return Clusters(vcores, per_node, self.speed[rows], self.rates[rows], self.shared)
 
 
 def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) -> FloatArray:

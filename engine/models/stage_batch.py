@@ -7,14 +7,15 @@ over arrays: a log of hundreds of stages is asked for a hundred numbers of slots
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stage_outlines import Outlines
 from engine.models.stage_table import Cuts, StageTable
-from engine.models.warm_up import WarmUps, beside_fixed, combined_each
-from engine.waves import EXPECTED_MAXIMUM, IN_STEP, ClosedForm
+from engine.models.warm_up import WarmUps, combined_each, warmed
+from engine.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12
 """Fewer are answered one by one as fast."""
@@ -27,6 +28,7 @@ class StageBatch:
     Args:
         places: where in the log they stand.
         count: tasks.
+        slots: that the log ran on, one number for all.
         observed: tasks that ran at once in the log.
         cpus: slots of one task.
         own: tasks of the observed size for each task on one slot.
@@ -44,6 +46,7 @@ class StageBatch:
 
     places: IntArray
     count: FloatArray
+    slots: int
     observed: FloatArray
     cpus: FloatArray
     own: FloatArray
@@ -87,6 +90,7 @@ class StageBatch:
         return cls(
             places,
             cuts.tasks,
+            slots,
             np.minimum(float(slots), table.observed[places]),
             table.cpus[places],
             cuts.work,
@@ -111,44 +115,67 @@ class StageBatch:
         )
 
     def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:
-        """(s,) each, as `Replay.slowdown`: contention and what code less new makes of it."""
+        """(s,) each, as `Replay.slowdown`: contention and how new code is."""
         doublings = np.log2(np.minimum(float(slots), self.count) / self.observed)
-        own = np.maximum(1.0, self.partitions / np.maximum(1.0, slots // self.cpus)) * self.own
-        mean = beside_fixed(
-            self.warm_ups.mean(own),
+        factor = warmed(
+            self.warm_ups.mean,
+            np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own,
+            busiest=self._busiest(slots),
+            busiest_in_log=self._busiest_in_log,
             typical_seconds=self.typical,
             fixed_seconds=self.fixed[0],
             late_fixed_seconds=self.fixed[1],
         )
-        contention, warm = combined_each(self.growth * doublings, np.log(mean))
+        contention, warm = combined_each(self.growth * doublings, np.log(factor))
         return np.exp(contention + self.law * doublings), np.exp(warm)
+
+    def _lanes(self, slots: int) -> FloatArray:
+        """(s,) tasks that so many slots run at once."""
+        return np.asarray(np.maximum(1.0, slots // self.cpus))
+
+    def _busiest(self, slots: int) -> FloatArray:
+        """(s,) tasks of the observed size of the busiest slot."""
+        _, _, span = self._spans(slots, np.ones(len(self.count)))
+        size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
+        return np.asarray(span * size * self.own)
+
+    @cached_property
+    def _busiest_in_log(self) -> FloatArray:
+        return self._busiest(self.slots)
 
     def closed_forms(
         self, slots: int, contention: FloatArray, speed: FloatArray
     ) -> list[ClosedForm]:
         """(s,) sum, longest and expected makespan on the idle cluster of tasks `Tasks.slowed`."""
+        total, longest, span = (part / speed for part in self._spans(slots, contention))
+        columns = (total, longest, self._lanes(slots), span)
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        return [ClosedForm(*values) for values in found]
+
+    def _spans(
+        self, slots: int, contention: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(s,) sum, longest and expected makespan at a speed of 1."""
         grown = contention - 1.0
         up_to, crossed, squared = self.capped
-        lanes = np.maximum(1.0, slots // self.cpus)
-        total = (self.total + grown * up_to) / speed
-        longest = (self.longest + grown * np.minimum(self.longest, self.typical)) / speed
+        lanes = self._lanes(slots)
+        total = self.total + grown * up_to
+        longest = self.longest + grown * np.minimum(self.longest, self.typical)
         mean = total / self.count
-        square = (self.square + 2.0 * grown * crossed + grown**2 * squared) / self.count / speed**2
+        square = (self.square + 2.0 * grown * crossed + grown**2 * squared) / self.count
         rounds = np.ceil(self.count / lanes)
-        spread = np.sqrt(np.maximum(0.0, square - mean**2))
+        variance = square - mean**2
+        spread = np.sqrt(np.where(variance > NO_SPREAD * mean**2, variance, 0.0))
         in_step = mean * rounds + spread * np.sqrt(2.0 * rounds * np.log(lanes))
-        ratio = np.divide(
-            total * speed, self.total, out=np.ones_like(total), where=self.total > 0.0
-        )
+        ratio = np.divide(total, self.total, out=np.ones_like(total), where=self.total > 0.0)
         left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
-        left = (left + grown * np.minimum(left, self.typical)) / speed
+        left = left + grown * np.minimum(left, self.typical)
         whole = np.where(mean > 0.0, mean, 1.0)
         spaced = total / lanes + np.where(self.longest_first, 0.0, left - square / (2.0 * whole))
         together = spread * np.sqrt(rounds) < IN_STEP * mean
         span = np.maximum(longest, np.where(together, in_step, spaced))
-        span = np.where((lanes == 1.0) | (total <= 0.0), total, span)
-        found = zip(total.tolist(), longest.tolist(), lanes.tolist(), span.tolist(), strict=True)
-        return [ClosedForm(*values) for values in found]
+        span = np.where(lanes >= self.count, longest, span)
+        return total, longest, np.where((lanes == 1.0) | (total <= 0.0), total, span)
 
     def _exceeded_by(self, share: FloatArray) -> FloatArray:
         """(s,) `Residuals.exceeded_by`."""

@@ -25,8 +25,8 @@ from engine.models.replay_priors import (
     ratio_of,
 )
 from engine.models.stage_match import matches
-from engine.models.task_times import Growth, StageLaw, StageShape
-from engine.models.warm_up import beside_fixed, combined_each
+from engine.models.task_times import Growth, Scaled, StageLaw, StageShape
+from engine.models.warm_up import combined_each, warmed
 from engine.profile import StageRun
 
 WORK = np.linspace(-1.0, 1.0, 33)
@@ -141,15 +141,20 @@ def typical_seconds(
     doublings = math.log2(min(slots, tasks) / min(replay.slots, shape.stage.tasks))
     warm = np.zeros_like(work)
     if shape.warm_up is not None:
-        per_slot = max(1.0, tasks / max(1, slots // shape.stage.task_cpus))
+        own = max(1, replay.slots // shape.stage.task_cpus)
         beyond = np.maximum(0.0, work - 1.0)
-        mean = beside_fixed(
-            shape.warm_up.means_of(per_slot * work),
+        alike = shape.tasks(Scaled(tasks, 1.0), dispatch_seconds=0.0, rotation=0.0)
+        size = work * (tasks / alike.total if alike.total > 0.0 else 0.0)
+        factor = warmed(
+            shape.warm_up.means_of,
+            max(1.0, tasks / own) * work,
+            busiest=alike.expected_makespan(max(1, slots // shape.stage.task_cpus)) * size,
+            busiest_in_log=alike.expected_makespan(own) * size,
             typical_seconds=typical,
             fixed_seconds=fixed * beyond,
             late_fixed_seconds=shape.late_fixed_seconds * beyond,
         )
-        warm = np.log(mean)
+        warm = np.log(factor)
     grown = np.full_like(work, replay.growth[place] * doublings)
     seconds = fixed + (shape.mean_seconds - fixed) * work
     contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))

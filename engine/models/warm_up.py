@@ -9,9 +9,9 @@ half.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -44,18 +44,24 @@ class WarmUp:
 
     def mean(self, waves: float) -> float:
         """Relative mean over the first `waves` tasks of each slot, in tasks of the observed
-        size."""
+        size. Between two known points the time of a slot is a straight line, so that more tasks
+        never take less of it."""
         last, waves = float(self.waves[-1]), max(waves, float(self.waves[0]))
         if waves <= last:
-            return float(np.interp(math.log(waves), np.log(self.waves), self.means))
+            return float(np.interp(waves, self.waves, self._spent)) / waves
         return (last + (waves - last) * self.late) / waves
+
+    @cached_property
+    def _spent(self) -> FloatArray:
+        """(p,) time of a slot until then, in observed tasks."""
+        return self.waves * self.means
 
     def means_of(self, waves: FloatArray) -> FloatArray:
         """(n,) `mean`."""
         last, waves = self.waves[-1], np.maximum(waves, self.waves[0])
-        inside = np.interp(np.log(waves), np.log(self.waves), self.means)
-        beyond = (last + (waves - last) * self.late) / waves
-        return np.asarray(np.where(waves <= last, inside, beyond))
+        inside = np.interp(waves, self.waves, self._spent)
+        beyond = last + (waves - last) * self.late
+        return np.asarray(np.where(waves <= last, inside, beyond) / waves)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,11 +96,46 @@ class WarmUps:
         last, at = self.waves[:, -1], np.maximum(waves, self.waves[:, 0])
         high = np.clip((self.waves < at[:, None]).sum(axis=1), 1, self.waves.shape[1] - 1)
         below, above = self.waves[rows, high - 1], self.waves[rows, high]
-        width = np.log(above / below)
-        part = np.log(np.clip(at, below, above) / below) / np.where(width > 0.0, width, 1.0)
-        first, second = self.means[rows, high - 1], self.means[rows, high]
+        width = above - below
+        part = (np.clip(at, below, above) - below) / np.where(width > 0.0, width, 1.0)
+        first, second = below * self.means[rows, high - 1], above * self.means[rows, high]
         inside = first + part * (second - first)
-        return np.asarray(np.where(at <= last, inside, (last + (at - last) * self.late) / at))
+        return np.asarray(np.where(at <= last, inside, last + (at - last) * self.late) / at)
+
+
+def warmed(
+    mean: Callable[[Times], Times],
+    waves: Times,
+    *,
+    busiest: Times,
+    busiest_in_log: Times,
+    typical_seconds: Times,
+    fixed_seconds: Times,
+    late_fixed_seconds: Times,
+) -> Times:
+    """Time of the tasks of a stage relative to observed ones of the same size, by how new their
+    code is: what the data changes on the log's own slots, times what other slots change there.
+
+    A stage ends with its busiest slot, and that slot's time grows with its work, though ever less
+    than in proportion. So the stage that has more slots never takes longer: a long task is no
+    colder for having its slot to itself, since its own first part warmed it.
+
+    Args:
+        mean: `WarmUp.mean`.
+        waves: tasks of the observed size for each slot of the log.
+        busiest, busiest_in_log: the same for the busiest slot, here and of the log.
+        typical_seconds, fixed_seconds, late_fixed_seconds: as in `beside_fixed`.
+    """
+
+    def relative(tasks: Times) -> Times:
+        return beside_fixed(
+            mean(tasks),
+            typical_seconds=typical_seconds,
+            fixed_seconds=fixed_seconds,
+            late_fixed_seconds=late_fixed_seconds,
+        )
+
+    return relative(waves) * relative(busiest) / relative(busiest_in_log)
 
 
 def beside_fixed(

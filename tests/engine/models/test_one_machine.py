@@ -30,8 +30,10 @@ def run_of(master: str | None, *, slots: int = 2, scale: float = 1.0, computed: 
     return replace(run, config={"spark.master": master} if master else {})
 
 
-def ask(*runs: Run, slots: int, scale: float = 1.0, nodes: bool = False) -> Prediction:
-    model = engine.fit(Profile("job", runs), model="sparkplan")
+def ask(
+    *runs: Run, slots: int, scale: float = 1.0, nodes: bool = False, name: str = "sparkplan"
+) -> Prediction:
+    model = engine.fit(Profile("job", runs), model=name)
     cluster = Cluster.of_executors(executors=slots, executor_cores=1)
     if nodes:
         cluster = Cluster.of_nodes(
@@ -99,6 +101,26 @@ def test_nodes_are_machines_of_their_own() -> None:
 def test_logs_of_several_numbers_of_slots_tell_themselves() -> None:
     found = ask(run_of("local[2]"), run_of("local[4]", slots=4), slots=8)
     assert "one-machine" not in codes(found)
+
+
+@pytest.mark.parametrize("name", ["simcost", "boe", "peridot"])
+def test_published_laws_stay_and_are_less_sure_of_other_slots(name: str) -> None:
+    """They give each slot a core: half the time, where it may be all of it."""
+    local, yarn = (
+        [run_of(master, scale=scale) for scale in (1.0, 2.0)] for master in ("local[2]", "yarn")
+    )
+    own, more, fewer = (ask(*local, slots=slots, name=name) for slots in (2, 4, 1))
+    apart, nodes = ask(*yarn, slots=4, name=name), ask(*local, slots=4, nodes=True, name=name)
+    assert more.seconds == pytest.approx(apart.seconds, rel=1e-9)
+    assert width(ask(*yarn, slots=2, name=name)) == pytest.approx(width(own), rel=1e-9)
+    assert more.high is not None
+    assert more.high > own.seconds * 0.9
+    assert width(more) > 1.5 * width(apart)
+    assert width(fewer) > 1.5 * width(ask(*yarn, slots=1, name=name))
+    assert {"one-machine"} <= codes(more) & codes(fewer)
+    assert "one-machine" not in codes(own) | codes(apart) | codes(nodes)
+    text = next(notice.text for notice in more.warnings if notice.code == "one-machine")
+    assert f"{name} gives each slot a core of its own" in text
 
 
 def test_half_of_what_tasks_waited_stays_whatever_the_input() -> None:

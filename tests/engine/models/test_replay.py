@@ -293,6 +293,23 @@ def test_copies_on_idle_slots_cost_no_time() -> None:
     assert replay.replayed(4).seconds == 20.0
 
 
+@pytest.mark.parametrize("observed_on", [1, 2, 8])
+@pytest.mark.parametrize("seconds", [[0.3, 3.0], [0.1, 0.2, 6.0], [2.0] * 9, [0.5] * 7 + [4.0]])
+def test_new_code_makes_no_stage_slower_on_more_slots(
+    observed_on: int, seconds: list[float]
+) -> None:
+    """What code that is warm saves is a share of all tasks on a slot, not of one that has a slot to
+    itself: two tasks of 0.3 and 3 s were foretold faster one after the other than side by side."""
+    stage = Stage(np.asarray(seconds), shuffle_bytes=1e8, more={"warm_up": ()})
+    run = observed([stage], slots=observed_on)
+    replay = Replay.of(run)
+    assert replay.shapes[0].warm_up is not None
+    calm = replace(replay, growth=np.zeros(1)).fresh()
+    found = [calm.replayed(slots).seconds for slots in (1, 2, 4, 8, 16)]
+    assert found == pytest.approx(sorted(found, reverse=True), rel=0.02)
+    assert calm.replayed(observed_on).seconds == pytest.approx(run.seconds, rel=0.01)
+
+
 @st.composite
 def applications(draw: st.DrawFn) -> Run:
     """One to five stages of up to 60 tasks in a chain or in parallel, on 1 to 12 slots."""

@@ -133,17 +133,18 @@ def test_part_of_the_shortest_task_still_grows(seconds: float) -> None:
 @pytest.mark.parametrize("work", [0.3, 1.0, 2.5, 8.0])
 @pytest.mark.parametrize("slots", [4, 8, 32])
 def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int) -> None:
-    """But for the longest tasks, which contention on more slots spares."""
+    """But for the longest tasks, which contention on other slots spares."""
     replay = Replay.of(shuffled(1.0))
     shape, scaled = replay.shapes[0], Scaled(64, work)
-    slowdown = replay.slowdown(shape, replay.growth[0], scaled, slots)
-    tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0).slowed(
+    drawn = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    slowdown = replay.slowdown(shape, replay.growth[0], scaled, drawn, slots)
+    tasks = drawn.slowed(
         contention=slowdown.contention,
         typical_seconds=shape.mean_seconds * work,
         speed=1.0 / slowdown.warm,
     )
     typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots)
-    assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.01 if slots <= 8 else 0.08)
+    assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.01 if slots == 8 else 0.08)
 
 
 @pytest.mark.parametrize(("own", "other"), [(1.0, 4.0), (4.0, 1.0), (1.0, 2.0)])

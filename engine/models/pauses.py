@@ -1,0 +1,47 @@
+"""Long times between the jobs of an application: somebody or something outside was waited for.
+
+A log does not say what the driver did while no job was in flight. A minute of it may be work (a
+commit of many files) or a notebook that waits for its reader: only the application knows. So such
+times stay driver time, and are said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from engine.profile import Notice, Run
+from engine.units import format_seconds
+
+PAUSE_SECONDS = 60.0
+"""A time without any job from which on it is said."""
+
+
+def long_pauses(run: Run) -> tuple[float, ...]:
+    """Seconds of each time of `PAUSE_SECONDS` and more after the first job in which neither a job
+    nor a stage was in flight, the one before the end of the application too."""
+    spans = [(stage.submitted_seconds, stage.completed_seconds) for stage in run.stages]
+    spans += [(job.submitted_seconds, job.completed_seconds or -math.inf) for job in run.jobs]
+    found, reached = [], math.inf
+    for start, end in [*sorted(spans), (run.seconds, run.seconds)]:
+        if start - reached >= PAUSE_SECONDS:
+            found.append(start - reached)
+        reached = max(start, end) if math.isinf(reached) else max(reached, start, end)
+    return tuple(found)
+
+
+def pause_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning of the log that paused the largest share of its time; None where none did."""
+    worst = max(runs, key=lambda run: sum(long_pauses(run)) / run.seconds)
+    pauses = long_pauses(worst)
+    if not pauses:
+        return None
+    total = format_seconds(sum(pauses))
+    count = "once" if len(pauses) == 1 else f"{len(pauses)} times"
+    return Notice(
+        "long-pauses",
+        f"{count} no job was in flight for a minute or more, {total} of a run of "
+        f"{format_seconds(worst.seconds)}: work of the driver, or a wait for somebody or something "
+        "outside; it counts as driver time, which no cluster makes shorter",
+        f"where nobody will wait next time, log a run that does not, or take {total} off",
+    )

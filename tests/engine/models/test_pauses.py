@@ -1,0 +1,58 @@
+"""Long times between jobs are kept as driver time, and said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made_runs import Job, Stage, observed
+
+import engine
+from engine.cluster import Cluster, Workload
+from engine.models.pauses import long_pauses, pause_notice
+from engine.profile import Profile, Run
+
+BLOCK = 128.0 * 1024**2
+
+
+def waiting(*gaps: float, tail: float = 0.0, scale: float = 1.0) -> Run:
+    """Jobs of 10 s on 2 slots, with so long before each but the first."""
+    count = round(10 * scale)
+    stages = [
+        Stage(np.full(count, 2.0), job=place, input_bytes=count * BLOCK)
+        for place in range(len(gaps) + 1)
+    ]
+    jobs = [Job((), 70.0), *(Job((place,), gap) for place, gap in enumerate(gaps))]
+    return observed(stages, jobs, slots=2, tail_seconds=tail, input_bytes=count * BLOCK)
+
+
+def test_minutes_without_a_job_after_the_first_are_pauses() -> None:
+    """The start is none: executors are waited for there."""
+    assert long_pauses(waiting(90.0, 20.0)) == pytest.approx((90.0,))
+    assert long_pauses(waiting(90.0, 20.0, tail=600.0)) == pytest.approx((90.0, 600.0))
+    assert long_pauses(waiting(59.0, tail=59.0)) == ()
+
+
+def test_jobs_side_by_side_are_no_pause() -> None:
+    """A job in flight is one, whatever its stages do."""
+    long, short = Stage(np.full(2, 300.0), job=0), Stage(np.full(2, 1.0), job=1)
+    run = observed([long, short], [Job(), Job((), 5.0)], slots=4)
+    assert long_pauses(run) == ()
+
+
+def test_the_warning_says_how_long_and_what_to_do() -> None:
+    assert pause_notice([waiting(30.0)]) is None
+    notice = pause_notice([waiting(30.0), waiting(90.0, 120.0)])
+    assert notice is not None
+    assert notice.code == "long-pauses"
+    assert "2 times no job was in flight for a minute or more, 3m 30s of a run" in notice.text
+    assert "take 3m 30s off" in notice.remedy
+
+
+@pytest.mark.parametrize("name", ["sparkplan", "simcost", "boe", "peridot"])
+def test_every_model_of_logs_says_so_and_keeps_the_time(name: str) -> None:
+    runs = tuple(waiting(300.0, scale=scale) for scale in (1.0, 2.0))
+    fitted = engine.fit(Profile("job", runs), model=name)
+    cluster = Cluster.of_executors(executors=40, executor_cores=1)
+    found = fitted.predict(cluster=cluster, workload=Workload(20 * BLOCK))
+    assert "long-pauses" in {notice.code for notice in found.warnings}
+    assert found.seconds > 370.0
