@@ -146,9 +146,11 @@ class Answers:
         return self.surface.fitted.transferred(instance, self.catalog)
 
     def warned(self, choice: Choice) -> Choice:
-        """The choice with all that the model warns of, which a replay takes a while to find."""
+        """The choice with all that the model warns of, which a replay takes a while to find, beside
+        what is said of its type already."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        return replace(choice, warnings=(*self.notices_at(flat), *self.interruptions(choice)))
+        model = (*self.notices_at(flat), *self.interruptions(choice))
+        return replace(choice, warnings=tuple(dict.fromkeys((*choice.warnings, *model))))
 
     def interruptions(self, choice: Choice) -> tuple[Notice, ...]:
         """What interruptions of its spot nodes cost."""
