@@ -121,7 +121,7 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
         more = choice.cost_usd - best.cost_usd
         than = "more" if more >= 0 else "less"
         line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
-        line.append((f", {text.usd(abs(more))} {than} than {composition(best)}", "base"))
+        line.append((f", {text.usd_difference(more)} {than} than {composition(best)}", "base"))
     return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
 
 
