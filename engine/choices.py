@@ -146,11 +146,9 @@ class Answers:
         return self.surface.fitted.transferred(instance, self.catalog)
 
     def warned(self, choice: Choice) -> Choice:
-        """The choice with all that the model warns of, which a replay takes a while to find, beside
-        what is said of its type already."""
+        """The choice with all that the model warns of, which a replay takes a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        model = (*self.notices_at(flat), *self.interruptions(choice))
-        return replace(choice, warnings=tuple(dict.fromkeys((*choice.warnings, *model))))
+        return replace(choice, warnings=(*self.notices_at(flat), *self.interruptions(choice)))
 
     def interruptions(self, choice: Choice) -> tuple[Notice, ...]:
         """What interruptions of its spot nodes cost."""
