@@ -93,7 +93,7 @@ class Answers:
             warnings=(
                 *self._service_notices(row),
                 *self._speed_notices(row),
-                *self._price_notices(row),
+                *self.price_notices(row),
             ),
         )
 
@@ -167,13 +167,14 @@ class Answers:
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
         row = flat // self.surface.max_nodes
-        return (*self.surface.notices(flat), *self._price_notices(row))
+        return (*self.surface.notices(flat), *self.price_notices(row))
 
     def _service_notices(self, row: int) -> tuple[Notice, ...]:
         notice = support_notice(self.catalog, self.surface.candidates.names[row])
         return () if notice is None else (notice,)
 
-    def _price_notices(self, row: int) -> tuple[Notice, ...]:
+    def price_notices(self, row: int) -> tuple[Notice, ...]:
+        """What the price list warns of for one type."""
         offer = self.surface.candidates.offers[row]
         price = price_of(offer, self.billing)
         if price is None:

@@ -19,7 +19,8 @@ master never is), while the surcharge stays a share of the on-demand price.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -48,6 +49,7 @@ class Cost:
         surcharge_usd: the managed service, as a share of the price and per vCPU.
         dbu_usd: the managed service, by DBUs.
         assumptions: what rests on an assumption or an estimate, one line each.
+        owned: nodes of each type that cost nothing.
     """
 
     workers_usd: float
@@ -59,6 +61,7 @@ class Cost:
     dbu_usd: float
     billed_seconds: float
     assumptions: tuple[str, ...] = ()
+    owned: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total_usd(self) -> float:
@@ -207,6 +210,7 @@ def itemised(
             *owned_lines(owned, offer.instance.name),
             *assumptions(price, billing, catalog.exchange),
         ),
+        owned={offer.instance.name: owned} if owned else {},
     )
 
 

@@ -37,6 +37,9 @@ from engine.units import SECONDS_PER_HOUR, format_seconds, format_usd
 
 HOURS_PER_MONTH = 730.0
 
+RARE = 0.01
+"""Interruptions in a run below which they are told as runs for each of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -212,16 +215,46 @@ def interruption_notice(
             f"how often {', '.join(unknown)} is interrupted is not known: no lost work is counted"
         )
         return Notice("spot-interruptions", text, remedy)
+    return Notice(
+        "spot-interruptions", _expected(held, members, nodes, seconds, usd_per_second), remedy
+    )
+
+
+def _expected(
+    held: Held,
+    members: Sequence[tuple[Offer, int]],
+    nodes: int,
+    seconds: float,
+    usd_per_second: float,
+) -> str:
+    """How many interruptions are expected and what they cost; of fewer than one in a hundred runs,
+    one in how many: milliseconds and fractions of cents tell nobody anything."""
     ranges = ", ".join(f"{o.instance.name} {o.interruption}" for o, _ in members)
-    expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"
     delay, spread = held.mean_seconds, held.deviation_seconds
-    lone = nodes == 1
-    after = "and ends it if the node is not replaced" if lone else "if the node is not replaced"
-    text = (
-        f"{expected} interruptions expected in a run ({ranges} a month); one holds it up by "
-        f"{format_seconds(held.each_seconds)} {after}: on average "
+    after = " and ends it" if nodes == 1 else ""
+    one = (
+        f"one holds it up by {format_seconds(held.each_seconds)}{after} if the node is not replaced"
+    )
+    if max(held.low, held.high or 0.0) < RARE:
+        return (
+            f"interruptions are expected in {_one_in(held)} runs ({ranges} a month); {one}: on "
+            f"average less than {'0.1' if delay < 0.001 * seconds else '1'} % more, in the time, "
+            "interval and cost shown"
+        )
+    expected = f"{held.low:.2g} to {held.high:.2g}" if held.high else f"at least {held.low:.2g}"
+    return (
+        f"{expected} interruptions expected in a run ({ranges} a month); {one}: on average "
         f"{format_seconds(delay)} ± {format_seconds(spread)} and "
         f"{format_usd(delay * usd_per_second)} ± {format_usd(spread * usd_per_second)} more, "
         f"in the time, interval and cost shown"
     )
-    return Notice("spot-interruptions", text, remedy)
+
+
+def _one_in(held: Held) -> str:
+    """ "1 of 4,000 to 1 of 2,000": the range of expected interruptions, as runs for each."""
+    low, high = (
+        f"1 of {float(f'{1.0 / rate:.2g}'):,.0f}" if rate else "" for rate in (held.low, held.high)
+    )
+    if not high:
+        return f"at least {low}"
+    return f"{low} to {high}" if low else f"at most {high}"

@@ -23,24 +23,18 @@ from engine.cost import Cost, itemised, price_of
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.market import Found, Market, Share, values_of
+from engine.mix_notices import MIXED, not_mixed, of_members, of_prices
 from engine.mix_search import Search
 from engine.mixes import MixLaw
 from engine.models.base import distinct
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
-from engine.sweeps import TIE, IntArray
+from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8
 """Exact re-evaluations at most; a mix that has not stood by then is not recommended."""
-
-MIXED = Notice(
-    "mixed-cluster",
-    "the time of unlike nodes is averaged over what the model says of each type at the same "
-    "capacity; no run on unlike nodes was measured",
-    "ask for one type: --mix 1",
-)
 
 
 def apart(surface: Surface) -> dict[int, int]:
@@ -61,25 +55,6 @@ def apart(surface: Surface) -> dict[int, int]:
         and own != common
         and others[own] == 0
     }
-
-
-def _left_out(surface: Surface, row: int, common: int, share: float) -> Notice:
-    """What is to be said of a type that is left out of mixes.
-
-    Args:
-        share: of its cost or time, what the answer would be better at most if it were not.
-    """
-    candidates = surface.candidates
-    name, own = candidates.names[row], candidates.layouts[row].executor_cores
-    most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
-    return Notice(
-        "layout-not-mixed",
-        f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
-        f"executors of {common}: of an application all executors are alike, so that {name} is "
-        f"mixed with none of them; if it took as long with executors of {common}, the answer "
-        f"would be {most}",
-        f"add a run on {name} with executors of {common} cores",
-    )
 
 
 def splits(surface: Surface, billing: Billing) -> bool:
@@ -139,7 +114,7 @@ def _said(
     value, alike = _value(answer), replace(law, executor_cores=cores)
     bound = Search(alike, priced, searched, most_types, value=value).run().bound
     share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
-    said = [_left_out(surface, row, common, share) for row, common in left_out.items()]
+    said = [not_mixed(surface, row, common, share) for row, common in left_out.items()]
     return replace(answer, warnings=distinct([*answer.warnings, *said]))
 
 
@@ -334,14 +309,15 @@ class Mix:
         return self.members[place][2]
 
     def _warnings(self, choice: Choice) -> tuple[Notice, ...]:
-        """What the model and the prices say of each member, at its capacity."""
-        billing = replace(self.stock.billing, spot=bool(choice.spot))
-        answers = Answers(self.surface, self.goal, billing, self.today)
+        """What the model says of each member at its capacity, the price list of what is paid."""
+        answers = Answers(self.surface, self.goal, self.stock.billing, self.today)
         law = self.stock.law(self.surface)
         points = behind(self.found, law, self.stock, self.surface)
-        notices = [notice for point in points for notice in answers.notices_at(point)]
+        members = [(row, nodes) for row, _, nodes in self.members]
         mixed = [MIXED] if choice.instance is None else []
-        return distinct([*mixed, *notices, *answers.interruptions(choice)])
+        said = of_members(self.surface, points, members)
+        prices = of_prices(answers, self._paid())
+        return distinct([*mixed, *said, *prices, *answers.interruptions(choice)])
 
 
 def added(costs: Sequence[Cost]) -> Cost:
@@ -349,7 +325,8 @@ def added(costs: Sequence[Cost]) -> Cost:
     first = costs[0]
     totals = {f"{name}_usd": sum(cost.parts[name] for cost in costs) for name in first.parts}
     lines = dict.fromkeys(line for cost in costs for line in cost.assumptions)
-    return replace(first, **totals, assumptions=tuple(lines))
+    owned = {name: count for cost in costs for name, count in cost.owned.items()}
+    return replace(first, **totals, assumptions=tuple(lines), owned=owned)
 
 
 def _shape(layouts: Sequence[Layout]) -> Layout:

@@ -16,22 +16,21 @@ from numpy.typing import NDArray
 from engine import exports
 from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
-from engine.cluster import Cluster, Layout, Workload
+from engine.choices import Answers
+from engine.cluster import Cluster, Workload
 from engine.composition import Placed
 from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
-from engine.exports.base import Handover
 from engine.forecast import FloatArray
+from engine.handovers import handover_of
 from engine.limits import NO_LIMITS, Limits
-from engine.memory import usable_memory_gib
 from engine.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle
-from engine.platforms import NOT_SUPPORTED, diskless, nearest_supported, platform_of
+from engine.platforms import NOT_SUPPORTED
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.statements import statement
 from engine.surface import Surface
 from engine.sweeps import TIE
 
@@ -220,7 +219,12 @@ class Plan:
     def export(
         self, found: Recommendation, *, to: str, choice: Choice | None = None, spot: bool = False
     ) -> str:
-        """A choice of the recommendation (default: the recommended one) as text to paste."""
+        """A choice of the recommendation (default: the recommended one) as text to paste; one of
+        the runners-up is warned of as if it were recommended alone."""
+        if choice is not None and choice is not found.recommended and choice.instance is not None:
+            rules = replace(self.request.catalog.billing, spot=spot)
+            surface, rented = self.surface.rented(rules)
+            choice = Answers(surface, found.goal, rented).warned(choice)
         return export(
             found, to=to, choice=choice, profile=self.request.profile,
             catalog=self.request.catalog, workload=self.surface.workload, spot=spot,
@@ -341,56 +345,3 @@ def _observed_price(profile: Profile, instance: str) -> float | None:
             if named and group.price_usd_per_hour is not None:
                 return group.price_usd_per_hour
     return None
-
-
-def handover_of(
-    choice: Choice,
-    found: Recommendation,
-    profile: Profile,
-    catalog: Catalog | None,
-    workload: Workload | None,
-    *,
-    spot: bool = False,
-) -> Handover:
-    """What the exports need to know of a choice."""
-    layout = choice.layout
-    if layout is None or choice.executors is None:
-        raise BadInput(
-            "the executor layout on these nodes is not known, so there is nothing to set",
-            remedy="use a catalog that gives vCPUs and memory",
-        )
-    offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
-    memories = {
-        name: usable_memory_gib(catalog.offers[name].instance, catalog.memory_rule)
-        for name in (choice.composition if catalog else {})
-        if catalog is not None and name in catalog.offers
-    }
-    memory = None if choice.instance is None else memories.get(choice.instance)
-    return Handover(
-        application=profile.name,
-        composition=choice.composition,
-        executors=choice.executors,
-        layout=Layout(layout.executors_per_node, layout.executor_cores, layout.executor_memory_gib),
-        statement=statement(
-            choice, found, workload or profile.reference_workload, profile.input_unit
-        ),
-        provider=catalog.provider if catalog else None,
-        region=catalog.region if catalog else None,
-        master=catalog.billing.master if catalog else None,
-        node_memory_gib=memory,
-        shuffle_partitions=workload.shuffle_partitions if workload else None,
-        spot=bool(choice.spot) if choice.composition else spot,
-        part_spot=choice.spot,
-        report=found,
-        choice=choice,
-        dynamic_allocation=found.dynamic_allocation,
-        memories_gib=memories,
-        node_vcpus=offer.instance.vcpus if offer is not None else None,
-        platform=platform_of(catalog) if catalog is not None else None,
-        unsupported={
-            name: nearest_supported(catalog, name)
-            for name in (choice.composition if catalog else ())
-            if catalog is not None and catalog.offer(name).instance.emr_supported is False
-        },
-        diskless=diskless(catalog, choice.composition) if catalog else (),
-    )

@@ -26,7 +26,7 @@ def statement(
         lines.append(f"for {asked}")
     lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
-        lines.append(f"expected cost {format_usd(choice.cost_usd)}")
+        lines.append(f"expected cost {format_usd(choice.cost_usd)}{_cost_bounds(choice)}")
     if found.goal.deadline_seconds is not None:
         met = _share(choice.p_deadline)
         deadline = format_seconds(found.goal.deadline_seconds)
@@ -63,4 +63,12 @@ def _bounds(choice: Choice, goal: Goal) -> str:
     if choice.low is None or choice.high is None:
         return " (no interval)"
     within = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
-    return f" ({goal.confidence:.0%} of runs: {within})"
+    return f" ({100.0 * goal.confidence:.8g} % of runs: {within})"
+
+
+def _cost_bounds(choice: Choice) -> str:
+    """What the cost is at the ends of the time's interval: the price is taken to be sure."""
+    if choice.cost_low_usd is None or choice.cost_high_usd is None:
+        return " (no interval)"
+    within = f"{format_usd(choice.cost_low_usd)} to {format_usd(choice.cost_high_usd)}"
+    return f" (at these times: {within})"

@@ -134,11 +134,19 @@ class DialogActions:
 
     def action_export(self) -> None:
         """Text to paste."""
-        self._dialog("export")
+        from tui import handing_over
+
+        app = cast("PlannerApp", self)
+        if len(app.screen_stack) == 1:
+            handing_over.export(app)
 
     def action_copy(self) -> None:
         """Copy the answer."""
-        self._dialog("copy")
+        from tui import handing_over
+
+        app = cast("PlannerApp", self)
+        if len(app.screen_stack) == 1:
+            handing_over.copy(app)
 
     async def run_line(self, line: str) -> None:
         """Do what a typed command asks for, or say what is wrong with it."""

@@ -8,7 +8,7 @@ to import is imported by that thread, after the first paint.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
@@ -171,6 +171,7 @@ class PlannerApp(
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
         self._settling: Timer | None = None
+        self._awaited: Callable[[], None] | None = None
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
         self.history = History()

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
-from tui import format as text
 from tui import job_words, keeping, limit_words
 from tui.action_list import COMMANDS
 from tui.changes import (
@@ -26,12 +25,12 @@ from tui.changes import (
 from tui.commands import offered
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.verbs import Names
-from tui.views import compositions, words
+from tui.views import compositions
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
 
 if TYPE_CHECKING:
-    from engine import Catalog, Choice, Offer
+    from engine import Catalog, Offer
     from tui.app import PlannerApp
 
 
@@ -330,60 +329,6 @@ def type_option(offer: Offer) -> Option:
     memory = f"{shape.memory_gib:,.1f}".removesuffix(".0")
     price = f"{money_text(offer.on_demand.usd_per_hour)}/h"
     return Option(shape.name, shape.name, f"{shape.vcpus:>3g} vCPU {memory:>8} GiB {price:>10}")
-
-
-def export(app: PlannerApp) -> None:
-    """The recommendation (or the feasible type under the cursor) as text."""
-    from tui.screens.export import ExportScreen, Target
-
-    if app.state.view == "experiments":
-        app.export_runs()
-        return
-    answer = app.answer
-    choice = chosen(app)
-    if answer is None or choice is None:
-        app.show_notice("there is no recommendation to export; loosen the goal", "warn")
-        return
-    found, plan = answer.report.recommendation, answer.built.plan
-    spot = answer.report.billing.spot
-    app.push_screen(
-        ExportScreen(
-            [Target(target.name, target.summary, target.suffix) for target in engine.EXPORTS],
-            lambda target: plan.export(found, to=target, choice=choice, spot=spot),
-            application=answer.built.profile.name,
-            glyphs=app.glyphs,
-        )
-    )
-
-
-def chosen(app: PlannerApp) -> Choice | None:
-    """The composition under the cursor where it meets the goal, else the recommended one."""
-    if app.answer is None:
-        return None
-    found = app.answer.report.recommendation
-    if app.state.selected is not None:
-        for choice in found.alternatives:
-            if choice.instance == app.state.selected:
-                return choice
-    return found.recommended
-
-
-def copy(app: PlannerApp) -> None:
-    """The answer in a sentence, or the line that makes the runs, to the terminal's clipboard."""
-    if app.answer is None:
-        return
-    if app.state.view == "experiments":
-        sentence = app.training_line()
-        if not sentence:
-            app.show_notice("there are no runs to copy yet", "warn")
-            return
-    else:
-        lines = words.headline(app.state, app.answer, app.marks)
-        sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
-    app.copy_to_clipboard(text.shown(sentence))
-    app.show_notice(
-        "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
-    )
 
 
 def _pick(

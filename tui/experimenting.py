@@ -95,6 +95,7 @@ class ExperimentActions:
                 [Target(*target) for target in TARGETS],
                 lambda target: rendered(target, runs, layout),
                 application="training",
+                what="training runs",
                 glyphs=app.glyphs,
             )
         )

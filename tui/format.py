@@ -21,6 +21,14 @@ def usd(value: float | None) -> str:
     return UNKNOWN if value is None or math.isnan(value) else engine.format_usd(value)
 
 
+def usd_difference(difference: float) -> str:
+    """How far two costs are apart: two digits tell how much it matters, as in the reasons."""
+    apart = abs(difference)
+    if apart < 0.001:
+        return "less than $0.001"
+    return usd(apart if apart >= 1.0 else float(f"{apart:.2g}"))
+
+
 def percent(value: float | None) -> str:
     """A share; values near 0 and 1 are not rounded up to certainty."""
     if value is None or math.isnan(value):

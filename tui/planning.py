@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import engine
 from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, ShowView
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
-from tui.state import evidence_key, plan_key, splits, with_inputs
+from tui.screens.dialog import Dialog
+from tui.state import evidence_key, plan_key, with_inputs
 from tui.views import inputs
 from tui.workers import Cancelled
 
@@ -79,16 +81,29 @@ class Planning:
         app = cast("PlannerApp", self)
         return app._settling is not None
 
+    def when_settled(self, act: Callable[[], None]) -> None:
+        """Do what needs the answer that will be seen: at once, or when it is found."""
+        app = cast("PlannerApp", self)
+        if app.settling:
+            app._awaited = act
+        else:
+            act()
+
+    def _settled(self) -> None:
+        """What waited for it, unless a dialog has been opened meanwhile."""
+        app = cast("PlannerApp", self)
+        app._settling, act, app._awaited = None, app._awaited, None
+        if act is not None and not isinstance(app.screen, Dialog):
+            act()
+
     def _settle(self) -> None:
-        """Search the mixes, and settle what a workflow's grid only comes near to, once no other
-        question follows."""
+        """Search the mixes, and settle what a grid only comes near to, once no other question
+        follows."""
         app = cast("PlannerApp", self)
         if app._settling is not None:
             app._settling.stop()
             app._settling = None
-        coarse = app.built is not None and app.built.workflow is not None
-        if app.state.mix > 1 or splits(app.state) or coarse:
-            app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
+        app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
 
     def _search_mixes(self) -> None:
         """In a thread; of several searches that wait, only the last one is made."""
@@ -111,17 +126,17 @@ class Planning:
         """Show the best mix, unless something else has been asked since."""
         app = cast("PlannerApp", self)
         if message.before is app.answer:
-            app._settling = None
             if message.after is not app.answer:
                 app.answer = message.after
                 app._panels.show()
+            app._settled()
 
     def on_mix_failed(self, message: MixFailed) -> None:
         """Say why there is none; the answer of one type stays."""
         app = cast("PlannerApp", self)
         if message.before is app.answer:
-            app._settling = None
             app.show_notice(message.text, "bad")
+            app._settled()
 
     def on_progress(self, message: Progress) -> None:
         """Say what is being done."""

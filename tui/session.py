@@ -14,7 +14,7 @@ import engine
 from tui import job_words, options
 from tui.answers import Answer, Built, Say, curve_of
 from tui.progress import Speedometer
-from tui.state import MAX_NODES, PlanState, Terms, evidence_key, splits
+from tui.state import MAX_NODES, PlanState, Terms, evidence_key
 
 if TYPE_CHECKING:
     from engine import (
@@ -99,12 +99,10 @@ class EngineSession:
         return self._answer(state, built, report)
 
     def mixed(self, state: PlanState, answer: Answer) -> Answer:
-        """Searches once for each goal: going over a list asks for nothing new. A workflow's answer
-        is settled as well: its grid is a few per cent off."""
+        """Searches once for each goal: going over a list asks for nothing new. An answer of one
+        type is settled as well: a grid is up to a few per cent off, and knows few warnings."""
         plan, report = answer.built.plan, answer.report
         key = (plan, report.goal, report.billing, state.mix)
-        if state.mix == 1 and not splits(state) and answer.built.workflow is None:
-            return answer
         found = self._mixed.get(key)
         if found is None:
             found = plan.mixed(report, most_types=state.mix, today=date.today())
@@ -134,21 +132,24 @@ class EngineSession:
         return kept[2]
 
     def course(self, state: PlanState, answer: Answer) -> WorkflowReport | None:
-        """The states of the best composition; the last ones are kept."""
+        """The states of the best composition, of a mix those of `alike`; the last ones are kept."""
         best, plan = answer.best, answer.built.plan
-        if best is None or best.instance is None or best.nodes is None:
+        if best is None:
             return None
         fitted = self._states_of(answer.built)
         if fitted is None:
             return None
         key = (id(plan), tuple(best.composition.items()), state.confidence)
         if self._course is None or self._course[0] != key:
-            cluster = engine.Cluster.of_nodes(
-                instance_type=best.instance,
-                nodes=best.nodes,
-                catalog=answer.built.catalog,
-                layout=best.layout,
-            )
+            if best.instance is None or best.nodes is None:
+                cluster = plan.cluster(best)
+            else:
+                cluster = engine.Cluster.of_nodes(
+                    instance_type=best.instance,
+                    nodes=best.nodes,
+                    catalog=answer.built.catalog,
+                    layout=best.layout,
+                )
             found = fitted.course(
                 cluster=cluster, workload=plan.surface.workload, confidence=state.confidence
             )

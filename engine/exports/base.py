@@ -27,10 +27,11 @@ class Handover:
     `memories_gib` by type; `node_vcpus` are those of the one type. `platform` is what the executors
     were sized and priced for; None where nothing says. `unsupported` are the types that EMR does
     not support, and the nearest that it does. `diskless` are the types, the master's among them,
-    that are not known to have a disk of their own. `dynamic_allocation` are its bounds, None where
-    it is off. With `spot` the workers are rented at spot prices; the master never is. `part_spot`
-    is how many of each type are, where the others are not. `report` is the whole answer, and
-    `choice` what of it is exported, for the targets that are to be read.
+    that are not known to have a disk of their own. `owned` are nodes that cost nothing.
+    `dynamic_allocation` are its bounds, None where it is off. With `spot` the workers are rented at
+    spot prices; the master never is. `part_spot` is how many of each type are, where the others are
+    not. `report` is the whole answer, and `choice` what of it is exported, for the targets that are
+    to be read.
     """
 
     application: str
@@ -53,6 +54,7 @@ class Handover:
     platform: str | None = None
     unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diskless: Sequence[str] = ()
+    owned: Mapping[str, int] = field(default_factory=dict)
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""
@@ -154,9 +156,15 @@ def comments(handover: Handover, mark: str = "#") -> str:
 
 
 def rented_comments(handover: Handover) -> str:
-    """The same for a cluster that is rented, with what its end adds to the cost."""
-    idle = f"ends after {IDLE_MINUTES} minutes without work: billed too, and not in the cost"
-    return f"{comments(handover)}\n# {idle}"
+    """The same for a cluster that is rented, with what its end adds to the cost, and that nodes
+    which one owns are started anew: no service takes those that run already."""
+    lines = [f"ends after {IDLE_MINUTES} minutes without work: billed too, and not in the cost"]
+    if handover.owned:
+        owned = " + ".join(f"{count} x {name}" for name, count in handover.owned.items())
+        lines.append(
+            f"starts the nodes you own as well ({owned}): billed unless a reservation covers them"
+        )
+    return "\n".join([comments(handover), *(f"# {line}" for line in lines)])
 
 
 def printable(text: str) -> str:
@@ -207,6 +215,6 @@ def only_type(handover: Handover, target: str) -> str:
         raise BadInput(
             f"{target} cannot express a cluster of unlike nodes",
             where="--to",
-            remedy="choose emr or terraform, or ask for one type: --mix 1, in the planner :mix 1",
+            remedy="choose emr or terraform, or ask for one type with --mix 1",
         )
     return next(iter(handover.composition))

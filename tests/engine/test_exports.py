@@ -59,6 +59,15 @@ def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
     assert "# ends after 10 minutes without work: billed too, and not in the cost\n" in text
 
 
+@pytest.mark.parametrize("target", ["emr", "dataproc", "databricks", "terraform"])
+def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
+    """A create command takes no machines that run already: the cost left theirs out unsaid."""
+    said = "# starts the nodes you own as well (4 x r5.2xlarge): billed unless a reservation"
+    provider = PROVIDERS.get(target, "aws")
+    assert said in render(handover(provider=provider, owned={"r5.2xlarge": 4}), to=target)
+    assert "you own" not in render(handover(provider=provider), to=target)
+
+
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
     text = target.render(

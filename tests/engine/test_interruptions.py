@@ -18,6 +18,7 @@ from engine.interruptions import (
     LostWork,
     held_up,
     hourly_rate,
+    interruption_notice,
     monthly_share,
     with_hold_ups,
 )
@@ -85,8 +86,28 @@ def notices(interruption: str | None, **goal) -> list[engine.Notice]:
 def test_spot_says_what_interruptions_cost(mix: int) -> None:
     (notice,) = notices("5-10%", spot=True, mix=mix)
     assert "5-10% a month" in notice.text
-    assert "±" in notice.text
+    assert "in the time, interval and cost shown" in notice.text
     assert notices("5-10%", spot=False, mix=mix) == []
+
+
+def told(interruption: str, seconds: float) -> str:
+    notice = interruption_notice(
+        [(spot("small", 4, 0.20, interruption), 20)],
+        nodes=20, seconds=seconds, usd_per_second=0.001, run=None,
+    )  # fmt: skip
+    assert notice is not None
+    return notice.text
+
+
+def test_few_interruptions_are_told_as_runs_for_each_of_them() -> None:
+    """Of a short run it was "0.0223 ms ± 18.5 ms and $1.02e-08 more"."""
+    assert "expected in 1 of 14,000 to 1 of 6,900 runs (small 5-10% a month)" in told("5-10%", 180)
+    assert "expected in at most 1 of 14,000 runs" in told("<5%", 180)
+    assert "expected in at least 1 of 3,300 runs" in told(">20%", 180)
+    for interruption in ("<5%", "5-10%", ">20%"):
+        assert "less than 0.1 % more" in told(interruption, 180)
+        assert not set(told(interruption, 180)) & set("±$")
+    assert "±" in told("5-10%", 48 * 3600)
 
 
 def test_an_unknown_range_is_said_and_an_open_one_is_no_number() -> None:

@@ -128,6 +128,16 @@ class Law(engine.FittedModel):
         size = (workload.input_bytes or reference) / reference * (workload.scale or 1.0)
         return Forecast.of((400.0 + 192_000.0 / batch.slots / speed) * size, 0.08, 12.0)
 
+    def notices(self, batch: ClusterBatch, workload: engine.Workload) -> tuple[engine.Notice, ...]:
+        """How the speed of a type came about, as every model says it."""
+        prices = catalog()
+        return tuple(
+            notice
+            for instance in batch.types
+            if instance is not None
+            for notice in self.transferred(instance, prices)[1]
+        )
+
     def explain(self, batch: ClusterBatch, workload: engine.Workload) -> Explanation:
         """Three phases and two stages."""
         total = float(self.forecast(batch, workload).seconds[0])

@@ -6,7 +6,8 @@ import pytest
 from screen import settled, text_of
 
 import engine
-from tui.screens.export import Target, file_name, save
+from tui.changes import SetDeadline
+from tui.screens.export import ExportScreen, Target, file_name, refusal, save
 from tui.training_lines import TARGETS
 
 ENDINGS = {
@@ -43,6 +44,72 @@ async def test_the_name_follows_the_target(planner):
         await pilot.press("e", "down", "down")
         await pilot.pause()
         assert ".emr.sh" in text_of(app)
+
+
+async def test_what_is_exported_is_the_settled_answer_even_right_after_a_change(planner):
+    """With one type, too, what decides is evaluated exactly, and the model says its warnings: the
+    text is the one of `sparkplan export`."""
+    app = planner(spot=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        app.dispatch(SetDeadline(3000.0))
+        app.action_export()
+        assert app.settling
+        assert not isinstance(app.screen, ExportScreen)
+        await settled(pilot)
+        await pilot.pause()
+        assert isinstance(app.screen, ExportScreen)
+        plan, found = app.answer.built.plan, app.answer.report.recommendation
+        exact = plan.mixed(app.answer.report, most_types=1).recommendation
+        assert app.screen._content == plan.export(found, to="spark-submit", spot=True)
+        assert found.recommended == exact.recommended
+        assert found.recommended.warnings == exact.recommended.warnings
+
+
+async def test_the_dialog_says_which_cluster_it_writes(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await pilot.pause()
+        ((name, nodes),) = app.answer.best.composition.items()
+        assert f"Export {nodes} × {name}" in text_of(app)
+
+
+async def test_a_small_terminal_gives_its_rows_to_the_text_that_is_read(planner):
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await pilot.pause()
+        preview = app.screen.query_one("#preview")
+        before = preview.size.height
+        await pilot.press("tab")
+        await pilot.pause()
+        assert preview.size.height == before + 8
+        assert "▸ spark-submit" in text_of(app)
+        await pilot.press("shift+tab")
+        await pilot.pause()
+        assert preview.size.height == before
+
+
+async def test_a_target_that_cannot_express_it_says_so_whole_and_offers_no_file(planner):
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e", "down", "down", "down")
+        await pilot.pause()
+        said = " ".join(text_of(app).replace("│", " ").split())
+        assert "Dataproc runs on Google Cloud, this recommendation is for aws; choose" in said
+        assert "spark-submit or spark-defaults" in said
+        assert "--to" not in said
+        assert app.screen.query_one("#path").value == ""
+
+
+def test_a_refusal_names_what_can_be_typed_here():
+    error = engine.BadInput("it cannot", where="--to", remedy="ask for one type with --mix 1")
+    assert refusal(error) == "it cannot; ask for one type with :mix 1"
+    assert refusal(engine.BadInput("it cannot", where="a.yaml")) == "a.yaml: it cannot"
 
 
 def test_a_file_is_replaced_only_when_asked_twice(tmp_path):

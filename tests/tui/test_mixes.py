@@ -11,6 +11,8 @@ from screen import settled, text_of
 import engine
 from tui.app import AppOptions
 from tui.changes import SetDeadline, SetMix
+from tui.session import EngineSession
+from tui.state import Limits
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
@@ -136,3 +138,38 @@ async def test_the_first_screen_says_how_many_types_a_composition_may_have(plann
         async with planner(mix=types).run_test(size=size) as pilot:
             app = await settled(pilot)
             assert app.query_one("#short", Table).columns[1].title == title
+
+
+async def test_the_title_of_the_list_follows_how_many_types_there_may_be(planner):
+    """It said "up to 2 types" after `:mix 1`, as the rows had stayed the same."""
+    app = planner(mix=2)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        assert "up to 2 types  " in text_of(app)
+        app.dispatch(SetMix(3))
+        await settled(pilot)
+        assert "up to 3 types  " in text_of(app)
+        app.dispatch(SetMix(1))
+        await settled(pilot)
+        assert "composition  " in text_of(app)
+        assert "up to " not in text_of(app)
+
+
+async def test_spot_prices_are_said_where_the_inputs_have_no_room(planner):
+    async with planner(spot=True).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        assert "at spot prices" in " ".join(text_of(app).split())
+
+
+async def test_a_log_has_states_where_a_mix_is_best(planner):
+    """They were said to be missing, as of a run table."""
+    session = EngineSession()
+    options = {"sources": ("nightly-features",), "ran_on": "m5.xlarge", "deadline_seconds": 40.0}
+    few = Limits(most=(("*", 2),))
+    async with planner(session, mix=2, limits=few, **options).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert len(app.answer.best.composition) == 2
+        await pilot.press("6")
+        await settled(pilot)
+        assert "about the mix's capacity" in " ".join(text_of(app).replace("│", " ").split())
+        assert "job 0" in text_of(app)

@@ -19,6 +19,16 @@ def test_a_first_column_hangs():
     ]
 
 
+def test_a_number_keeps_its_unit_and_a_count_its_type():
+    assert text(wrap([("takes 26.6 s (9 in", "base")], 11)) == ["takes ", "26.6 s (9 ", "in"]
+    assert text(wrap([("type, 1 × c5.large, costs", "base")], 14)) == [
+        "type, ",
+        "1 × c5.large, ",
+        "costs",
+    ]
+    assert text(wrap([("in 4 stages", "base")], 5)) == ["in 4 ", "stage", "s"]
+
+
 def test_marks_and_leading_spaces_hang():
     assert text(wrap([(" ⚠ not measured at all", "warn")], 16)) == [
         " ⚠ not measured ",

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+import engine
 from engine.mixed import MIXED
 from tui.cli import main
 from tui.views.words import in_planner
@@ -54,3 +55,11 @@ def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixtu
     assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err
     assert main(shlex.split("predict --json ''")) == 2
     assert "a SOURCE is empty" in capsys.readouterr().err
+
+
+def test_what_a_command_lists_a_key_lists_here() -> None:
+    catalog = engine.load_catalog("gcp")
+    with pytest.raises(engine.UnknownName) as caught:
+        catalog.offer("zzz")
+    assert in_planner(str(caught.value)).endswith("; / lists its types")
+    assert in_planner("`sparkplan samples` lists samples") == "o lists the samples"

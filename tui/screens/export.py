@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.markup import escape
 from textual.widgets import Input
 
 import engine
@@ -16,8 +17,17 @@ from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
 from tui.views.prose import Line, Prose
+from tui.views.words import in_planner
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
+from tui.widgets.text import fit, plain
+
+SHORT_BELOW = 30
+"""Rows of a terminal below which list and text do not both have room."""
+
+
+MOST_TITLE = 66
+"""Cells of a title that every terminal has room for."""
 
 
 class Target(NamedTuple):
@@ -74,9 +84,11 @@ class ExportScreen(Dialog[str | None]):
         render: Render,
         *,
         application: str,
+        what: str,
         glyphs: Glyphs,
     ) -> None:
         super().__init__()
+        self._what = what
         self._targets = targets
         self._text_for = render
         self._application = application
@@ -100,7 +112,9 @@ class ExportScreen(Dialog[str | None]):
     def on_mount(self) -> None:
         """Show the first target."""
         self.set_class(self._glyphs.ascii_only, "-ascii")
-        self.query_one("#dialog").border_title = "Export"
+        title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
+        title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
+        self.query_one("#dialog").border_title = escape(title)
         self.query_one("#preview").border_title = "Preview"
         self.query_one("#targets", Table).styles.height = len(self._targets) + 1
         here = [
@@ -112,6 +126,11 @@ class ExportScreen(Dialog[str | None]):
         ]
         self.query_one("#dialog-keys", Bar).show(keys(here), keys(LEAVE))
         self._show(0)
+
+    def on_descendant_focus(self) -> None:
+        """Where rows are few, the targets make room for the text while that is read."""
+        room = self.app.size.height >= SHORT_BELOW or self.focused is not self.query_one("#preview")
+        self.query_one("#targets", Table).styles.height = len(self._targets) + 1 if room else 2
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """Preview the target under the cursor."""
@@ -134,15 +153,18 @@ class ExportScreen(Dialog[str | None]):
             self._content = self._text_for(target.name)
         except engine.EngineError as error:
             self._content = ""
-            self._say([(str(error), "bad")])
+            self._say([(refusal(error), "bad")])
             self.query_one("#preview", Prose).show([])
+            self.query_one("#path", Input).value = ""
             return
         self._say([])
         self.query_one("#preview", Prose).show(preview(self._content))
         self.query_one("#path", Input).value = file_name(self._application, target)
 
     def _say(self, line: Line) -> None:
-        self.query_one("#said", Prose).show([line])
+        said = self.query_one("#said", Prose)
+        said.show([line])
+        said.styles.height = min(3, max(1, len(said.rows(max(20, said.size.width)))))
 
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""
@@ -168,6 +190,13 @@ class ExportScreen(Dialog[str | None]):
     def action_leave(self) -> None:
         """Back to the plan."""
         self.close(None)
+
+
+def refusal(error: engine.EngineError) -> str:
+    """Why a target cannot express a cluster, as the planner says it: no option was typed here."""
+    said = error.what if error.where == "--to" else str(error)
+    remedy = f"; {error.remedy}" if error.where == "--to" and error.remedy else ""
+    return in_planner(said + remedy)
 
 
 def preview(content: str) -> list[Line]:

@@ -251,9 +251,11 @@ class Guide:
             self._app.pop_screen()
 
     async def _settled(self) -> None:
-        """Until nothing is being worked out and every message was handled."""
+        """Until nothing is being worked out, the answer is the one that stays and every message was
+        handled: a caption quotes what is seen beside it."""
+        app = self._app
         await self._drained()
-        while (self._app.busy or self._app.working_out) and not self.over:
+        while (app.busy or app.settling or app.working_out) and not self.over:
             await asyncio.sleep(LOOK_SECONDS)
         await self._drained()
 

@@ -100,7 +100,7 @@ def show_rows(panels: Panels, name: str, answer: Answer, most: int) -> None:
     panels.show_list(
         name,
         listed,
-        keys=(tuple(types), order),
+        keys=(tuple(types), order, state.mix > 1 and state.mix),
         cursor=place,
         columns=columns(order, panels.glyphs.below) if name == "full" else short_columns(state),
         message=f"no composition holds {state.listed}; esc shows all" if state.listed else "",

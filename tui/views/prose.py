@@ -19,7 +19,8 @@ Line = Sequence[Span]
 """Untrusted text with a tone each; a line that is too long is wrapped, leading spaces and a first
 column hang."""
 
-_PARTS = re.compile(r"\S+(?: %\S*)?|\s+")
+_PARTS = re.compile(r"\S*\d × \S+|\S*\d (?:%|ms|s|min|h|[kMGTP]?B)(?!\w)\S*|\S+(?: %\S*)?|\s+")
+"""Words, a number with its unit or a count with its type as one, and what is between them."""
 
 
 def wrap(line: Line, width: int) -> list[list[Span]]:

@@ -37,6 +37,7 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
     line.append((f" ({in_words(choice, state.confidence)})", "base"))
     if choice.cost_usd is not None:
         line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
+        line.append((at_spot(choice), "base"))
     if state.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
             (f"; within {time_text(state.deadline_seconds)} with ", "base"),
@@ -55,7 +56,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[L
     ]
     near = found.nearest
     if near is not None:
-        costs = "" if near.cost_usd is None else f" for {text.usd(near.cost_usd)}"
+        costs = "" if near.cost_usd is None else f" for {text.usd(near.cost_usd)}{at_spot(near)}"
         odds = "" if near.p_deadline is None else f"; in time with {text.percent(near.p_deadline)}"
         lines.append(
             [
@@ -81,6 +82,12 @@ def goal_in_words(state: PlanState) -> str:
 def composition(choice: Choice) -> str:
     """ "14 × r5.2xlarge"."""
     return text.rented(choice) or choice.note
+
+
+def at_spot(choice: Choice) -> str:
+    """Said where all nodes are spot nodes; where some are, the composition says which."""
+    every = choice.spot and dict(choice.spot) == dict(choice.composition)
+    return " at spot prices" if every else ""
 
 
 def in_words(choice: Choice, confidence: float) -> str:
@@ -114,7 +121,7 @@ def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
         more = choice.cost_usd - best.cost_usd
         than = "more" if more >= 0 else "less"
         line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
-        line.append((f", {text.usd(abs(more))} {than} than {composition(best)}", "base"))
+        line.append((f", {text.usd_difference(more)} {than} than {composition(best)}", "base"))
     return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
 
 
@@ -173,7 +180,9 @@ REMEDIES = {
 
 def in_planner(said: str) -> str:
     """What the engine says, with options of the command as they are typed here: `--model boe` is
-    `:model boe`. Options that are no typed commands stay."""
+    `:model boe`. Options that are no typed commands stay. What a command lists a key does."""
+    for pattern, key in _LISTED:
+        said = re.sub(pattern, key, said)
     if "--" not in said:
         return said
     from tui.verbs import VERBS
@@ -185,6 +194,13 @@ def in_planner(said: str) -> str:
         said,
     )
 
+
+_LISTED = (
+    (r"`sparkplan samples` lists samples", "o lists the samples"),
+    (r"`sparkplan catalog show NAME` lists the types of a catalog", "w lists the types"),
+    (r"`sparkplan catalog show \S+` lists its types", "/ lists its types"),
+)
+"""Commands that list what can be named, and the keys that do it here."""
 
 _OTHERWISE = {"max-nodes": "nodes", "input-size": "size"}
 """Options that have another name as typed commands."""

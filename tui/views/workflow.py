@@ -37,7 +37,6 @@ LEGEND = (
     ("", 4, "capital: full, number: tasks at once"),
 )
 NOTHING = "needs a workflow or an event log: a run table tells no stages"
-NO_CLUSTER = "needs a cluster of one type"
 HARDLY = 0.25
 """A change of a job's parallelism by less than this share begins no new span."""
 
@@ -71,13 +70,19 @@ def about(answer: Answer, found: WorkflowReport | None) -> list[Line]:
     if found is None or best is None:
         return [[("No states to show.", "muted")]]
     answered = found.prediction
+    shown, ends = words.composition(best), " ends, state by state, after "
+    if answer.alike is not None:
+        shown, ends = (
+            text.composition(dict(answer.alike)),
+            " (about the mix's capacity) ends after ",
+        )
     odds, span = text.odds(answered.confidence), text.span(answered.low, answered.high)
     return [
         [
             (found.name, "strong"),
             (f", {len(found.jobs)} job{'' if len(found.jobs) == 1 else 's'}, on ", "base"),
-            (words.composition(best), "strong"),
-            (" ends, state by state, after ", "base"),
+            (shown, "strong"),
+            (ends, "base"),
             (text.seconds(found.seconds), "strong"),
             (f" ({odds} runs: {span})", "base"),
             (f", bound by {answered.bottleneck}; model {answered.model}.", "base"),

@@ -1,0 +1,67 @@
+"""From a choice to what its exports are given."""
+
+from __future__ import annotations
+
+from engine.catalog import Catalog
+from engine.cluster import Layout, Workload
+from engine.errors import BadInput
+from engine.exports.base import Handover
+from engine.memory import usable_memory_gib
+from engine.platforms import diskless, nearest_supported, platform_of
+from engine.profile import Profile
+from engine.recommendation import Choice, Recommendation
+from engine.statements import statement
+
+
+def handover_of(
+    choice: Choice,
+    found: Recommendation,
+    profile: Profile,
+    catalog: Catalog | None,
+    workload: Workload | None,
+    *,
+    spot: bool = False,
+) -> Handover:
+    """What the exports need to know of a choice."""
+    layout = choice.layout
+    if layout is None or choice.executors is None:
+        raise BadInput(
+            "the executor layout on these nodes is not known, so there is nothing to set",
+            remedy="use a catalog that gives vCPUs and memory",
+        )
+    offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
+    memories = {
+        name: usable_memory_gib(catalog.offers[name].instance, catalog.memory_rule)
+        for name in (choice.composition if catalog else {})
+        if catalog is not None and name in catalog.offers
+    }
+    memory = None if choice.instance is None else memories.get(choice.instance)
+    return Handover(
+        application=profile.name,
+        composition=choice.composition,
+        executors=choice.executors,
+        layout=Layout(layout.executors_per_node, layout.executor_cores, layout.executor_memory_gib),
+        statement=statement(
+            choice, found, workload or profile.reference_workload, profile.input_unit
+        ),
+        provider=catalog.provider if catalog else None,
+        region=catalog.region if catalog else None,
+        master=catalog.billing.master if catalog else None,
+        node_memory_gib=memory,
+        shuffle_partitions=workload.shuffle_partitions if workload else None,
+        spot=bool(choice.spot) if choice.composition else spot,
+        part_spot=choice.spot,
+        report=found,
+        choice=choice,
+        dynamic_allocation=found.dynamic_allocation,
+        memories_gib=memories,
+        node_vcpus=offer.instance.vcpus if offer is not None else None,
+        platform=platform_of(catalog) if catalog is not None else None,
+        unsupported={
+            name: nearest_supported(catalog, name)
+            for name in (choice.composition if catalog else ())
+            if catalog is not None and catalog.offer(name).instance.emr_supported is False
+        },
+        owned=choice.cost.owned if choice.cost else {},
+        diskless=diskless(catalog, choice.composition) if catalog else (),
+    )

@@ -1,0 +1,80 @@
+"""What is to be said of a cluster of unlike nodes: each thing once, and true of that cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.choices import Answers
+from engine.profile import Notice
+from engine.surface import Surface
+from engine.sweeps import TIE
+
+MIXED = Notice(
+    "mixed-cluster",
+    "the time of unlike nodes is averaged over what the model says of each type at the same "
+    "capacity; no run on unlike nodes was measured",
+    "ask for one type: --mix 1",
+)
+
+_OF_SIZE = "extrapolating-nodes"
+"""What is warned of the size of a whole cluster, and of no member of it."""
+
+
+def not_mixed(surface: Surface, row: int, common: int, share: float) -> Notice:
+    """What is to be said of a type that is left out of mixes.
+
+    Args:
+        share: of its cost or time, what the answer would be better at most if it were not.
+    """
+    candidates = surface.candidates
+    name, own = candidates.names[row], candidates.layouts[row].executor_cores
+    most = f"at most {100.0 * share:.2g} % better" if share > TIE else "no better"
+    return Notice(
+        "layout-not-mixed",
+        f"{name} ran with executors of {own} core{'s'[: own != 1]}, the other types have "
+        f"executors of {common}: of an application all executors are alike, so that {name} is "
+        f"mixed with none of them; if it took as long with executors of {common}, the answer "
+        f"would be {most}",
+        f"add a run on {name} with executors of {common} cores",
+    )
+
+
+def of_members(
+    surface: Surface, points: Sequence[int], members: Sequence[tuple[int, int]]
+) -> list[Notice]:
+    """What the model warns of at the points behind a mix.
+
+    A member is asked at the capacity of the whole, which is a number of its own nodes and slots
+    that the mix does not have: what a model says of those is asked for the slots of the mix.
+
+    Args:
+        points: of the surface, clusters of one type each.
+        members: (row of the surface, nodes).
+    """
+    found = [notice for point in points for notice in surface.notices(point)]
+    sized = [notice for notice in found if notice.code == _OF_SIZE]
+    if not sized:
+        return found
+    rows = [row for row, _ in members]
+    slots = sum(surface.slots[row] * nodes for row, nodes in members)
+    smallest = rows[int(np.argmin(surface.slots[rows]))]
+    nodes = round(float(slots / surface.slots[smallest]))
+    whole = smallest * surface.max_nodes + min(max(nodes, 1), surface.max_nodes) - 1
+    own = [notice for notice in surface.notices(whole) if notice.code == _OF_SIZE]
+    return [*(notice for notice in found if notice.code != _OF_SIZE), *(own or sized)[:1]]
+
+
+def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[Notice]:
+    """What the price list warns of, for the nodes that are paid for and as they are rented.
+
+    Args:
+        paid: (row of the surface, spot or not, nodes).
+    """
+    found: list[Notice] = []
+    for row, spot, nodes in paid:
+        rented = replace(answers, billing=replace(answers.billing, spot=spot))
+        found += rented.price_notices(row) if nodes else []
+    return found

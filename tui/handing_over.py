@@ -1,0 +1,76 @@
+"""The answer for elsewhere: as text to paste, or as a sentence. Both wait until it is settled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import engine
+from tui import format as text
+from tui.views import words
+
+if TYPE_CHECKING:
+    from engine import Choice
+    from tui.app import PlannerApp
+
+
+def export(app: PlannerApp) -> None:
+    """The recommendation (or the feasible type under the cursor) as text, once it is settled."""
+    if app.state.view == "experiments":
+        app.export_runs()
+    else:
+        app.when_settled(lambda: _export_answer(app))
+
+
+def _export_answer(app: PlannerApp) -> None:
+    from tui.screens.export import ExportScreen, Target
+
+    answer = app.answer
+    choice = chosen(app)
+    if answer is None or choice is None:
+        app.show_notice("there is no recommendation to export; loosen the goal", "warn")
+        return
+    found, plan = answer.report.recommendation, answer.built.plan
+    spot = answer.report.billing.spot
+    app.push_screen(
+        ExportScreen(
+            [Target(target.name, target.summary, target.suffix) for target in engine.EXPORTS],
+            lambda target: plan.export(found, to=target, choice=choice, spot=spot),
+            application=answer.built.profile.name,
+            what=text.composition(dict(choice.composition)) or choice.note,
+            glyphs=app.glyphs,
+        )
+    )
+
+
+def chosen(app: PlannerApp) -> Choice | None:
+    """The composition under the cursor where it meets the goal, else the recommended one."""
+    if app.answer is None:
+        return None
+    found = app.answer.report.recommendation
+    if app.state.selected is not None:
+        for choice in found.alternatives:
+            if choice.instance == app.state.selected:
+                return choice
+    return found.recommended
+
+
+def copy(app: PlannerApp) -> None:
+    """The answer in a sentence, or the line that makes the runs, to the terminal's clipboard."""
+    app.when_settled(lambda: _copy_answer(app))
+
+
+def _copy_answer(app: PlannerApp) -> None:
+    if app.answer is None:
+        return
+    if app.state.view == "experiments":
+        sentence = app.training_line()
+        if not sentence:
+            app.show_notice("there are no runs to copy yet", "warn")
+            return
+    else:
+        lines = words.headline(app.state, app.answer, app.marks)
+        sentence = " ".join("".join(part for part, _ in line[1:]) for line in lines)
+    app.copy_to_clipboard(text.shown(sentence))
+    app.show_notice(
+        "sent to the terminal's clipboard (where that is ignored: e exports to a file)", "good"
+    )
