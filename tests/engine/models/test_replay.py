@@ -16,6 +16,7 @@ from engine.list_scheduling import makespan
 from engine.models.drawn_times import drawn
 from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
 from engine.models.replay_times import ReplayTimes
+from engine.models.stage_shapes import EXECUTOR_SHARE
 from engine.models.task_times import SET_UP_SECONDS, Growth
 from engine.profile import JobRun, Notice, Run, Waste
 
@@ -129,6 +130,14 @@ def test_where_the_longest_task_stood_is_learnt(place: int) -> None:
     times[place] = 12.0
     run = observed([Stage(times, input_bytes=40 * BLOCK)], slots=4)
     assert Replay.of(run).replayed(4).seconds == pytest.approx(run.seconds, rel=0.12)
+
+
+def test_later_stages_on_new_slots_start_an_executor_and_not_the_first_stage_s_code() -> None:
+    first = Stage(np.full(40, 1.0), input_bytes=40 * BLOCK, cold_seconds=3.0)
+    later = Stage(np.full(40, 1.0), (0,))
+    shapes = Replay.of(observed([first, later], slots=4)).shapes
+    assert shapes[0].cold_excess == pytest.approx(3.0)
+    assert shapes[1].cold_excess == pytest.approx(EXECUTOR_SHARE * 3.0)
 
 
 def test_more_slots_meet_more_cold_first_tasks() -> None:
