@@ -29,6 +29,7 @@ CHOOSING = ("recommend", "export", "fleet")
 
 REACHED_BY = {
     "engine/limits.py": CHOOSING,
+    "engine/mix_notices.py": CHOOSING,
     "engine/mixed.py": CHOOSING,
     "engine/optimiser.py": CHOOSING,
     "engine/candidates.py": (*CHOOSING, "experiments", "workflow"),
