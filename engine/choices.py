@@ -342,13 +342,16 @@ def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice
 
 def missed_by(late: float, confidence: float | None) -> str:
     """How late, in words: by how much the time that is kept with that probability exceeds the
-    deadline ("misses the deadline by 1m 23s with 90 %"). A confidence of None is a model without
-    intervals, whose predicted time is held to T < D."""
+    deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
+    intervals of minutes support no third. A confidence of None is a model without intervals, whose
+    predicted time is held to T < D."""
+    by = format_seconds(float(f"{late:.2g}"))
     if confidence is None:
         if late < LEAST_LATE:
             return "takes all of the time up to the deadline"
-        return f"misses the deadline by {format_seconds(late)}"
-    by = f"less than {format_seconds(LEAST_LATE)}" if late < LEAST_LATE else format_seconds(late)
+        return f"misses the deadline by {by}"
+    if late < LEAST_LATE:
+        by = f"less than {format_seconds(LEAST_LATE)}"
     return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
 
 

@@ -307,8 +307,7 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
         raise BadInput(
             "the size of the measured or of the wanted nodes is not known, so they cannot be "
             "compared",
-            remedy="say what the measured nodes were: --ran-on TYPE where the runs name no type, "
-            "else its vcpus in the run table or the profile",
+            remedy=_size_unknown(measured),
         )
     return Equivalents(
         sources=sources,
@@ -319,6 +318,19 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
             None if known else notice_of(moved, target)
             for known, target, (_, moved) in zip(own, batch.types, pairs, strict=True)
         ),
+    )
+
+
+def _size_unknown(measured: Sequence[MachineRuns]) -> str:
+    """What helps where nothing says what cores measured nodes have; job profiles have no runs."""
+    if any(map(len, measured)):
+        named = "--ran-on TYPE where the runs name no type, else vcpus in the run table"
+        return f"say what the measured nodes were: {named}"
+    names = dict.fromkeys(name for runs in measured for name in runs.members)
+    of = f" of {', '.join(names)}" if names else ""
+    return (
+        f"ask for nodes{of} (predict --nodes; recommend --catalog), or store the job profile "
+        "with sparkplan profile -o FILE and say slots_per_node in it"
     )
 
 

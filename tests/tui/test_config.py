@@ -115,6 +115,16 @@ def test_the_command(capsys):
     assert ended.value.code == 0
 
 
+def test_a_refused_setting_leaves_no_folder(capsys, tmp_path, monkeypatch):
+    """It left the folder of a file that it did not write."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new" / "config"))
+    assert main(["config", "set", "theme", "nosuch"]) == 2
+    assert "unknown theme 'nosuch'" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert main(["config", "set", "nodes", "200"]) == 0
+    assert (tmp_path / "new" / "config" / "sparkplan" / "config.yaml").exists()
+
+
 async def test_keys_of_ones_own(planner):
     app = planner(keys={"spot": "S", "undo": "z,ctrl+z"})
     async with app.run_test(size=(80, 24)) as pilot:

@@ -53,7 +53,8 @@ def _shown(value: object) -> str:
 
 
 def _write(path: Path, content: str) -> None:
-    """Only what reads without an error takes the file's name."""
+    """Only what reads without an error takes the file's name, and leaves a folder made for it."""
+    made = [folder for folder in path.parents if not folder.exists()]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -68,7 +69,12 @@ def _write(path: Path, content: str) -> None:
                 error.what, where=where, remedy=error.remedy, choices=error.choices
             ) from None
 
-    engine.write_text(path, content, check=check)
+    try:
+        engine.write_text(path, content, check=check)
+    except engine.EngineError:
+        for folder in made:
+            folder.rmdir()
+        raise
 
 
 def with_setting(content: str, key: str, value: str) -> str:

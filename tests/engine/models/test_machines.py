@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 import pytest
 
+import engine
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
@@ -238,3 +239,22 @@ def test_repetitions_of_one_configuration_say_no_more_of_a_level() -> None:
     assert often.seconds == pytest.approx(once.seconds)
     assert often.forecast.log_scale == pytest.approx(once.forecast.log_scale)
     assert "m.big has 10 runs" in often.warnings[0].text
+
+
+def test_of_a_job_profile_alone_the_remedy_helps(tmp_path):
+    """It said --ran-on and vcpus, neither of which helped where there were no runs."""
+
+    def asked(source):
+        return engine.recommend_owned(
+            engine.fit(engine.read(source)),
+            executor_cores=2, executor_memory_gib=None, max_executors=4, deadline_seconds=600.0,
+        )  # fmt: skip
+
+    with pytest.raises(engine.BadInput, match="cannot be compared") as refused:
+        asked("optex-als-standalone")
+    assert "nodes of m2.xlarge" in (refused.value.remedy or "")
+    assert "slots_per_node" in (refused.value.remedy or "")
+    text = engine.format_profile(engine.read("optex-als-standalone"))
+    stored = tmp_path / "job.yaml"
+    stored.write_text(text.replace("m2.xlarge\n", "m2.xlarge\n  slots_per_node: 2\n", 1))
+    assert asked(str(stored)).recommended is not None
