@@ -59,7 +59,7 @@ class Panels:
         """The whole screen."""
         glyphs = self._app.glyphs
         table, prose = partial(self.new, Table), partial(self.new, Prose)
-        yield self._keep(Bar(glyphs, id="header"))
+        yield self._keep(Bar(glyphs, firm=True, id="header"))
         yield self._keep(Bar(glyphs, id="tabs"))
         yield prose(id="notice")
         yield Container(
@@ -156,7 +156,8 @@ class Panels:
     def show_header(self) -> None:
         """The two lines at the top."""
         app = self._app
-        self._bar("header").show(*bars.header(app.state, app.built, app.busy))
+        shown = bars.header(app.state, app.built, app.busy, width=app.size.width)
+        self._bar("header").show(*shown)
         left = bars.tabs(app.state, app.built, width=app.size.width)
         if app.answer is not None:
             count = compositions.count(app.answer.report.recommendation)

@@ -117,29 +117,54 @@ class Bar(FrameWidget):
                 self.post_message(self.Pressed(action))
 
 
-def header(state: PlanState, built: Built | None, busy: str) -> list[list[Item]]:
-    """What is planned, on what evidence; at the right the prices, or what is being done; the
-    right part in several forms, long ones first."""
+LEAST_PLANNED = 40
+"""Cells at the left of the header from which on the right end has its own in any case."""
+
+
+def header(
+    state: PlanState, built: Built | None, busy: str, *, width: int
+) -> tuple[list[Item], list[Item]]:
+    """What is planned, on what evidence; at the right the prices, or what is being done, in the
+    longest form that there is room for. Where there is none for any, the kind of job gives way,
+    then the end of what is planned."""
     profile = built.profile if built else None
-    left = [Item(" sparkplan ", "accent")]
+    left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
     named = inputs.source(state, profile, jobs=built.jobs if built else None)
     left.append(Item(" " + named, "strong", "open", whole=False))
     if profile is not None:
         kind = state.category or profile.category
-        left += [Item(f" · {kind}", "muted")] if kind else []
+        kinds = [Item(f" · {kind}", "muted")] if kind else []
+        left += kinds
         asked = inputs.job(built)
         left += [Item(f" · {asked}", "base", "job", whole=False)] if asked else []
         where = inputs.ran_on(state, profile)
         left += [Item(f" · ran on {where}", "muted", "ran_on", whole=False)] if where else []
     if busy:
         forms = (f"{busy} ... ", f"{busy.partition(',')[0]} ... ", f"{busy.split()[0]} ... ")
-        return [left, *([Item(form, "warn")] for form in forms)]
-    catalog = built.catalog if built else None
-    prices = inputs.prices(state, catalog)
+        return _with_end(left, [], [Item(form, "warn") for form in forms], width)
+    return _with_end(left, kinds, [Item(form, "muted") for form in _ends(state, built)], width)
+
+
+def _ends(state: PlanState, built: Built | None) -> tuple[str, ...]:
+    """The prices that hold, and spot where they are of spot nodes: long forms first."""
+    catalog, spot = built.catalog if built else None, " spot" if state.spot else ""
+    prices = f"{inputs.prices(state, catalog)}{spot} "
     provider = f"{catalog.provider} " if catalog else ""
-    model = inputs.model(state, built)
-    forms = (f"model {model} · {provider}{prices} ", f"{provider}{prices} ", f"{prices} ")
-    return [left, *([Item(form, "muted")] for form in forms)]
+    least = f"{provider}{catalog.date.isoformat()}{spot} " if catalog else prices
+    model = f"model {inputs.model(state, built)} · "
+    return f"{model}{provider}{prices}", f"{provider}{prices}", prices, least
+
+
+def _with_end(
+    left: list[Item], spare: Sequence[Item], ends: Sequence[Item], width: int
+) -> tuple[list[Item], list[Item]]:
+    """The first of the ends that fits beside the left part, perhaps without its spare items."""
+    for items in (left, [item for item in left if item not in spare]):
+        room = width - sum(cell_len(plain(item.text)) for item in items) - 1
+        for end in ends:
+            if cell_len(end.text) <= room:
+                return items, [end]
+    return items, [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
