@@ -4,6 +4,7 @@ import math
 
 import pytest
 from screen import settled, text_of
+from textual import events
 
 from tui.state import WHOLE, goal_key
 from tui.widgets.chart import Chart
@@ -339,3 +340,21 @@ async def test_a_line_is_held_by_its_label_too(planner, deadline):
         x, y = chart._layout.left + label.start + 2, label.row
         await drag(pilot, chart, (x, y), (x, y + 2))
         assert app.state.deadline_seconds < deadline
+
+
+async def test_a_press_points_where_it_is(planner):
+    """Some terminals tell where the mouse is only when it is pressed: the crosshair was then put
+    where the keyboard's is."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        chart = chart_of(app, "time")
+        layout, region = chart._layout, chart.content_region
+        x, y = region.x + layout.left + layout.column(8), region.y + 3
+        app.screen._forward_event(
+            events.MouseDown(
+                None, x=x, y=y, delta_x=0, delta_y=0, button=1, shift=False, meta=False,
+                ctrl=False, screen_x=x, screen_y=y,
+            )
+        )  # fmt: skip
+        await settled(pilot)
+        assert app.state.crosshair == 8

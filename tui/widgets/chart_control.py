@@ -236,6 +236,9 @@ class ChartControl(FrameWidget):
         self._moved = False
         offset = event.get_content_offset(self)
         if event.button == 1 and offset is not None and self._layout is not None:
+            # Here too: over some lines a terminal tells where the mouse is only when it is pressed.
+            xs = chart_mouse.pointed(self.xs, self._layout, offset.x, offset.y)
+            self.point_at(xs)
             self._grip = chart_mouse.grip(self._data, self._layout, offset)
             if self._grip is not None:
                 self._drags += 1

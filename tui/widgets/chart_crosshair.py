@@ -34,7 +34,9 @@ def paint_crosshair(plot: Plot, data: ChartData, x: float) -> None:
             frame.put(layout.left + column, y, glyphs.vertical, "tick")
     label = text_of(x, data.x.kind)
     start = max(0, layout.left + label_start(column, label) - 1)
-    frame.put(layout.left + column, layout.height, glyphs.tick_x, "marker")
+    under = frame.chars[layout.height][layout.left + column]
+    if under != " " and not under.isalnum():  # the words on the ruler stay whole
+        frame.put(layout.left + column, layout.height, glyphs.tick_x, "marker")
     frame.put(start, layout.height + 1, f" {label} ", "marker-label")
     for series in sorted(data.series, key=lambda one: -one.slot):
         sign = glyphs.signs[series.slot - 1]

@@ -13,7 +13,7 @@ from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.numbers import tick_texts
 from tui.widgets.scales import LinearScale, tick_candidates
 from tui.widgets.scrolling import ScrollingFrame
-from tui.widgets.text import fit, plain
+from tui.widgets.text import fit, plain, wrapped
 
 KINDS = 5
 """Colours of bars: slots 1 to `KINDS`."""
@@ -142,7 +142,8 @@ class Gantt(ScrollingFrame, can_focus=True):
         """Labels at the left, bars beside them, the legend and the time axis at the bottom."""
         data = self._data
         if not data.rows or data.end <= 0.0:
-            frame.put(0, 0, fit(self._safe(data.message), frame.width), "message")
+            for y, line in enumerate(wrapped(self._safe(data.message), frame.width)):
+                frame.put(0, y, line, "message")
             return
         width = self._label_width(frame.width)
         left = width + 2

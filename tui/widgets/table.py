@@ -14,7 +14,7 @@ from textual.message import Message
 from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
-from tui.widgets.text import fit, plain
+from tui.widgets.text import fit, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
@@ -329,8 +329,9 @@ class Table(FrameWidget, can_focus=True):
         message = self._message if not self._rows else f"no row has {self._wanted}; esc shows all"
         if not self._kept and message:
             text = plain(message, ascii_only=self._glyphs.ascii_only)
-            cut = fit(text, max(0, frame.width - _MARK), ellipsis=self._glyphs.ellipsis)
-            frame.put(_MARK, 1, cut, "message")
+            width = max(0, frame.width - _MARK)
+            for y, line in enumerate(wrapped(text, width)[:visible], start=1):
+                frame.put(_MARK, y, fit(line, width, ellipsis=self._glyphs.ellipsis), "message")
 
     def _cell(self, cell: Cell) -> tuple[str, str]:
         """Printable text and style name of a cell."""

@@ -61,6 +61,17 @@ def cells(text: str) -> list[str]:
     return held
 
 
+def wrapped(text: str, width: int) -> list[str]:
+    """Lines of whole words of at most `width` cells; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") -> str:
     """`text` cut or padded to exactly `width` cells; what was cut is replaced by `ellipsis`.
 

@@ -292,3 +292,13 @@ async def test_a_step_of_the_crosshair_changes_few_cells():
         chart = app.query_one(Chart)
         regions = chart.show(plan(crosshair=21.0))
         assert sum(region.area for region in regions) < 250
+
+
+def test_the_crosshair_leaves_the_words_on_the_ruler_whole():
+    """It put its tick into them: "┬eets the goal"."""
+    xs = plan().series[0].xs
+    for x in xs:
+        ruler = painted(
+            plan(crosshair=x, feasible=((xs[0], xs[-1]),), feasible_label="meets the goal")
+        )[-2]
+        assert " meets the goal " in ruler

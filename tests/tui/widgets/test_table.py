@@ -171,3 +171,15 @@ async def test_a_title_gives_way_to_how_many_rows_there_are(width, title):
         app.table.styles.width = width
         await pilot.pause()
         assert text(app.table, 0).split() == ["composition", *title, "↓33"]
+
+
+async def test_a_message_that_is_longer_than_a_row_goes_on_below():
+    """It was cut."""
+    app = TableApp(
+        Table(COLUMNS, message="press p to pin this plan, then change it", glyphs=UNICODE)
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        app.table.styles.width = 30
+        await pilot.pause()
+        said = [text(app.table, y).strip() for y in (1, 2)]
+        assert said == ["press p to pin this plan,", "then change it"]
