@@ -15,6 +15,8 @@ from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
 from tui.views import evidence
+from tui.views.marks import marks_of
+from tui.widgets.glyphs import UNICODE
 from tui.widgets.table import Table
 
 SIZES = [(80, 24), (120, 40)]
@@ -144,7 +146,7 @@ async def test_another_model_in_use_is_marked(planner):
         await pilot.press("5")
         app = await compared(pilot)
         rows = app.query_one("#models", Table).rows
-        assert [bool(row[0][0]) for row in rows] == [False, True, False, False]
+        assert [row[0][0] == "◆" for row in rows] == [False, True, False, False]
         assert "You chose it; the default is sparkplan" in text_of(app)
 
 
@@ -180,7 +182,9 @@ def test_the_least_error_is_told_on_the_runs_that_all_left_out():
     two = answered("two", LEFT_OUT, found)
     assert evidence.least_error([two], used="two") is None
     assert evidence.least_error([one, two], used="two") == ("one", 0.0, 1)
-    rows = evidence.model_rows(PlanState(sources=("a",)), [one, two], used="two", mark="*")
+    rows = evidence.model_rows(
+        PlanState(sources=("a",)), [one, two], used="two", marks=marks_of(UNICODE)
+    )
     assert not any("least" in row[7][0] for row in rows)
 
 
@@ -224,3 +228,28 @@ async def test_simcosts_figures_and_executors_stand_beside_its_time(planner, mod
 def test_an_error_that_rounds_to_nothing_has_no_sign() -> None:
     shown = [signed_percent(share) for share in (-0.004, 0.0, 0.004, -0.016, 0.254)]
     assert shown == ["0 %", "0 %", "0 %", "-2 %", "+25 %"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40)])
+async def test_the_interval_stands_before_a_note_that_is_cut(planner, size):
+    """At 100 columns the notes took the place of the intervals; at 80 they were cut to a word."""
+    async with planner().run_test(size=size) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        rows = text_of(await compared(pilot)).splitlines()
+        header = next(row for row in rows if "left out" in row)
+        assert "interval" in header
+        least = next(row for row in rows if " ernest " in row)
+        assert ("note" not in header) or ("least error" in least)
+
+
+async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(planner):
+    """In the table it is cut, and in the text it came below what could be seen."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        app = await compared(pilot)
+        await pilot.press("down", "down")
+        await pilot.pause()
+        assert app.query_one("#models", Table).rows[2][0][0] == "✗"
+        assert "✗ peridot: It needs [b]two[/b] logs; add one." in text_of(app)

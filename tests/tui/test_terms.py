@@ -4,6 +4,7 @@ import pytest
 from screen import settled, text_of
 
 from tui import format as text
+from tui.screens import help as help_screen
 from tui.views import (
     compare,
     compositions,
@@ -17,6 +18,7 @@ from tui.views import (
 )
 from tui.views.pages import NAMES
 from tui.widgets.chart import Chart
+from tui.widgets.table import Table
 
 TABLES = (
     *(compositions.COLUMNS, frontier.COLUMNS, evidence.MODEL_COLUMNS, evidence.RUN_COLUMNS),
@@ -137,3 +139,22 @@ async def test_help_begins_with_what_has_the_keyboard(planner, focus, said, firs
         assert any(line.strip().startswith(said) for line in lines[: lines.index("")])
         assert lines[lines.index("") + 1] == first
         assert {"Sliders", "Charts", "Lists", "Everywhere", "Words"} <= set(lines)
+
+
+async def test_a_note_that_the_list_shortens_is_said_in_full(planner):
+    """It said "transferred" of a type, and not what is."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        table = app.query_one("#short", Table)
+        table.focus()
+        place = next(i for i, row in enumerate(table.rows) if "transferred" in row[-1])
+        table.action_move(place - table.cursor)
+        await pilot.pause()
+        assert last_rows(app).endswith(": speed transferred")
+
+
+def test_what_keys_do_stands_in_one_column_in_ascii_too():
+    """The ASCII form of an arrow is wider: what stood behind was moved by it."""
+    for line in help_screen.lines(ascii_only=True):
+        if len(line) == 2 and line[0][0].strip() in ("<- ->", "enter", "home end"):
+            assert len(line[0][0]) == len("  home end  ")

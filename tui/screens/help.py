@@ -15,6 +15,7 @@ from tui.views.bars import Bar, keys
 from tui.views.pages import PAGES, key_of
 from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
+from tui.widgets.text import plain
 
 _NUMBERS = " ".join(key_of(page.name) for page in PAGES)
 
@@ -124,15 +125,17 @@ WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def lines(section: str = "", here: Sequence[str] = ()) -> list[Line]:
-    """The whole text: what there is to say `here`, the keys of `section`, then all the others."""
+def lines(section: str = "", here: Sequence[str] = (), *, ascii_only: bool = False) -> list[Line]:
+    """The whole text: what there is to say `here`, the keys of `section`, then all the others.
+    Keys are written as they will be seen: the ASCII form of an arrow is wider, and what a key does
+    stands in one column all the same."""
     found: list[Line] = []
     if here:
         said: list[Line] = [[(f"  {line}", "base")] for line in here]
         found += [[("Here", "accent")], *said, [("", "base")]]
     for title, pairs in sorted(KEYS, key=lambda entry: entry[0] != section):
         found.append([(title, "accent")])
-        found += [_pair(key, what) for key, what in pairs]
+        found += [_pair(plain(key, ascii_only=ascii_only), what) for key, what in pairs]
         found.append([("", "base")])
     found.append([("Words", "accent")])
     return [*found, *(_pair(word, what, width=20) for word, what in WORDS)]
@@ -163,7 +166,7 @@ class HelpScreen(Dialog[None]):
 
     def text(self) -> list[Line]:
         """What is read here."""
-        return lines(self._section, self._here)
+        return lines(self._section, self._here, ascii_only=self._glyphs.ascii_only)
 
     def on_mount(self) -> None:
         """Title and keys."""

@@ -56,7 +56,7 @@ _SORTED = {"time": "time", "cost": "cost", "odds": "in time"}
 """Order -> the column that it goes by."""
 
 
-_SHORTER = {"speed transferred": "transferred", "source type unknown": "type unknown"}
+SHORTER = {"speed transferred": "transferred", "source type unknown": "type unknown"}
 """What a row rests on, in the cells that there are at 80 and 120 columns."""
 
 
@@ -216,7 +216,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
         ),
         (text.usd(choice.cost_usd), tone),
         (text.percent(choice.p_deadline), tone),
-        (_SHORTER.get(choice.note, choice.note), note),
+        (SHORTER.get(choice.note, choice.note), note),
     )
 
 

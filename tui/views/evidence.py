@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 MODEL_COLUMNS = (
     Column(title="", width=1),
     Column(title="model", shrink=True, least=15),
-    Column(title="time", width=9, align="right"),
-    Column(title="interval", width=14, align="right", priority=2),
+    Column(title="time", width=8, align="right"),
+    Column(title="interval", width=text.SPAN_CELLS, align="right", priority=1),
     Column(title="left out", width=8, align="right"),
     Column(title="runs", width=4, align="right", priority=4),
     Column(title="kept", width=5, align="right", priority=3),
-    Column(title="note", shrink=True, least=12, priority=1),
+    Column(title="note", shrink=True, least=18, priority=2),
 )
 
 RUN_COLUMNS = (
@@ -69,7 +69,7 @@ def show(panels: Panels, answer: Answer) -> None:
     used = answer.built.plan.fitted.model
     compared = panels.compared(answer)
     models = panels.table("models")
-    rows = model_rows(panels.state, compared, used=used, mark=panels.marks.best)
+    rows = model_rows(panels.state, compared, used=used, marks=panels.marks)
     models.show(rows, message="nothing to predict", cursor=None if models.rows else 0)
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     looked = compared[models.cursor][1] if models.cursor < len(compared) else None
@@ -85,29 +85,40 @@ def show(panels: Panels, answer: Answer) -> None:
 
 
 def model_rows(
-    state: PlanState, compared: Sequence[Compared], *, used: str, mark: str
+    state: PlanState, compared: Sequence[Compared], *, used: str, marks: Marks
 ) -> list[Row]:
-    """One row per model; `mark` stands before the one that is used."""
+    """One row per model; marks stand before the one that is used and those without an answer."""
     least = least_error(compared, used=used)
     counts = {len(a.outcome.left_out) for _, a in compared if a and a.prediction} - {0}
     # Where models left out other runs, the column does not compare: then only the text says it.
     best = least[0] if least and counts == {least[2]} else None
     return [
-        _model_row(state, name, answer, used=name == used, best=name == best, mark=mark)
+        _model_row(state, name, answer, used=name == used, best=name == best, marks=marks)
         for name, answer in compared
     ]
 
 
 def _model_row(
-    state: PlanState, name: str, answer: ModelAnswer | None, *, used: bool, best: bool, mark: str
+    state: PlanState,
+    name: str,
+    answer: ModelAnswer | None,
+    *,
+    used: bool,
+    best: bool,
+    marks: Marks,
 ) -> Row:
     tone: CellStyle = "strong" if used else "plain"
-    head: list[Cell] = [(mark if used else "", "good"), (name, tone)]
+    head: list[Cell] = [(marks.best if used else "", "good"), (name, tone)]
     if answer is None:
         return [*head, "", "", "", "", "", ("fitting ...", "muted")]
     if answer.prediction is None:
         unknown: list[Cell] = [(text.UNKNOWN, "muted")] * 5
-        return [*head, *unknown, (words.in_planner(answer.why_not), "muted")]
+        return [
+            (marks.missed, "muted"),
+            head[1],
+            *unknown,
+            (words.in_planner(answer.why_not), "muted"),
+        ]
     low, high = answer.prediction.forecast.interval(state.confidence)
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
@@ -122,10 +133,11 @@ def _model_row(
 
 
 def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
-    """ "used, least error; 2 warnings"."""
+    """ "used, least error", "2 warnings"; those of the model in use all stand in the text below."""
     parts = ["used"] * used + ["least error"] * best
     said = ", ".join(parts)
-    warned = len({notice.code for notice in answer.prediction.warnings}) if answer.prediction else 0
+    notices = answer.prediction.warnings if answer.prediction and not used else ()
+    warned = len({notice.code for notice in notices})
     counted = f"{warned} warning{'' if warned == 1 else 's'}" if warned else ""
     return "; ".join(part for part in (said, counted) if part)
 
@@ -196,15 +208,16 @@ def about(
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
     """The model that is used and why, what the one that is `looked` at says beside the time, how it
-    did on left-out runs, who does not answer and why, what the cost assumes, and the warnings."""
-    lines: list[Line] = [model_line(answer)]
+    did on left-out runs, who does not answer and why (first the one that is looked at), what the
+    cost assumes, and the warnings."""
+    silent = [(name, _silence(name, why, marks)) for name, why in _silent(compared)]
+    asked = looked.model if looked is not None else ""
+    lines: list[Line] = [line for name, line in silent if name == asked]
+    lines.append(model_line(answer))
     lines += _why_used(state, compared)
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
-    lines += [
-        [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]
-        for name, why in _silent(compared)
-    ]
+    lines += [line for name, line in silent if name != asked]
     found = answer.report.recommendation
     lines.append(
         [
@@ -327,6 +340,10 @@ def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
         for name, answer in compared
         if answer is not None and answer.prediction is None
     ]
+
+
+def _silence(name: str, why: str, marks: Marks) -> Line:
+    return [(f"{marks.missed} ", "muted"), (name, "strong"), (f": {words.sentence(why)}", "base")]
 
 
 def _costs(answer: Answer) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import engine
 from tui import format as text
 from tui.state import PlanState
 from tui.views import inputs
+from tui.views.compositions import SHORTER
 from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
 from tui.widgets.slider import Slider
@@ -166,7 +167,8 @@ def _row(table: Table) -> str:
     if table.id == "short" and row < len(table.rows):
         cells = [text_of(cell) for cell in table.rows[row]]
         named, note = cells[1], cells[-1]
-        return f"{named}: {note}" if note else ""
+        said = next((long for long, short in SHORTER.items() if short == note), note)
+        return f"{named}: {said}" if said else ""
     return ""
 
 

@@ -251,6 +251,9 @@ def brief(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     lines = headline(state, answer, marks)
     found = first_of_each(notices(answer))
     if found:
-        more = f" (+{len(found) - 1} more: {key_of('evidence')})" if len(found) > 1 else ""
-        lines.append([(f"{marks.warning} ", "warn"), (f"{sentence(found[0].text)}{more}", "muted")])
+        # First: the end of a long sentence is cut.
+        count = f"{len(found)} warnings (key {key_of('evidence')}): " if len(found) > 1 else ""
+        lines.append(
+            [(f"{marks.warning} ", "warn"), (f"{count}{sentence(found[0].text)}", "muted")]
+        )
     return lines
