@@ -1,10 +1,14 @@
 """The log of notices."""
 
+from dataclasses import replace
+
 import pytest
 from screen import compared, settled, text_of
 
+import engine
 from tui.screens.notices import MOST_NOTICES
 from tui.session import EngineSession
+from tui.views import words
 
 
 @pytest.mark.parametrize(("size", "glyphs"), [((80, 24), "ascii"), ((120, 40), "unicode")])
@@ -88,3 +92,16 @@ async def test_what_a_table_says_wrongly_of_a_type_is_said_in_the_planner(planne
         while app.busy or app.built.catalog.billing.discount_fraction == 0.0:
             await pilot.pause(0.05)
         assert app.built.profile is before
+
+
+async def test_of_several_warnings_their_number_is_not_cut_off(planner):
+    """It stood behind the first, whose end is cut at 80 columns."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        several = engine.Notice("one", "a long sentence " * 10, "do this")
+        found = replace(app.answer.report.recommendation, warnings=(several,))
+        answer = replace(app.answer, report=replace(app.answer.report, recommendation=found))
+        line = words.brief(app.state, answer, app.marks)[-1]
+        many = len(words.first_of_each(words.notices(answer)))
+        assert many > 1
+        assert line[1][0].startswith(f"{many} warnings (key 5): A long sentence")
