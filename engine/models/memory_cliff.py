@@ -70,7 +70,7 @@ class MemoryCliff:
 
     @classmethod
     def of(cls, replay: Replay) -> MemoryCliff | None:
-        """None where no stage reads cached data."""
+        """None where no stage reads cached data, or none of it was there."""
         run = replay.run
         sources = _sources(run.stages)
         if not sources:
@@ -201,8 +201,8 @@ SAME_SHARE = 0.02
 """Caches that fitted to shares closer than this behave alike."""
 
 
-def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
-    """Stages that read cached data -> the stage that computed it first."""
+def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
     computed: dict[int, int] = {}
     found: dict[int, int] = {}
     for place, stage in enumerate(stages):
@@ -212,6 +212,27 @@ def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
         for rdd in stage.cached_rdds:
             computed.setdefault(rdd, place)
     return found
+
+
+def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Those of them that found some of it."""
+    readers = _readers(stages).items()
+    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
+
+
+def _found_none(stage: StageRun, source: StageRun) -> bool:
+    """Whether a stage read again, to the byte, what the one that computed its cached data had read
+    from outside: blocks are never quite as large, so that none of them was there."""
+    if source.input_bytes is None:
+        return False
+    outside = source.input_bytes.total - (source.cached_input_bytes or 0.0)
+    return outside > 0.0 and math.isclose(stage.cached_input_bytes or 0.0, outside, rel_tol=1e-6)
+
+
+def never_stored(run: Run) -> bool:
+    """Whether a run persists data that no later stage found: each computes all of it, on any
+    cluster as far as the log tells, since nobody knows how much memory that wants."""
+    return bool(_readers(run.stages)) and not _sources(run.stages)
 
 
 def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:

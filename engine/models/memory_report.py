@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.batch import ClusterBatch
-from engine.models.memory_cliff import MemoryCliff
+from engine.models.memory_cliff import MemoryCliff, never_stored
 from engine.models.spilling import SpillingStage, spilled_bytes
-from engine.profile import Notice
+from engine.profile import Notice, Run
 from engine.units import format_bytes
 
 INFERRED_FROM = 0.5
@@ -35,6 +35,18 @@ def cache_notices(cliff: MemoryCliff, batch: ClusterBatch, ratio: float) -> list
             )
         )
     return notices
+
+
+def unstored_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning that of what a log persists no block found room; None where some did."""
+    if not any(never_stored(run) for run in runs):
+        return None
+    return Notice(
+        "cache-does-not-fit",
+        "no stage of the log found the data that it persists in memory: each computed it again, "
+        "and is expected to on any cluster; how much memory it wants is not known",
+        "log a run with more memory for each executor, or with more partitions",
+    )
 
 
 def _does_not_fit(cliff: MemoryCliff, batch: ClusterBatch, needed: float, storage: float) -> Notice:

@@ -7,7 +7,6 @@ times stay driver time, and are said.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from engine.profile import Notice, Run
@@ -19,14 +18,18 @@ PAUSE_SECONDS = 60.0
 
 def long_pauses(run: Run) -> tuple[float, ...]:
     """Seconds of each time of `PAUSE_SECONDS` and more after the first job in which neither a job
-    nor a stage was in flight, the one before the end of the application too."""
+    nor a stage was in flight, the one before the end of the application too. A job whose end the
+    log did not see was in flight to the end of the run."""
     spans = [(stage.submitted_seconds, stage.completed_seconds) for stage in run.stages]
-    spans += [(job.submitted_seconds, job.completed_seconds or -math.inf) for job in run.jobs]
-    found, reached = [], math.inf
-    for start, end in [*sorted(spans), (run.seconds, run.seconds)]:
+    for job in run.jobs:
+        ended = run.seconds if job.completed_seconds is None else job.completed_seconds
+        spans.append((job.submitted_seconds, ended))
+    spans.sort()
+    found, reached = [], spans[0][0] if spans else run.seconds
+    for start, end in [*spans, (run.seconds, run.seconds)]:
         if start - reached >= PAUSE_SECONDS:
             found.append(start - reached)
-        reached = max(start, end) if math.isinf(reached) else max(reached, start, end)
+        reached = max(reached, end)
     return tuple(found)
 
 

@@ -13,6 +13,7 @@ from engine.forecast import FloatArray
 from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
+from engine.models.memory_report import unstored_notice
 from engine.models.pauses import pause_notice
 from engine.models.replay import Replay
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT
@@ -136,7 +137,7 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
             )
         )
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
-    said = (busy_notice(runs), pause_notice(runs))
+    said = (busy_notice(runs), pause_notice(runs), unstored_notice(runs))
     return distinct([*found, *(notice for notice in said if notice is not None)])
 
 

@@ -70,6 +70,11 @@ def _jobs_ended(application: Application, stage_id: int) -> int | None:
     return max(known) if known and len(known) == len(ends) else None
 
 
+def _tasks_ended(entry: Executed) -> int:
+    whole = entry.summary.measures["task_seconds"]
+    return 0 if whole is None else whole.count
+
+
 class StageGraph:
     """Which stages read the output of which."""
 
@@ -114,21 +119,27 @@ class StageGraph:
     def recomputed(self, stage_id: int) -> bool:
         """Whether a stage wrote again what an earlier one had written, since executors were lost
         with it: it began after a stage that reads it (which the scheduler submits when its input
-        is there), or has fewer tasks than its RDD, of which an earlier stage wrote all."""
+        is there), or has fewer tasks than its RDD, of which an earlier stage had written all. Where
+        one of those was given up, it may as well write the rest of that, for another shuffle."""
         entry = self._executed[stage_id]
         if entry.summary.measures["shuffle_write_bytes"] is None:
             return False
         if self._first_read.get(stage_id, entry.start_ms) < entry.start_ms:
             return True
-        if not (entry.stage.tasks.tasks or 0) < entry.stage.partitions:
+        stage = entry.stage
+        if stage.final_rdd is None or not (stage.tasks.tasks or 0) < stage.partitions:
             return False
-        twin = self._twin(entry.stage.final_rdd, stage_id)
-        if twin is None:
+        earlier = (self._executed[other] for other in self._by_final_rdd.get(stage.final_rdd, ()))
+        writers = [
+            other
+            for other in earlier
+            if other.summary.measures["shuffle_write_bytes"] is not None
+            and other is not entry
+            and other.end_ms <= entry.start_ms
+        ]
+        if any(writer.failed for writer in writers):
             return False
-        written = self._executed[twin].summary.measures
-        whole = written["task_seconds"]
-        wrote = written["shuffle_write_bytes"] is not None
-        return wrote and whole is not None and whole.count >= entry.stage.partitions
+        return any(_tasks_ended(writer) >= stage.partitions for writer in writers)
 
     @cached_property
     def _first_read(self) -> dict[int, int]:

@@ -7,7 +7,7 @@ gives an equal profile and writing that gives the same text. docs/formats.md des
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from math import isfinite, nan
 from pathlib import Path
@@ -154,7 +154,8 @@ def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, p
 
 
 def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
-    """Sizes, counts and times must be more than zero and finite."""
+    """Sizes, counts and times must be more than zero and finite; what a log tells of memory may be
+    none."""
     for name in _POSITIVE:
         value = getattr(entry, name)
         if value is not None and not (isfinite(value) and value > 0):
@@ -162,6 +163,9 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
                 f"{name} must be more than zero, not {value:g}",
                 where=located.where(f"{path}.{name}"),
             )
+    _check_amounts(entry, ("driver_seconds", *_MEMORY), located, path)
+    for place, rdd in enumerate(entry.persisted_rdds):
+        _check_amounts(rdd, ("stored_bytes",), located, f"{path}.persisted_rdds[{place}]")
     for place, stage in enumerate(entry.stages):
         _check_stage(stage, located, f"{path}.stages[{place}]")
     heap = entry.executor_memory_gib
@@ -177,8 +181,21 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
             raise BadInput(f"{name} must be a number, not {value}", where=where)
 
 
+def _check_amounts(entry: object, names: Sequence[str], located: Located, path: str) -> None:
+    """These are finite and no less than zero, or not known."""
+    for name in names:
+        value = getattr(entry, name)
+        if value is not None and not (isfinite(value) and value >= 0):
+            raise BadInput(
+                f"{name} must be at least 0, not {value:g}",
+                where=located.where(f"{path}.{name}"),
+                remedy="correct it, or leave it out where it is not known",
+            )
+
+
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
+    _check_amounts(stage, _STAGE_MEMORY, located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
@@ -197,6 +214,8 @@ _POSITIVE = (
     "seconds", "nodes", "price_usd_per_hour", "executors", "executor_cores",
     "executor_memory_gib", "input_size", "iterations", "scale",
 )  # fmt: skip
+_MEMORY = ("storage_memory_bytes", "cached_bytes")
+_STAGE_MEMORY = ("cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes")
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 
 

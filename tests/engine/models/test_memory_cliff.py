@@ -144,6 +144,28 @@ def test_a_log_whose_cache_lay_on_disk_in_part_tells_its_whole_size(sizes: bool)
     assert ask(fit(run), 400, 4).seconds == pytest.approx(run.seconds, rel=0.02)
 
 
+def test_a_cache_of_which_nothing_found_room_is_computed_each_time() -> None:
+    """Partitions larger than an executor's memory: Spark 3.5 announces no block, and each stage
+    reads the source to the byte. Taken for a cache of the size of its source that fitted, the loss
+    of it was added to stages that had never had it."""
+    loop = run_of(20, 4, sizes=False)
+    first = loop.stages[0]
+    stages = [first]
+    for step in loop.stages[1:]:
+        seconds = measure(np.full(20, PARSE + READ))
+        assert first.input_bytes is not None
+        again = replace(step, input_bytes=first.input_bytes, task_seconds=seconds)
+        stages.append(replace(again, cached_input_bytes=first.input_bytes.total))
+    never = replace(loop, stages=tuple(stages))
+    assert MemoryCliff.of(Replay.of(never)) is None
+    codes = {notice.code: notice.text for notice in ask(fit(never), 20, 4).warnings}
+    assert "no stage of the log found the data that it persists" in codes["cache-does-not-fit"]
+    small, large = (ask(fit(never), 80, 4, heap).seconds for heap in (1.0, 16.0))
+    assert small == pytest.approx(large)
+    alone = replace(never, stages=tuple(stages[1:]))
+    assert "cache-does-not-fit" not in {notice.code for notice in ask(fit(alone), 20, 4).warnings}
+
+
 def test_many_clusters_see_the_cliff_too() -> None:
     model = fit(run_of(20, 2), run_of(40, 2))
     n = np.arange(1.0, 301.0)

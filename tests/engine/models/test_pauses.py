@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
@@ -9,7 +11,7 @@ from made_runs import Job, Stage, observed
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.pauses import long_pauses, pause_notice
-from engine.profile import Profile, Run
+from engine.profile import JobRun, Profile, Run
 
 BLOCK = 128.0 * 1024**2
 
@@ -37,6 +39,15 @@ def test_jobs_side_by_side_are_no_pause() -> None:
     long, short = Stage(np.full(2, 300.0), job=0), Stage(np.full(2, 1.0), job=1)
     run = observed([long, short], [Job(), Job((), 5.0)], slots=4)
     assert long_pauses(run) == ()
+
+
+def test_a_job_whose_end_the_log_did_not_see_is_in_flight_to_its_end() -> None:
+    """A log that breaks off in the long tasks of one job, after another was submitted beside it."""
+    run = observed([Stage(np.full(2, 10.0))], slots=2)
+    first, second = replace(run.jobs[0], completed_seconds=None), JobRun(1, 200.0, None, ())
+    broken_off = replace(run, seconds=300.0, jobs=(first, second), complete=False)
+    assert long_pauses(broken_off) == ()
+    assert long_pauses(replace(broken_off, jobs=run.jobs)) == (290.0,)
 
 
 def test_the_warning_says_how_long_and_what_to_do() -> None:

@@ -235,6 +235,50 @@ def test_the_rest_of_a_broken_off_stage_or_another_shuffle_is_work(
     assert run.workload.input_bytes == 1000.0 * (written + lost)
 
 
+def of_two_shuffles(*, given_up: bool) -> list[log.Event]:
+    """Stage 0 writes an RDD for a shuffle; stage 2 writes what is missing of it for another, after
+    stage 1 was given up there, or (1 left out) before stage 0 has ended."""
+    wrote = {"Shuffle Write Metrics": {"Shuffle Bytes Written": 100}}
+    whole, part, rest = (log.info(n, 4, rdds=[log.rdd(7, partitions=4)]) for n in range(3))
+    rest["Number of Tasks"] = 2
+    begun = 5.0 if given_up else 3.5
+
+    def tasks(stage: int, count: int, start: float) -> list[log.Event]:
+        return [
+            log.task(stage, 10 * stage + n, start, start + 1.0, index=n, metrics=wrote)
+            for n in range(count)
+        ]
+
+    first = [
+        log.submitted(part, 1.0),
+        *tasks(1, 2, 1.0),
+        log.completed(part, 1.0, 2.0, failure="cancelled"),
+    ]
+    return [
+        *log.header(),
+        log.job(0, [part], 1.0),
+        *(first if given_up else []),
+        log.job_end(0, 2.0),
+        log.job(1, [whole], 3.0),
+        log.job(2, [rest], 3.0),
+        log.submitted(whole, 3.0),
+        *tasks(0, 4, 3.0),
+        log.completed(whole, 3.0, 4.0),
+        log.submitted(rest, begun),
+        *tasks(2, 2, begun),
+        log.completed(rest, begun, begun + 1.0),
+        log.job_end(1, 7.0),
+        log.job_end(2, 7.0),
+        log.end(8.0),
+    ]
+
+
+@pytest.mark.parametrize("given_up", [True, False])
+def test_the_rest_of_another_shuffle_is_work(tmp_path: Path, given_up: bool) -> None:
+    run = run_of(tmp_path, of_two_shuffles(given_up=given_up))
+    assert not [stage.stage_id for stage in run.stages if stage.recomputed]
+
+
 def test_skipped_stages_are_resolved_by_their_rdd(tmp_path: Path) -> None:
     """Stage 2 is the skipped twin of stage 0 (same RDD); stage 4's lost twin leads on to 0."""
     zero, one = log.info(0, 1, rdds=[log.rdd(7)]), log.info(1, 1, parents=[0], rdds=[log.rdd(8)])

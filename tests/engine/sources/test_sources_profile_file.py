@@ -250,6 +250,26 @@ def test_a_stage_without_tasks_is_refused(key: str, said: str) -> None:
         parse(text, "p.yaml")
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("cached_bytes: -5", "cached_bytes must be at least 0, not -5"),
+        ("storage_memory_bytes: -1", "storage_memory_bytes must be at least 0, not -1"),
+        ("driver_seconds: -3", "driver_seconds must be at least 0, not -3"),
+        (
+            "persisted_rdds: [{rdd_id: 3, stored_bytes: -7}]",
+            "stored_bytes must be at least 0, not -7",
+        ),
+    ],
+)
+def test_negative_amounts_of_memory_are_refused(key: str, said: str) -> None:
+    """They ended in a logarithm, or made a cache fit in any memory."""
+    text = HEAD + f"runs:\n- seconds: 4\n  {key}\n"
+    line = text[: text.index(key)].count("\n") + 1
+    with pytest.raises(BadInput, match=rf"p.yaml:{line}: {said}; correct it"):
+        parse(text, "p.yaml")
+
+
 def test_writing_is_all_or_nothing(tmp_path: Path) -> None:
     profile = Profile("x", deadline_seconds=5.0)
     path = tmp_path / "p.yaml"
