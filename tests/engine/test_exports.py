@@ -1,49 +1,21 @@
+"""What each export writes."""
+
 import json
-import shlex
 from dataclasses import replace
 
 import hcl2
 import pytest
 import yaml
+from handovers_made import SCRIPTS, after, handover, words
 
 import engine
-from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import Layout
 from engine.errors import BadInput, UnknownName
-from engine.exports import EXPORTS, render
-from engine.exports.base import Export, Handover, heap_mib, overhead_mib, resource_name
+from engine.exports import render
+from engine.exports.base import Export, resource_name
 from engine.exports.terraform import quoted
-from engine.memory import layout_of, usable_memory_gib
 
 PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
 """Targets that are not for AWS."""
-
-SCRIPTS = [target for target in EXPORTS if target.name not in ("markdown", "html")]
-"""Targets to paste; the others are to be read."""
-
-
-def handover(**changes: object) -> Handover:
-    given: dict[str, object] = {
-        "application": "nightly",
-        "composition": {"r5.2xlarge": 14},
-        "executors": 28,
-        "layout": Layout(2, 4, 22.5),
-        "statement": ("14 x r5.2xlarge", "predicted time 41m"),
-        "provider": "aws",
-        "region": "us-east-1",
-        "master": "m5.xlarge",
-        "node_memory_gib": 56.0,
-    }
-    return Handover(**{**given, **changes})  # type: ignore[arg-type]
-
-
-def words(text: str) -> list[str]:
-    """The command of an export as a shell splits it, comments left out."""
-    return shlex.split(text.replace("\\\n", " "), comments=True)
-
-
-def after(said: list[str], option: str) -> str:
-    return said[said.index(option) + 1]
 
 
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
@@ -322,108 +294,6 @@ def test_a_target_that_cannot_express_a_recommendation_says_so() -> None:
 def test_an_unknown_target_lists_the_known_ones() -> None:
     with pytest.raises(UnknownName, match="spark-submit"):
         render(handover(), to="spark-submitt")
-
-
-def test_unknown_memory_is_left_to_the_user_and_said() -> None:
-    text = render(handover(layout=Layout(2, 4)), to="spark-submit")
-    assert "--executor-memory" not in text
-    assert "executor memory: not known" in text
-
-
-@pytest.mark.parametrize("gib", [8.0, 16.0, 31.0, 64.0, 256.0])
-def test_what_is_written_fits_the_node_beside_the_application_master(gib: float) -> None:
-    rule = MemoryRule("emr-yarn")
-    node = InstanceType("x", 8, gib)
-    layout = layout_of(node, rule)
-    assert layout is not None
-    heap = heap_mib(layout)
-    assert heap is not None
-    used = layout.executors_per_node * (heap + overhead_mib(heap))
-    assert used + 896 <= usable_memory_gib(node, rule) * 1024 + layout.executors_per_node
-
-
-BOUNDS = (2, 40)
-
-
-def test_dynamic_allocation_is_bounded_and_begins_with_what_was_predicted() -> None:
-    text = render(handover(dynamic_allocation=BOUNDS, node_vcpus=8.0), to="spark-defaults")
-    settings = dict(x.split(maxsplit=1) for x in text.splitlines() if not x.startswith("#"))
-    prefix = "spark.dynamicAllocation"
-    asked = ("enabled", "minExecutors", "initialExecutors", "maxExecutors")
-    assert [settings[f"{prefix}.{key}"] for key in asked] == ["true", "2", "28", "40"]
-    assert "spark.executor.instances" not in settings
-    spec = yaml.safe_load(render(handover(dynamic_allocation=BOUNDS), to="kubernetes"))["spec"]
-    assert spec["dynamicAllocation"] == {
-        "enabled": True, "initialExecutors": 28, "minExecutors": 2, "maxExecutors": 40,
-    }  # fmt: skip
-    bricks = render(handover(dynamic_allocation=BOUNDS, provider="azure"), to="databricks")
-    assert "dynamicAllocation" not in bricks
-    assert "Databricks counts workers" in bricks
-
-
-def test_pods_request_no_more_cpus_than_a_node_offers() -> None:
-    full = yaml.safe_load(render(handover(node_vcpus=8.0), to="kubernetes"))["spec"]["executor"]
-    assert full["cores"] == 4
-    assert 2 * int(full["coreRequest"].removesuffix("m")) <= 8000 - 90
-    roomy = yaml.safe_load(render(handover(node_vcpus=16.0), to="kubernetes"))["spec"]["executor"]
-    assert "coreRequest" not in roomy
-
-
-def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
-    memories = {"m5.large": 6.0, "r5.2xlarge": 56.0}
-    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, memories_gib=memories)
-    said = words(render(mix, to="emr"))
-    fleets = json.loads(after(said, "--instance-fleets"))
-    own = {}
-    for fleet in fleets[1:]:
-        (kind,) = fleet["InstanceTypeConfigs"]
-        (entry,) = kind["Configurations"]
-        assert entry["Classification"] == "yarn-site"
-        own[kind["InstanceType"]] = entry["Properties"]["yarn.nodemanager.resource.memory-mb"]
-    assert own == {"m5.large": "6144", "r5.2xlarge": "57344"}
-    configured = json.loads(after(said, "--configurations"))
-    assert configured[0]["Properties"] == {"yarn.scheduler.maximum-allocation-mb": "57344"}
-    three = handover(
-        composition={"a": 1, "b": 5, "c": 2}, memories_gib={"a": 1.0, "b": 2.0, "c": 3.0}
-    )
-    groups = json.loads(after(words(render(three, to="emr")), "--instance-groups"))
-    assert [len(group.get("Configurations", [])) for group in groups] == [0, 1, 1, 1]
-
-
-@pytest.mark.parametrize("target", ["emr", "terraform"])
-def test_emr_is_not_given_types_that_it_does_not_support(target: str) -> None:
-    small = handover(composition={"m5.large": 1}, unsupported={"m5.large": ("m5.xlarge",)})
-    with pytest.raises(BadInput, match=r"not support m5.large; .* --instances m5.xlarge"):
-        render(small, to=target)
-    assert "m5.large" in render(small, to="kubernetes")
-
-
-ONE_PLATFORM = {
-    ("emr", "aws"): "emr",
-    ("dataproc", "gcp"): "dataproc",
-    ("databricks", "aws"): "databricks",
-    ("databricks", "azure"): "databricks",
-    ("kubernetes", "aws"): "kubernetes",
-    ("terraform", "aws"): "emr",
-    ("terraform", "gcp"): "dataproc",
-    ("terraform", "azure"): "databricks",
-}
-"""(Target, provider) -> what the text is for."""
-
-
-@pytest.mark.parametrize(("target", "provider"), ONE_PLATFORM)
-def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> None:
-    own = ONE_PLATFORM[target, provider]
-    other = render(handover(provider=provider, platform="yarn"), to=target)
-    note = f"executors and price are for yarn, this is for {own}: plan with --platform {own}"
-    assert other.count(note) == 1
-    assert f"# note: {note}" in other
-    assert "--platform" not in render(handover(provider=provider, platform=own), to=target)
-
-
-@pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
-def test_options_for_any_platform_are_not(target: str) -> None:
-    assert "--platform" not in render(handover(platform="yarn"), to=target)
 
 
 def test_the_head_says_for_what_work_the_time_was_predicted(tmp_path):

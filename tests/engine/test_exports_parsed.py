@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_exports import handover, resources, words
+from handovers_made import handover, words
+from test_exports import resources
 
 from engine.exports import render
 

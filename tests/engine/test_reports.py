@@ -71,7 +71,7 @@ def test_a_chart_places_its_points_in_proportion() -> None:
 
 
 def test_a_report_without_the_whole_answer_says_what_was_predicted() -> None:
-    from test_exports import handover
+    from handovers_made import handover
 
     for target in ("markdown", "html"):
         text = engine.exports.render(handover(), to=target)

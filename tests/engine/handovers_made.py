@@ -1,0 +1,34 @@
+"""A handover to export, and how the words of what is exported are read."""
+
+import shlex
+
+from engine.cluster import Layout
+from engine.exports import EXPORTS
+from engine.exports.base import Handover
+
+SCRIPTS = [target for target in EXPORTS if target.name not in ("markdown", "html")]
+"""Targets to paste; the others are to be read."""
+
+
+def handover(**changes: object) -> Handover:
+    given: dict[str, object] = {
+        "application": "nightly",
+        "composition": {"r5.2xlarge": 14},
+        "executors": 28,
+        "layout": Layout(2, 4, 22.5),
+        "statement": ("14 x r5.2xlarge", "predicted time 41m"),
+        "provider": "aws",
+        "region": "us-east-1",
+        "master": "m5.xlarge",
+        "node_memory_gib": 56.0,
+    }
+    return Handover(**{**given, **changes})  # type: ignore[arg-type]
+
+
+def words(text: str) -> list[str]:
+    """The command of an export as a shell splits it, comments left out."""
+    return shlex.split(text.replace("\\\n", " "), comments=True)
+
+
+def after(said: list[str], option: str) -> str:
+    return said[said.index(option) + 1]

@@ -1,0 +1,153 @@
+"""PERIDOT's equations and stage groups: the paper's figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed
+from peridot_runs import TABLE_2, references, run_of
+
+from engine.models.peridot_equations import (
+    Parameters,
+    execution_seconds,
+    reference_partitions,
+    scaled_partitions,
+    wave_seconds,
+)
+from engine.models.peridot_references import find_references
+from engine.models.stage_groups import matched, stage_groups
+from engine.profile import Profile, Run
+from engine.waves import waves
+
+STAGES_TABLE_1 = {
+    "Wc": 2, "Mm": 2, "So": 2, "Co": 53, "Lr": 9, "Q26": 35, "Q52": 31, "Q64": 75
+}  # fmt: skip
+
+
+# Equations
+
+
+def test_waves_of_figure_2() -> None:
+    assert waves(8, 2) == 4
+    assert waves(8, 6) == 2
+    assert 2 * 6 - 8 == 4, "cores that idle in the last wave"
+
+
+def test_waves_of_arrays() -> None:
+    assert waves(np.asarray([8.0, 7.0, 1.0]), np.asarray([2.0])).tolist() == [4.0, 4.0, 1.0]
+
+
+def test_wave_time_is_group_time_over_waves() -> None:
+    found = wave_seconds(group_seconds=np.asarray([12.0, 5.0]), group_waves=np.asarray([4.0, 1.0]))
+    assert found.tolist() == [3.0, 5.0]
+
+
+@pytest.mark.parametrize(("printed", "partitions"), [(False, 80.0), (True, 320.0 / 3.0)])
+def test_partition_scaling_takes_the_mean_and_offers_the_printed_sum(
+    printed: bool, partitions: float
+) -> None:
+    """8 and 16 partitions at 1 and 2 GB are 80 at 10 GB; the print of IV-B makes it 106.7."""
+    mean = reference_partitions(
+        np.asarray([[8.0], [16.0]]), sizes=np.asarray([1.0, 2.0]), printed=printed
+    )
+    found = scaled_partitions(size=10.0, mean_size=1.5, mean_partitions=mean)
+    assert found[0] == pytest.approx(partitions)
+
+
+def test_time_is_waves_times_wave_time_and_the_rest() -> None:
+    found = execution_seconds(
+        group_waves=np.asarray([[2.0, 3.0], [1.0, 1.0]]),
+        mean_wave_seconds=np.asarray([10.0, 4.0]),
+        fixed_seconds=7.0,
+    )
+    assert found.tolist() == [39.0, 21.0]
+
+
+def test_fixed_time_is_what_the_variable_groups_leave() -> None:
+    runs = references()
+    found = Parameters.of(find_references(Profile("job", tuple(runs))))
+    groups = [stage_groups(run) for run in runs]
+    rest = [
+        run.seconds - sum(group.seconds for group in own[:2])
+        for run, own in zip(runs, groups, strict=True)
+    ]
+    assert found.fixed_seconds == pytest.approx(np.mean(rest))
+    assert found.fixed_seconds > sum(own[2].seconds for own in groups) / 2.0
+
+
+def test_a_whole_number_of_partitions_gets_no_extra_wave_from_rounding() -> None:
+    parameters = Parameters(0.3, np.asarray([3.0]), np.asarray([1.0]), 0.0, 0.0)
+    assert parameters.partitions(0.1 + 0.2 + 0.3).tolist() == [6.0]
+
+
+# Stage groups
+
+
+@pytest.mark.parametrize("name", TABLE_2)
+def test_groups_of_table_2(name: str) -> None:
+    parallel, variable, fixed, width = TABLE_2[name]
+    runs = references(variable=variable, fixed=fixed, parallel=width)
+    assert {len(run.stages) for run in runs} == {STAGES_TABLE_1[name]}
+    found = find_references(Profile(name, tuple(runs)))
+    side_by_side = [group for group in found.groups if len(group.stages) > 1]
+    assert len(side_by_side) == parallel
+    assert {len(group.stages) for group in side_by_side} <= {width}
+    assert (found.variable.sum(), (~found.variable).sum()) == (variable, fixed)
+
+
+def test_a_stage_after_the_end_of_a_parallel_one_is_the_next_group() -> None:
+    """Fig. 1: 24, 25 and 27 are scheduled together, 26 when 24 and 25 have ended."""
+    stages = [
+        Stage(np.full(2, 1.0)),
+        Stage(np.full(2, 1.0)),
+        Stage(np.full(1, 9.0)),
+        Stage(np.full(2, 3.0), (0, 1)),
+    ]
+    groups = stage_groups(observed(stages, slots=8))
+    assert [[stage.stage_id for stage in group.stages] for group in groups] == [[0, 1, 2], [3]]
+    assert [group.seconds for group in groups] == [9.0, 0.0], "shared time counts once"
+
+
+def test_groups_never_take_longer_than_the_run() -> None:
+    random = np.random.default_rng(3)
+    stages = [
+        Stage(random.gamma(2.0, 2.0, random.integers(1, 9)), tuple(range(max(0, i - 2), i, 2)))
+        for i in range(12)
+    ]
+    run = observed(stages, slots=4)
+    assert sum(group.seconds for group in stage_groups(run)) <= run.seconds + 1e-9
+
+
+def test_tasks_that_take_several_slots_count_as_often() -> None:
+    run = run_of(1.0)
+    wide = replace(run, stages=tuple(replace(stage, task_cpus=2) for stage in run.stages))
+    before, after = stage_groups(run), stage_groups(wide)
+    assert [group.partitions for group in after] == [2 * group.partitions for group in before]
+
+
+def test_groups_match_in_any_order_of_parallel_stages_and_by_what_they_do() -> None:
+    def renamed(run: Run, names: Sequence[str]) -> Run:
+        named = zip(run.stages, names, strict=True)
+        return replace(run, stages=tuple(replace(s, name=name) for s, name in named))
+
+    runs = references(variable=1, fixed=2, parallel=2)
+    one = stage_groups(renamed(runs[0], ["a", "b", "c", "d"]))
+    other = stage_groups(renamed(runs[1], ["b", "a", "x", "d"]))
+    assert matched([one, other]) == [(0, 0), (2, 2)]
+
+
+def test_numbers_of_generated_code_are_no_difference() -> None:
+    def operating(run: Run, *names: str) -> Run:
+        return replace(run, stages=tuple(replace(s, operations=names) for s in run.stages))
+
+    one, other = references(fixed=2)
+    found = matched(
+        [
+            stage_groups(operating(one, "Scan", "WholeStageCodegen (3)")),
+            stage_groups(operating(other, "Scan", "WholeStageCodegen (1)", "AQEShuffleRead")),
+        ]
+    )
+    assert len(found) == 4

@@ -1,0 +1,11 @@
+"""What the tests of history servers share: a log, a secret, what is read."""
+
+from __future__ import annotations
+
+from http.server import BaseHTTPRequestHandler
+
+import sparklog as log
+
+TEXT = log.text(log.one_stage())
+SECRET = "s3cr3t-t0ken"
+Handler = BaseHTTPRequestHandler

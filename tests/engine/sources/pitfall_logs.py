@@ -1,0 +1,44 @@
+"""Logs of real runs in which something went wrong, and what is asked of them.
+
+The logs in tests/data were made by `make_logs.py`; others are public ones, read where they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from engine.profile import Run, StageRun
+from engine.sources import codecs, read
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from shared import SHARED
+
+DATA = Path(__file__).parents[2] / "data"
+PUBLIC = SHARED / "eventlogs"
+
+
+def text_of(path: Path) -> bytes:
+    return b"".join(codecs.open_path(path).chunks())
+
+
+def one(*sources: Path) -> Run:
+    (run,) = read(*sources).runs
+    return run
+
+
+def codes(run: Run) -> list[str]:
+    return [notice.code for notice in run.notices]
+
+
+def notice(run: Run, code: str) -> str:
+    (text,) = (notice.text for notice in run.notices if notice.code == code)
+    return text
+
+
+def stages_of(run: Run) -> dict[int, StageRun]:
+    return {stage.stage_id: stage for stage in run.stages}
+
+
+PLAIN = text_of(DATA / "plain.zstd")
+RETRIES = text_of(DATA / "retries.zstd")

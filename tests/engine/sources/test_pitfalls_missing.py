@@ -1,0 +1,152 @@
+"""Logs of which a part is missing."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from pitfall_logs import DATA, PLAIN, RETRIES, codes, one, stages_of
+
+from engine.sources import read
+from engine.sources.distill import distil
+from engine.sources.eventlog import EventLog
+
+
+def write(path: Path, lines: list[bytes]) -> Path:
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def place_of(lines: list[bytes], event: str, number: int = 0) -> int:
+    """The place of one of the events of a kind; a negative number counts from the last."""
+    found = [n for n, line in enumerate(lines) if f'SparkListener{event}"'.encode() in line[:60]]
+    return found[number]
+
+
+def rolling(folder: Path, *, without: int = 0, parts: int = 5) -> Path:
+    """The plain log in parts, one of them missing."""
+    lines = PLAIN.splitlines(keepends=True)
+    target = folder / "eventlog_v2_app-1"
+    target.mkdir()
+    for number in range(1, parts + 1):
+        cut = lines[len(lines) * (number - 1) // parts : len(lines) * number // parts]
+        if number != without:
+            write(target / f"events_{number}_app-1", cut)
+    return target
+
+
+@pytest.mark.parametrize("without", [1, 2, 3, 4, 5])
+def test_a_rolling_log_without_one_of_its_parts(tmp_path: Path, without: int) -> None:
+    whole = one(rolling(tmp_path, without=without))
+    assert not whole.complete
+    assert codes(whole)[0] == "incomplete-log"
+    if without < 5:
+        assert f"part {without} of 5 missing" in whole.lost[0]
+    if without in (2, 3, 4):
+        found = re.search(r"about (\d+) of (\d+) events, ([\d.]+ s)", whole.lost[0])
+        assert found is not None
+        assert int(found[2]) == pytest.approx(len(PLAIN.splitlines()), abs=2)
+    if without == 1:
+        assert any("beginning of the application is missing" in text for text in whole.lost)
+
+
+def test_a_log_without_its_beginning(tmp_path: Path) -> None:
+    """As `tail -c` leaves it: a torn first line, no executors, no application."""
+    lines = PLAIN.splitlines(keepends=True)
+    begin = place_of(lines, "JobStart", 1)
+    path = write(tmp_path / "app", [lines[begin - 1][50:], *lines[begin:]])
+    run = one(path)
+    whole = one(DATA / "plain.zstd")
+    assert run.stages[0].task_seconds == whole.stages[1].task_seconds
+    assert not run.complete
+    assert "the beginning of the application is missing, with its first 1 job" in run.lost
+    assert run.cluster.slots == 2
+
+
+def test_lines_that_are_missing_show_in_the_tasks(tmp_path: Path) -> None:
+    """Spark drops events when its listeners cannot follow; the stage knows its tasks."""
+    lines = PLAIN.splitlines(keepends=True)
+    del lines[place_of(lines, "TaskEnd", 1)]
+    run = one(write(tmp_path / "app", lines))
+    assert run.lost == ("1 of 2 tasks of 1 stage is missing",)
+
+
+def test_a_stage_whose_description_is_lost_keeps_what_its_job_planned() -> None:
+    """Neither its submission nor its completion was logged: tasks and plan remain."""
+    text = PLAIN.splitlines(keepends=True)
+    kept = [line for line in text if not (b'"Stage ID":2,' in line[:90] and b"Stage Info" in line)]
+    assert len(kept) == len(text) - 2
+    log_ = EventLog()
+    log_.read([b"".join(kept)], "app")
+    (run,) = distil(log_, source="app", where="app").runs
+    whole = stages_of(one(DATA / "plain.zstd"))
+    assert stages_of(run)[2].parents == whole[2].parents == (1,)
+    assert "old-log" not in codes(run)
+
+
+def test_two_applications_in_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "app"
+    path.write_bytes(PLAIN + RETRIES)
+    run = one(path)
+    assert replace(run, complete=True, lost=(), notices=()) == replace(
+        one(DATA / "plain.zstd"), source="app"
+    )
+    events = PLAIN.count(b"\n")
+    assert run.lost == (
+        f"another application begins after {events} events: only the first was read",
+    )
+
+
+def attempts(folder: Path) -> list[Path]:
+    found = []
+    for number, text in enumerate((PLAIN, PLAIN), start=1):
+        start = json.loads(
+            next(line for line in text.splitlines() if b"ApplicationStart" in line[:60])
+        )
+        again = start | {"App Attempt ID": str(number), "Timestamp": start["Timestamp"] + number}
+        lines = [
+            json.dumps(again, separators=(",", ":")).encode() + b"\n"
+            if b"ApplicationStart" in line[:60]
+            else line
+            for line in text.splitlines(keepends=True)
+        ]
+        found.append(write(folder / f"application_1_0001_{number}", lines))
+    return found
+
+
+def test_a_hole_in_a_log_shows_in_its_jobs(tmp_path: Path) -> None:
+    """Jobs and all of their stages and tasks may be gone: their numbers are not."""
+    first, last = one_job(0, 2.0), one_job(3, 20.0)
+    gone = [*first, *last]
+    without_start = [*first, *one_job(1, 7.0)[1:], *one_job(2, 13.0), *last]
+    given_up = [*first, *one_job(2, 20.0, stage=1)]
+    found = []
+    for place, events in enumerate((gone, without_start, given_up)):
+        run = one(log.write(tmp_path / f"app{place}", [*log.header(), *events, log.end(30.0)]))
+        found.append((run.lost, run.complete))
+    assert found == [
+        (("2 of 4 jobs are missing",), False), (("1 of 4 jobs is missing",), False), ((), True)
+    ]  # fmt: skip
+
+
+def one_job(number: int, start: float, *, stage: int | None = None) -> list[log.Event]:
+    """A job of one stage of one task; stages are numbered like jobs unless said otherwise."""
+    place = number if stage is None else stage
+    info = log.info(place, 1)
+    return [
+        log.job(number, [info], start),
+        log.submitted(info, start),
+        log.task(place, number, start, start + 4.0),
+        log.completed(info, start, start + 4.0),
+    ]
+
+
+def test_attempts_of_one_application_are_named(tmp_path: Path) -> None:
+    profile = read(*attempts(tmp_path))
+    assert len(profile.runs) == 2
+    (said,) = (n.text for n in profile.notices if n.code == "several-attempts")
+    assert said.startswith("2 attempts of app-")

@@ -1,0 +1,195 @@
+"""What a log tells of cached data, of its operations and of its category."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of, stage_of
+
+from engine.sources import read
+
+
+def cached_stage(number: int, *, source: bool = True) -> log.Event:
+    rdds = [log.rdd(9, [5]), log.rdd(5, [1] if source else [], cached=True), log.rdd(1)]
+    return log.info(number, 1, rdds=rdds)
+
+
+def reading(number: int, stage: log.Event, start: float, size: int) -> list[log.Event]:
+    metrics = {"Input Metrics": {"Bytes Read": size}}
+    return [
+        log.submitted(stage, start),
+        log.task(number, number, start, start + 1.0, index=0, metrics=metrics),
+        log.completed(stage, start, start + 1.0),
+    ]
+
+
+def test_reads_of_a_cached_rdd_are_no_input(tmp_path: Path) -> None:
+    first, second = cached_stage(0), cached_stage(1)
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, first, 2.0, 1000), *reading(1, second, 4.0, 700), log.end(6.0)],
+    )
+    assert stage_of(run, 0).cached_input_bytes == 0.0
+    assert stage_of(run, 1).cached_input_bytes == 700.0
+    assert stage_of(run, 1).cached_rdds == (5,)
+    assert run.workload.input_bytes == 1000.0
+
+
+def test_an_unpersisted_rdd_is_read_again(tmp_path: Path) -> None:
+    unpersist = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, cached_stage(0), 2.0, 1000), unpersist,
+         *reading(1, cached_stage(1), 4.0, 700), log.end(6.0)],
+    )  # fmt: skip
+    assert run.workload.input_bytes == 1700.0
+
+
+def test_another_source_beside_the_cache_is_input(tmp_path: Path) -> None:
+    both = log.info(1, 1, rdds=[log.rdd(9, [5, 6]), log.rdd(5, cached=True), log.rdd(6)])
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, cached_stage(0), 2.0, 1000), *reading(1, both, 4.0, 700),
+         log.end(6.0)],
+    )  # fmt: skip
+    assert run.workload.input_bytes == 1700.0
+
+
+def test_most_cached_bytes(tmp_path: Path) -> None:
+    def update(block: str, memory: int, disk: int = 0) -> log.Event:
+        return {
+            "Event": "SparkListenerBlockUpdated",
+            "Block Updated Info": {"Block ID": block, "Memory Size": memory, "Disk Size": disk},
+        }
+
+    blocks = [update("rdd_5_0", 100), update("rdd_5_1", 100, 50), update("broadcast_0", 999)]
+    blocks += [update("rdd_5_0", 0), update("rdd_5_1", 0)]
+    run = run_of(tmp_path, [*log.one_stage()[:5], *blocks, *log.one_stage()[5:]])
+    assert run.cached_bytes == 250.0
+    assert run_of(tmp_path, log.one_stage()).cached_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("details", "properties", "category"),
+    [
+        ("org.apache.spark.rdd.RDD.count(RDD.scala:1)", {}, "core"),
+        ("org.apache.spark.sql.Dataset.count(D.scala:1)", {"spark.sql.execution.id": "0"}, "sql"),
+        ("org.apache.spark.ml.recommendation.ALS$.train", {"spark.sql.execution.id": "0"}, "mllib"),
+        ("org.apache.spark.graphx.Pregel$.apply(Pregel.scala:1)", {}, "graphx"),
+    ],
+)
+def test_categories(
+    tmp_path: Path, details: str, properties: dict[str, str], category: str
+) -> None:
+    stage = log.info(0, 1, details=details)
+    events = [*log.header(), log.job(0, [stage], 1.0, **properties), log.submitted(stage, 2.0),
+              log.task(0, 0, 2.0, 3.0), log.completed(stage, 2.0, 3.0), log.end(4.0)]  # fmt: skip
+    assert read(log.write(tmp_path / "app", events)).category == category
+
+
+def test_operations_are_counted_up_to_what_the_cache_holds(tmp_path: Path) -> None:
+    """Scopes of equal name count by their number; what a computed, persisted RDD stands for is
+    not done again."""
+
+    def scoped(number: int, parents: list[int], name: str, *, cached: bool = False) -> log.Event:
+        scope = json.dumps({"id": str(number), "name": name})
+        return log.rdd(number, parents, cached=cached) | {"Scope": scope}
+
+    rdds = [scoped(3, [2], "map"), scoped(2, [1], "map", cached=True), scoped(1, [], "textFile")]
+    first, second = log.info(0, 1, rdds=rdds), log.info(1, 1, rdds=rdds)
+    events = [
+        *log.header(),
+        log.job(0, [first, second], 2.0),
+        log.submitted(first, 2.0),
+        log.task(0, 0, 2.0, 4.0),
+        log.completed(first, 2.0, 4.0),
+        log.submitted(second, 4.0),
+        log.task(1, 1, 4.0, 6.0),
+        log.completed(second, 4.0, 6.0),
+        log.end(7.0),
+    ]
+    run = run_of(tmp_path, events)
+    assert [stage.operations for stage in run.stages] == [("map", "textFile")] * 2
+    assert [stage.operation_counts for stage in run.stages] == [(2, 1), (1, 0)]
+
+
+def test_names_without_folders_and_operations(tmp_path: Path) -> None:
+    rdds = [log.rdd(3, [2], scope="reduceByKey"), log.rdd(2, [1], scope="map"),
+            log.rdd(1, scope="map")]  # fmt: skip
+    stage = log.info(0, 1, rdds=rdds) | {"Stage Name": "count at /home/me/secret/job.py:3"}
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0),
+         log.completed(stage, 2.0, 3.0), log.end(4.0)],
+    )  # fmt: skip
+    assert run.stages[0].name == "count at job.py:3"
+    assert run.stages[0].operations == ("reduceByKey", "map")
+
+
+def test_python_functions_are_operations(tmp_path: Path) -> None:
+    """Spark gives their RDDs no scope, only a name."""
+    rdds = [log.rdd(4, [3], scope="coalesce"), log.rdd(3, [2], name="PythonRDD"),
+            log.rdd(2, [1], name="PythonRDD"), log.rdd(1, scope="parallelize")]  # fmt: skip
+    stage = log.info(0, 1, rdds=rdds)
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(stage, 2.0), log.task(0, 0, 2.0, 3.0),
+         log.completed(stage, 2.0, 3.0), log.end(4.0)],
+    )  # fmt: skip
+    assert run.stages[0].operations == ("coalesce", "PythonRDD", "parallelize")
+    assert run.stages[0].operation_counts == (1, 2, 1)
+
+
+def _block(name: str, memory: int, disk: int = 0) -> log.Event:
+    return {
+        "Event": "SparkListenerBlockUpdated",
+        "Block Updated Info": {"Block ID": name, "Memory Size": memory, "Disk Size": disk},
+    }
+
+
+def test_blocks_that_found_no_room_are_wanted_all_the_same(tmp_path: Path) -> None:
+    """Of four partitions two are stored; one finds no room and is announced with no bytes."""
+    kept = log.rdd(5, cached=True) | {"Number of Partitions": 4}
+    load, read = log.info(0, 4, rdds=[kept]), log.info(1, 4, rdds=[log.rdd(9, [5]), kept])
+    stored = [_block("rdd_5_0", 100), _block("rdd_5_2", 140), _block("rdd_5_1", 0)]
+
+    def events(stage: log.Event, blocks: list[log.Event], at: float) -> list[log.Event]:
+        number = int(str(stage["Stage ID"]))
+        tasks = [log.task(number, n, at, at + 1.0, index=n) for n in range(4)]
+        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
+
+    both = [*events(load, stored, 2.0), *events(read, [], 4.0)]
+    run = run_of(tmp_path, [*log.header(), *both, log.end(6.0)])
+    assert run.cached_bytes == 2 * 240.0
+    first = log.info(0, 1, rdds=[kept])
+    one = [
+        log.submitted(first, 2.0),
+        stored[0],
+        log.task(0, 0, 2.0, 3.0),
+        log.completed(first, 2.0, 3.0),
+    ]
+    assert run_of(tmp_path, [*log.header(), *one, log.end(4.0)]).cached_bytes == 100.0
+    gone = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
+    again = [*events(load, stored[:2], 2.0), gone, *events(read, [], 4.0)]
+    assert run_of(tmp_path, [*log.header(), *again, log.end(6.0)]).cached_bytes == 2 * 240.0
+
+
+def test_an_rdd_that_no_stage_needs_any_more_is_not_wanted(tmp_path: Path) -> None:
+    """A loop caches each generation, reads it once and forgets to unpersist it: at once it wants
+    the base that all steps read and two generations, not all of them."""
+    base = log.rdd(5, cached=True) | {"Number of Partitions": 1}
+    events, before = [], base
+    for step in range(6):
+        own = log.rdd(10 + step, [before["RDD ID"]], cached=True) | {"Number of Partitions": 1}
+        stage, at = log.info(step, 1, rdds=[own, before, base]), 2.0 * (step + 1)
+        stored = [_block(f"rdd_{10 + step}_0", 100), *([] if step else [_block("rdd_5_0", 1000)])]
+        events += [log.submitted(stage, at), *stored, log.task(step, step, at, at + 1.0)]
+        events += [log.completed(stage, at, at + 1.0)]
+        before = own
+    last = log.info(6, 1, rdds=[log.rdd(99, [5]), base])
+    events += [log.submitted(last, 20.0), log.task(6, 6, 20.0, 21.0)]
+    events += [log.completed(last, 20.0, 21.0)]
+    assert run_of(tmp_path, [*log.header(), *events, log.end(22.0)]).cached_bytes == 1200.0

@@ -1,0 +1,164 @@
+"""What a log tells of its cluster: cores over time, memory, where it ran, what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of
+
+from engine.catalog import InstanceType
+from engine.sources import read
+
+
+def busy(start: float, end: float) -> list[log.Event]:
+    stage = log.info(0, 1)
+    return [
+        log.submitted(stage, start),
+        log.task(0, 0, start, end),
+        log.completed(stage, start, end),
+        log.end(end + 1.0),
+    ]
+
+
+def test_a_cluster_that_stays_is_counted_at_its_largest(tmp_path: Path) -> None:
+    """Executors that register while the first stage runs are no churn."""
+    late = log.added("3", 5.0, host="h9")
+    run = run_of(tmp_path, [*log.header(), late, *busy(2.0, 12.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (3, 3)
+    assert run.cores == ((1.0, 4), (5.0, 6))
+    assert run.notices == ()
+
+
+def test_a_cluster_that_changes_is_counted_by_its_mean_while_busy(tmp_path: Path) -> None:
+    """1 executor for 2 s, then 9 for 6 s, then 1 for 2 s: mean (2 + 54 + 2) / 10 = 5.8."""
+    extra = [str(n) for n in range(2, 10)]
+    events = log.header(executors=1, spark_dynamicAllocation_enabled="true")
+    events += [log.added(name, 4.0, host=f"h{name}") for name in extra]
+    events += [log.removed(name, 10.0) for name in extra]
+    run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (6, 6)
+    assert run.cores == ((1.0, 2), (4.0, 18), (10.0, 2))
+    assert [notice.code for notice in run.notices] == ["dynamic-allocation"]
+
+
+def test_waiting_for_a_first_executor_is_no_smaller_cluster(tmp_path: Path) -> None:
+    """4 executors for 2 s, none for 6 s, 4 for 2 s: nothing ran on none."""
+    names = ["3", "4", "5", "6"]
+    events = log.header(executors=0, spark_dynamicAllocation_enabled="true")
+    events += [log.added(name, 2.0, host=f"h{name}") for name in names]
+    events += [log.removed(name, 4.0) for name in names]
+    events += [log.added(f"1{name}", 10.0, host=f"h{name}") for name in names]
+    run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (4, 4)
+
+
+def test_executors_of_different_size(tmp_path: Path) -> None:
+    events = [*log.header(), log.added("3", 1.0, cores=8, profile=1)]
+    run = run_of(tmp_path, [*events, *busy(2.0, 12.0)])
+    assert run.cluster.executor_cores == 8
+    assert run.cluster.executors == 2  # 12 cores in executors of 8
+    assert [notice.code for notice in run.notices] == ["mixed-executors"]
+
+
+@pytest.mark.parametrize(("master", "cores"), [("local", 1), ("local[3]", 3), ("local[4, 2]", 4)])
+def test_local_mode_without_executor_events(tmp_path: Path, master: str, cores: int) -> None:
+    events = log.header(master=master, executors=0, spark_driver_memory="2g")
+    manager = {
+        "Event": "SparkListenerBlockManagerAdded",
+        "Block Manager ID": {"Executor ID": "driver", "Host": "me"},
+        "Maximum Memory": 1000,
+        "Timestamp": log.ms(0.5),
+    }
+    run = run_of(tmp_path, [*events, manager, *busy(2.0, 4.0)])
+    cluster = run.cluster
+    assert (cluster.nodes, cluster.executors, cluster.executor_cores) == (1, 1, cores)
+    assert cluster.executor_memory_gib == 2.0
+    assert run.storage_memory_bytes == 1000.0
+
+
+def test_cores_of_unannounced_executors_are_inferred(tmp_path: Path) -> None:
+    stage = log.info(0, 3)
+    run = run_of(
+        tmp_path,
+        [
+            *log.header(executors=0),
+            log.submitted(stage, 1.0),
+            *(log.task_start(0, n, 2.0, executor="7") for n in range(3)),
+            *(log.task(0, n, 2.0, 4.0, executor="7") for n in range(3)),
+            log.completed(stage, 1.0, 4.0),
+            log.end(5.0),
+        ],
+    )
+    assert (run.cluster.executors, run.cluster.executor_cores) == (1, 3)
+    assert [notice.code for notice in run.notices] == ["cores-inferred"]
+
+
+def test_memory_of_the_resource_profile_and_task_cpus(tmp_path: Path) -> None:
+    profile = {
+        "Event": "SparkListenerResourceProfileAdded",
+        "Resource Profile Id": 0,
+        "Executor Resource Requests": {"memory": {"Amount": 6144}},
+        "Task Resource Requests": {"cpus": {"Amount": 2.0}},
+    }
+    run = run_of(tmp_path, [profile, *log.one_stage()])
+    assert run.cluster.executor_memory_gib == 6.0
+    assert run.stages[0].task_cpus == 2
+
+
+def test_where_it_ran(tmp_path: Path) -> None:
+    named = InstanceType("m5.xlarge", vcpus=4, memory_gib=16)
+    path = log.write(tmp_path / "app", log.one_stage())
+    assert read(path, ran_on=named).runs[0].cluster.composition == {"m5.xlarge": 2}
+    assert read(path).runs[0].cluster.composition == {}
+    tag = {"spark_databricks_clusterUsageTags_clusterNodeType": "Standard_E8s_v3"}
+    events = [*log.header(cores=8, **tag), *log.one_stage()[5:]]
+    run = run_of(tmp_path, events)
+    assert run.cluster.composition == {"Standard_E8s_v3": 2}
+    assert run.cluster.instance is not None
+    assert run.cluster.instance.vcpus == 8
+
+
+def test_only_settings_that_matter_are_kept(tmp_path: Path) -> None:
+    events = log.header(
+        master="spark://10.0.0.1:7077",
+        spark_executor_memory="4g",
+        spark_executor_extraJavaOptions="-Dpassword=x",
+        spark_hadoop_fs_s3a_secret_key="secret",
+        spark_sql_adaptive_enabled="true",
+        spark_sql_adaptive_customCostEvaluatorClass="/home/me/x",
+    )
+    run = run_of(tmp_path, [*events, *log.one_stage()[5:]])
+    assert dict(run.config) == {
+        "spark.executor.memory": "4g",
+        "spark.master": "spark",
+        "spark.sql.adaptive.enabled": "true",
+    }
+
+
+@pytest.mark.parametrize(
+    ("properties", "code"),
+    [
+        ({"spark_databricks_clusterUsageTags_runtimeEngine": "PHOTON"}, "different-engine"),
+        ({"spark_plugins": "com.nvidia.spark.SQLPlugin"}, "different-engine"),
+        ({"master": "k8s://https://10.0.0.1"}, "nodes-from-pods"),
+    ],
+)
+def test_notices_of_the_environment(tmp_path: Path, properties: dict[str, str], code: str) -> None:
+    run = run_of(tmp_path, [*log.header(**properties), *log.one_stage()[5:]])  # type: ignore[arg-type]
+    assert [notice.code for notice in run.notices] == [code]
+
+
+def test_first_task_of_each_slot_is_cold(tmp_path: Path) -> None:
+    stage = log.info(0, 8)
+    starts = [log.task_start(0, n, 2.0, executor=str(n % 2 + 1)) for n in range(8)]
+    ends = [log.task(0, n, 2.0, 3.0 + n, executor=str(n % 2 + 1)) for n in range(8)]
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(stage, 2.0), *starts, *ends,
+         log.completed(stage, 2.0, 10.0), log.end(11.0)],
+    )  # fmt: skip
+    cold = run.stages[0].first_wave_seconds
+    assert cold is not None
+    assert cold.quantiles == (1.0, 2.0, 3.0, 4.0)  # two executors of two cores

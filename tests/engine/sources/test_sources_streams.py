@@ -1,0 +1,89 @@
+"""Streams: each micro-batch is a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of
+
+from engine.sources import read
+from engine.sources.profile_file import write_profile
+
+
+def batch(number: int, start: float, seconds: float, *, reported: bool = True) -> list[log.Event]:
+    stage = log.info(number, 1)
+    properties = {"streaming.sql.batchId": str(number), "sql.streaming.queryId": "q"}
+    iso = f"2023-11-14T22:{13 + int(20 + start) // 60:02d}:{(20 + start) % 60:06.3f}Z"
+    progress = {
+        "Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent",
+        "progress": {
+            "id": "q",
+            "batchId": number,
+            "timestamp": iso,
+            "durationMs": {"triggerExecution": round(seconds * 1000)},
+        },
+    }
+    return [
+        log.job(number, [stage], start + 0.2, **properties),
+        log.submitted(stage, start + 0.3),
+        log.task(number, number, start + 0.3, start + 0.8, index=0),
+        log.completed(stage, start + 0.3, start + 0.8),
+        log.job_end(number, start + 0.9),
+        *([progress] if reported else []),
+    ]
+
+
+def test_each_micro_batch_is_a_run_and_the_trigger_its_deadline(tmp_path: Path) -> None:
+    """START_MS is 22:13:20: the trigger of 10 s fires at 10, 20, 30 s and so on from there."""
+    starts = [(3.0, 4.0), (10.0, 2.0), (20.0, 15.0), (35.01, 3.0), (40.0, 2.0)]
+    events = log.header()
+    for number, (start, seconds) in enumerate(starts):
+        events += batch(number, start, seconds)
+    profile = read(log.write(tmp_path / "app", [*events, log.end(60.0)]))
+    assert profile.category == "streaming"
+    assert profile.deadline_seconds == 10.0
+    assert [run.batch_id for run in profile.runs] == [0, 1, 2, 3, 4]
+    assert [run.seconds for run in profile.runs] == [seconds for _, seconds in starts]
+    assert all(len(run.stages) == 1 and len(run.jobs) == 1 for run in profile.runs)
+    assert profile.runs[1].stages[0].submitted_seconds == pytest.approx(0.3)
+    assert profile.runs[1].driver_seconds == 1.5
+
+
+def test_times_of_micro_batches_are_said_to_be_those_of_one(tmp_path: Path) -> None:
+    events = [*log.header(), *batch(0, 3.0, 4.0), *batch(1, 10.0, 2.0), log.end(60.0)]
+    profile = read(log.write(tmp_path / "app", events))
+    (said,) = (notice for notice in profile.notices if notice.code == "micro-batches")
+    assert said.text.startswith("the runs are 2 micro-batches of a streaming query, 6 s together")
+    stored = tmp_path / "stream.yaml"
+    write_profile(profile, stored)
+    assert said in read(stored).notices
+
+
+def test_batches_without_a_pause_have_no_trigger_interval(tmp_path: Path) -> None:
+    events = log.header()
+    for number in range(6):
+        events += batch(number, 3.0 + 1.7 * number, 1.69)
+    assert read(log.write(tmp_path / "app", [*events, log.end(60.0)])).deadline_seconds is None
+
+
+def test_a_stream_that_was_killed_breaks_off_its_last_batch_alone(tmp_path: Path) -> None:
+    """The last line is torn; the last batch has two of three tasks and lasts to their end."""
+    stage = log.info(7, 3)
+    properties = {"streaming.sql.batchId": "1", "sql.streaming.queryId": "q"}
+    cut = [log.job(7, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
+    cut += [log.task(7, n, 10.1, 12.0 + n, index=n) for n in range(2)]
+    path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *cut])
+    with path.open("a") as out:
+        out.write('{"Event":"SparkListenerTaskEnd","Stage')
+    first, last = read(path).runs
+    assert (first.complete, last.complete) == (True, False)
+    assert last.seconds == pytest.approx(3.0)
+    assert first.notices[0].text.endswith("every task of this micro-batch is there")
+    assert "1 of 3 tasks of 1 stage is missing" in last.notices[0].text
+
+
+def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path) -> None:
+    events = [*log.header(), *batch(0, 3.0, 9.0, reported=False), log.end(60.0)]
+    assert run_of(tmp_path, events).seconds == pytest.approx(0.7)

@@ -1,0 +1,116 @@
+"""Exports against the nodes they are for: memory, bounds of executors, platforms, support."""
+
+import json
+
+import pytest
+import yaml
+from handovers_made import after, handover, words
+
+from engine.catalog import InstanceType, MemoryRule
+from engine.cluster import Layout
+from engine.errors import BadInput
+from engine.exports import render
+from engine.exports.base import heap_mib, overhead_mib
+from engine.memory import layout_of, usable_memory_gib
+
+
+def test_unknown_memory_is_left_to_the_user_and_said() -> None:
+    text = render(handover(layout=Layout(2, 4)), to="spark-submit")
+    assert "--executor-memory" not in text
+    assert "executor memory: not known" in text
+
+
+@pytest.mark.parametrize("gib", [8.0, 16.0, 31.0, 64.0, 256.0])
+def test_what_is_written_fits_the_node_beside_the_application_master(gib: float) -> None:
+    rule = MemoryRule("emr-yarn")
+    node = InstanceType("x", 8, gib)
+    layout = layout_of(node, rule)
+    assert layout is not None
+    heap = heap_mib(layout)
+    assert heap is not None
+    used = layout.executors_per_node * (heap + overhead_mib(heap))
+    assert used + 896 <= usable_memory_gib(node, rule) * 1024 + layout.executors_per_node
+
+
+BOUNDS = (2, 40)
+
+
+def test_dynamic_allocation_is_bounded_and_begins_with_what_was_predicted() -> None:
+    text = render(handover(dynamic_allocation=BOUNDS, node_vcpus=8.0), to="spark-defaults")
+    settings = dict(x.split(maxsplit=1) for x in text.splitlines() if not x.startswith("#"))
+    prefix = "spark.dynamicAllocation"
+    asked = ("enabled", "minExecutors", "initialExecutors", "maxExecutors")
+    assert [settings[f"{prefix}.{key}"] for key in asked] == ["true", "2", "28", "40"]
+    assert "spark.executor.instances" not in settings
+    spec = yaml.safe_load(render(handover(dynamic_allocation=BOUNDS), to="kubernetes"))["spec"]
+    assert spec["dynamicAllocation"] == {
+        "enabled": True, "initialExecutors": 28, "minExecutors": 2, "maxExecutors": 40,
+    }  # fmt: skip
+    bricks = render(handover(dynamic_allocation=BOUNDS, provider="azure"), to="databricks")
+    assert "dynamicAllocation" not in bricks
+    assert "Databricks counts workers" in bricks
+
+
+def test_pods_request_no_more_cpus_than_a_node_offers() -> None:
+    full = yaml.safe_load(render(handover(node_vcpus=8.0), to="kubernetes"))["spec"]["executor"]
+    assert full["cores"] == 4
+    assert 2 * int(full["coreRequest"].removesuffix("m")) <= 8000 - 90
+    roomy = yaml.safe_load(render(handover(node_vcpus=16.0), to="kubernetes"))["spec"]["executor"]
+    assert "coreRequest" not in roomy
+
+
+def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:
+    memories = {"m5.large": 6.0, "r5.2xlarge": 56.0}
+    mix = handover(composition={"m5.large": 3, "r5.2xlarge": 14}, memories_gib=memories)
+    said = words(render(mix, to="emr"))
+    fleets = json.loads(after(said, "--instance-fleets"))
+    own = {}
+    for fleet in fleets[1:]:
+        (kind,) = fleet["InstanceTypeConfigs"]
+        (entry,) = kind["Configurations"]
+        assert entry["Classification"] == "yarn-site"
+        own[kind["InstanceType"]] = entry["Properties"]["yarn.nodemanager.resource.memory-mb"]
+    assert own == {"m5.large": "6144", "r5.2xlarge": "57344"}
+    configured = json.loads(after(said, "--configurations"))
+    assert configured[0]["Properties"] == {"yarn.scheduler.maximum-allocation-mb": "57344"}
+    three = handover(
+        composition={"a": 1, "b": 5, "c": 2}, memories_gib={"a": 1.0, "b": 2.0, "c": 3.0}
+    )
+    groups = json.loads(after(words(render(three, to="emr")), "--instance-groups"))
+    assert [len(group.get("Configurations", [])) for group in groups] == [0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("target", ["emr", "terraform"])
+def test_emr_is_not_given_types_that_it_does_not_support(target: str) -> None:
+    small = handover(composition={"m5.large": 1}, unsupported={"m5.large": ("m5.xlarge",)})
+    with pytest.raises(BadInput, match=r"not support m5.large; .* --instances m5.xlarge"):
+        render(small, to=target)
+    assert "m5.large" in render(small, to="kubernetes")
+
+
+ONE_PLATFORM = {
+    ("emr", "aws"): "emr",
+    ("dataproc", "gcp"): "dataproc",
+    ("databricks", "aws"): "databricks",
+    ("databricks", "azure"): "databricks",
+    ("kubernetes", "aws"): "kubernetes",
+    ("terraform", "aws"): "emr",
+    ("terraform", "gcp"): "dataproc",
+    ("terraform", "azure"): "databricks",
+}
+"""(Target, provider) -> what the text is for."""
+
+
+@pytest.mark.parametrize(("target", "provider"), ONE_PLATFORM)
+def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> None:
+    own = ONE_PLATFORM[target, provider]
+    other = render(handover(provider=provider, platform="yarn"), to=target)
+    note = f"executors and price are for yarn, this is for {own}: plan with --platform {own}"
+    assert other.count(note) == 1
+    assert f"# note: {note}" in other
+    assert "--platform" not in render(handover(provider=provider, platform=own), to=target)
+
+
+@pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
+def test_options_for_any_platform_are_not(target: str) -> None:
+    assert "--platform" not in render(handover(platform="yarn"), to=target)
