@@ -43,6 +43,14 @@ class History:
         past = self.past if same_gesture else (*self.past, before)[-MOST_STEPS:]
         return History(past, (), changed, now_seconds)
 
+    def refused(self, state: PlanState) -> History:
+        """After a change that was refused, which left `state`: steps that lead there undo
+        nothing, and the next change is a step of its own."""
+        past = list(self.past)
+        while past and not changed_inputs(past[-1], state):
+            past.pop()
+        return History(tuple(past), self.future)
+
     def undone(self, state: PlanState) -> tuple[History, PlanState] | None:
         """One step back from `state`; None where there is none."""
         if not self.past:

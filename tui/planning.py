@@ -11,7 +11,7 @@ from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, Show
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
 from tui.screens.dialog import Dialog
-from tui.state import evidence_key, plan_key, with_inputs
+from tui.state import PlanState, evidence_key, plan_key, with_inputs
 from tui.views import inputs
 from tui.workers import Cancelled
 
@@ -184,10 +184,16 @@ class Planning:
         app._latest.abandon()
         app._grown = app.busy = ""
         if app._good is not None:
-            app.state = reduce(app.state, PlanRefused(app._good))
-            app._ask()
+            self._take_back(app._good)
         app.show_notice("reading was cancelled", "warn")
         app._panels.show()
+
+    def _take_back(self, good: PlanState) -> None:
+        """To the last good inputs, as if what was refused had not been asked."""
+        app = cast("PlannerApp", self)
+        app.state = reduce(app.state, PlanRefused(good))
+        app.history = app.history.refused(app.state)
+        app._ask()
 
     def _start_with_evidence(self, built: Built) -> None:
         """A deadline for new evidence, one that can be met where that is possible."""
@@ -220,7 +226,6 @@ class Planning:
             return
         app.busy = ""
         if app._good is not None:
-            app.state = reduce(app.state, PlanRefused(app._good))
-            app._ask()
+            self._take_back(app._good)
         app.show_notice(message.text, "bad", stays=app._good is None)
         app._panels.show()

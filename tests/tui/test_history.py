@@ -126,6 +126,22 @@ async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
         assert "nothing to undo" in text_of(app)
 
 
+def test_a_refused_change_is_no_step():
+    """However long the refusal took: an undo after it takes back what was set before."""
+    good = replace(START, spot=True)
+    asked = replace(good, model="none")
+    history = (
+        History().recorded(START, good, now_seconds=0.0).recorded(good, asked, now_seconds=9.0)
+    )
+    found = history.refused(good).undone(good)
+    assert found is not None
+    assert found[1].spot is START.spot
+    later = replace(good, max_nodes=3)
+    again = history.refused(good).recorded(good, later, now_seconds=9.1).undone(later)
+    assert again is not None
+    assert again[1].spot is good.spot
+
+
 async def test_undoing_a_refused_model_keeps_the_good_plan(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
