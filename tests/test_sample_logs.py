@@ -161,7 +161,7 @@ def test_scrubber_reduces_the_environment_to_spark_properties() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["on box7 ", "jane@x", "/tmp/a", "file:/opt/x", "/work/main", "/root", "at 192.168.0.7:80"],
+    ["on box7 ", "jane@x", "/tmp/a", "file:/opt/x", "/work/logs", "/root", "at 192.168.0.7:80"],
 )
 def test_leaks_finds(text: str) -> None:
     assert leaks(f"all well {text}", MACHINE)
