@@ -242,20 +242,19 @@ def _stored(run: Run) -> tuple[tuple[int, ...], ...]:
     """What each stage needs of RDDs that have blocks of their own. Where a log tells of blocks,
     RDDs without any are wrappers of others (the vertices and edges of GraphX), and what lies behind
     them is what is needed."""
-    sizes = {rdd.rdd_id: rdd.stored_bytes for rdd in run.persisted_rdds}
-    told = any(sizes.values())
+    stored = {rdd.rdd_id for rdd in run.persisted_rdds if rdd.stored_bytes}
     behind: dict[int, tuple[int, ...]] = {}
     found: list[tuple[int, ...]] = []
     for stage in run.stages:
         own: dict[int, None] = {}
-        for rdd_id in stage.needed_rdds:
-            hollow = told and not sizes.get(rdd_id)
-            own |= dict.fromkeys(behind.get(rdd_id, ()) if hollow else (rdd_id,))
-        found.append(tuple(own))
         for position, rdd_id in enumerate(stage.needed_rdds):
-            if told and not sizes.get(rdd_id):
+            if stored and rdd_id not in stored:
                 rest = stage.needed_rdds[position + 1 :]
-                behind.setdefault(rdd_id, tuple(rdd for rdd in rest if sizes.get(rdd)))
+                own |= dict.fromkeys(behind.get(rdd_id, ()))
+                behind.setdefault(rdd_id, tuple(rdd for rdd in rest if rdd in stored))
+            else:
+                own[rdd_id] = None
+        found.append(tuple(own))
     return tuple(found)
 
 

@@ -52,9 +52,7 @@ class Phases:
 
 def phases_of(run: Run) -> Phases:
     """The phases of a run with stages."""
-    stages_seconds = _covered(run.stages)
-    driver = run.seconds - stages_seconds if run.driver_seconds is None else run.driver_seconds
-    driver = min(max(0.0, driver), run.seconds)
+    driver = driver_seconds(run)
     began = min(stage.submitted_seconds for stage in run.stages)
     init = min(run.cores[0][0] if run.cores else began, began, driver)
     busy = run.seconds - driver
@@ -75,6 +73,14 @@ def phases_of(run: Run) -> Phases:
 def _share(measures: Sequence[Measure | None], held: float) -> float:
     """Of the slot time; a measure that no task reported is no time: nothing was fetched."""
     return sum(found.total for found in measures if found is not None) / held if held else 0.0
+
+
+def driver_seconds(run: Run) -> float:
+    """The time in which no stage of a run was running, as its log says it or its stages tell."""
+    driver = (
+        run.seconds - _covered(run.stages) if run.driver_seconds is None else run.driver_seconds
+    )
+    return min(max(0.0, driver), run.seconds)
 
 
 def _covered(stages: Sequence[StageRun]) -> float:

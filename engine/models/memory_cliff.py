@@ -56,6 +56,7 @@ class MemoryCliff:
         inferred: whether that was taken from what stages read, for want of block sizes.
         fits: share of it that fitted when it ran.
         sources: the stages that read it, and the stage that computed what each reads.
+        cache: the persisted RDDs and which stages need them; None where the log does not tell.
         memory: how its executors divide their heap.
         power: of the input with which cached bytes grow.
     """
@@ -65,6 +66,7 @@ class MemoryCliff:
     inferred: bool
     fits: float
     sources: Mapping[int, int]
+    cache: CacheReplay | None
     memory: ExecutorMemory
     power: float = 1.0
 
@@ -75,10 +77,10 @@ class MemoryCliff:
         sources = _sources(run.stages)
         if not sources:
             return None
+        cache = CacheReplay.of(run)
         kept, inferred = run.cached_bytes, False
         read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
         if not kept:
-            cache = CacheReplay.of(run)
             kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
         storage = run.storage_memory_bytes or math.inf
         if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
@@ -92,6 +94,7 @@ class MemoryCliff:
             inferred,
             fits,
             sources,
+            cache,
             ExecutorMemory.of(run),
         )
 
@@ -99,14 +102,14 @@ class MemoryCliff:
     def rereads(self) -> tuple[Reread, ...]:
         """The stages that do not find all that they read where memory is short; the cache is
         replayed when that is first asked."""
-        run, cache = self.replay.run, CacheReplay.of(self.replay.run)
-        if cache is None:
+        run = self.replay.run
+        if self.cache is None:
             found = {
                 place: _whole_seconds(self.replay, place, source) * (1.0 - SHARES)
                 for place, source in self.sources.items()
             }
         else:
-            found = cache.lost_seconds(_costs(self.replay, cache), self.cached_bytes)
+            found = self.cache.lost_seconds(_costs(self.replay, self.cache), self.cached_bytes)
         rereads = []
         for place, lost in found.items():
             most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)

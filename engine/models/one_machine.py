@@ -23,6 +23,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.disturbance import computes_elsewhere
+from engine.models.job_phases import driver_seconds
 from engine.models.task_times import PRIOR_LAW, StageLaw
 from engine.profile import Notice, Run, StageRun
 
@@ -98,16 +99,6 @@ def law_doubt(
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
     return np.asarray(LAW_DOUBT * share * np.abs(of_batch(batch, np.log2(busy / slots))))
-
-
-def driver_seconds(run: Run) -> float:
-    """The time in which no stage of a run was running."""
-    spans = sorted((stage.submitted_seconds, stage.completed_seconds) for stage in run.stages)
-    covered, reached = 0.0, -math.inf
-    for start, end in spans:
-        covered += max(0.0, end - max(start, reached))
-        reached = max(reached, end)
-    return max(0.0, run.seconds - covered)
 
 
 TAKEN = "twice the slots are taken to save between half of the tasks' time and nothing"
