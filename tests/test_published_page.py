@@ -57,19 +57,36 @@ def functions(path: str) -> frozenset[str]:
     return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
+def spelt_by(path: str) -> Iterator[ast.AST]:
+    """A test file, and what it imports by name from the helpers beside it."""
+    tree = ast.parse((ROOT / path).read_text("utf-8"))
+    yield tree
+    for imported in ast.walk(tree):
+        if not isinstance(imported, ast.ImportFrom):
+            continue
+        helper = (ROOT / path).with_name(f"{imported.module}.py")
+        if not helper.is_file():
+            continue
+        names = {alias.name for alias in imported.names}
+        for node in ast.parse(helper.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and names.intersection(
+                target.id for target in node.targets if isinstance(target, ast.Name)
+            ):
+                yield node
+
+
 @cache
 def numbers(path: str) -> frozenset[float]:
-    """Every number that a test file spells, and those that its names and texts hold ("27_24")."""
-    source = (ROOT / path).read_text("utf-8")
-    tree = ast.parse(source)
+    """Every number that a test file spells or imports as a table of the helpers beside it."""
+    nodes = [node for root in spelt_by(path) for node in ast.walk(root)]
     spelt = {
         float(node.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Constant) and type(node.value) in (int, float)
     }
     products = {
         float(node.left.value) * float(node.right.value)
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.BinOp)
         and isinstance(node.op, ast.Mult)
         and isinstance(node.left, ast.Constant)
