@@ -10,7 +10,10 @@ alone:
     leave-one-out   each run predicted from the others of its context: mean (median)
     k = 3 / 5 / 7   runs chosen by greedy A-optimality on Ernest's terms predict the rest
     extrapolation   runs on at most half of the largest node count predict the largest
-    coverage        runs inside the central 90 % interval: leave-one-out / k = 7 / extrapolation
+    one count       runs on the fewest nodes alone predict those of the same sizes on more: mean
+                    (median)
+    coverage        runs inside the central 90 % interval: leave-one-out / k = 7 / extrapolation /
+                    one count
 
 Of a job with all of its types and parameters:
 
@@ -50,6 +53,7 @@ from engine.sources import run_table
 CONFIDENCE = 0.9
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)
 TRAINING_SIZES = (3, 5, 7)
+SAME_SIZE = 0.02
 
 SPLITS, DESIGNS = 5, 3
 
@@ -132,6 +136,19 @@ def trials(runs: Sequence[Run]) -> Iterator[tuple[str, list[Run], list[Run]]]:
     small = [run for run in runs if (run.cluster.nodes or 0) <= largest / 2]
     if len(small) >= 3:
         yield "extrapolation", small, [run for run in runs if run.cluster.nodes == largest]
+    fewest = min(run.cluster.nodes or 0 for run in runs)
+    one = [run for run in runs if run.cluster.nodes == fewest]
+    more = [run for run in runs if run.cluster.nodes != fewest and _sized_as(run, one)]
+    if more:
+        yield "one count", one, more
+
+
+def _sized_as(run: Run, others: Sequence[Run]) -> bool:
+    """Whether one of the others read as much, within `SAME_SIZE`."""
+    size = run.workload.input_bytes or 1.0
+    return any(
+        abs((other.workload.input_bytes or 1.0) / size - 1.0) <= SAME_SIZE for other in others
+    )
 
 
 def a_optimal(runs: Sequence[Run], count: int) -> list[int]:
@@ -339,7 +356,8 @@ def row(name: str, result: Score) -> Row:
         with_median("left out"),
         " / ".join(mean(f"k={count}") for count in TRAINING_SIZES),
         mean("extrapolation"),
-        coverage("left out", "k=7", "extrapolation"),
+        with_median("one count"),
+        coverage("left out", "k=7", "extrapolation", "one count"),
         with_median("together"),
         with_median("new context"),
         with_median("new parameters"),

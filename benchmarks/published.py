@@ -5,7 +5,7 @@ from __future__ import annotations
 Row = tuple[str, ...]
 
 HEADER = (
-    "model", "leave-one-out", "k = 3 / 5 / 7", "extrapolation", "coverage", "together",
+    "model", "leave-one-out", "k = 3 / 5 / 7", "extrapolation", "one count", "coverage", "together",
     "new context", "new parameters", "coverage", "left out: point, 90 %", "10 runs: point, 90 %",
     "refused",
 )  # fmt: skip
@@ -33,4 +33,4 @@ def reference(published: Row) -> Row:
     """A published row in the columns of `HEADER`."""
     method, left_out, few, extrapolation, joint, new, decided, ten = published
     name = f"reference: {method}"
-    return (name, left_out, few, extrapolation, "", joint, new, "", "", decided, ten, "")
+    return (name, left_out, few, extrapolation, "", "", joint, new, "", "", decided, ten, "")

@@ -97,7 +97,7 @@ class Cliff:
 
     Args:
         probability: that it does not.
-        times: how many times as long the job then takes, at the centre of the runs.
+        times: how many times as long the job then takes, on the fewest machines of the runs.
         threshold: log memory per input from which on it would.
     """
 

@@ -2,7 +2,7 @@
 
 A law says how time depends on machines, cores, size, iterations and memory, up to a level:
 
-    T = level * sum_j w_j f_j(m, p, z) / f_j(centre) * (1 + cliff) * (g + (1 - g) i / i0)
+    T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g + (1 - g) i / i0)
 
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
 shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
-SHARES = np.asarray([0.3, 0.55, 0.05, 0.05, 0.05, 0.45, 0.15, 0.05])
-"""Concentration of each term's share (Gamma, together Dirichlet), in the order of `terms`. Below 1
-they favour few terms; computation that is shared is the likeliest, then data that is read serially.
-The three forms of communication share one small weight: what grows with machines, whatever the
-data, is rare."""
+SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05])
+"""Concentration of each term's share of the time on the fewest machines (Gamma, together
+Dirichlet), in the order of `terms`. Below 1 they favour few terms. On few machines computation that
+is shared is the likeliest, then data that is read serially. The three forms of communication share
+one small weight: what grows with machines, whatever the data, is rare."""
 
 PHASES = (
     "serial",
@@ -115,10 +115,10 @@ BY_CORES, BY_MACHINES = 1, 7
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What laws are relative to: the runs' centre and range.
+    """What laws are relative to: the runs' fewest machines and range.
 
     Args:
-        centre: (8,) the terms at the centre of the runs.
+        reference: (8,) the terms on the fewest machines of the runs, at their mean size.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
@@ -127,7 +127,7 @@ class Frame:
             of more cores is taken to have as much more disk and network, as in a provider's family.
     """
 
-    centre: FloatArray
+    reference: FloatArray
     low: float
     high: float
     cliff_inside: bool
@@ -137,10 +137,12 @@ class Frame:
     @classmethod
     def of(cls, runs: Points) -> Frame:
         """The frame of some runs."""
-        centre = terms(runs).mean(axis=0)
+        cores = runs.machines * runs.cores
+        fewest = cores <= (1.0 + SAME_CORES) * cores.min()
+        reference = terms(runs.sized(float(runs.size.mean())))[fewest].mean(axis=0)
         per_input = runs.memory_per_input
         return cls(
-            centre=np.where(centre > 0.0, centre, 1.0),
+            reference=np.where(reference > 0.0, reference, 1.0),
             low=float(per_input.min()),
             high=float(per_input.max()),
             cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
@@ -162,8 +164,8 @@ class Frame:
         )
 
     def relative(self, at: Points) -> FloatArray:
-        """(n, 8) the terms relative to the centre."""
-        found = terms(at) / self.centre
+        """(n, 8) the terms relative to those on the fewest machines."""
+        found = terms(at) / self.reference
         if not self.cores_differ:
             found[:, BY_MACHINES] = found[:, BY_CORES]
         return np.asarray(found)
@@ -183,7 +185,7 @@ class Seen:
     """n points as the laws of a frame see them: all of their time that no law has a say in.
 
     Args:
-        terms: (n, 8) relative to the centre of the runs.
+        terms: (n, 8) relative to those on the fewest machines of the runs.
         memory_per_input: (n,) its logarithm.
         iterations: (n, 1) relative to those of the run with the most; None where all have as many.
     """
@@ -205,7 +207,7 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        log_shares: (d, 8) of the terms at the centre, up to a common factor.
+        log_shares: (d, 8) of the terms on the fewest machines, up to a common factor.
         cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
         log_height: (d,) of the cliff.
         logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
@@ -258,7 +260,7 @@ class Laws:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """(d, 8) of the terms at the centre, up to a common factor."""
+        """(d, 8) of the terms on the fewest machines, up to a common factor."""
         return np.exp(self.log_shares)
 
     @cached_property

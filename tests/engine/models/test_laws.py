@@ -60,7 +60,7 @@ def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines(
 
 def test_the_time_of_one_law() -> None:
     frame = Frame.of(grid())
-    parallel = float((grid().size / grid().machines).mean())
+    parallel = float(grid().size.mean() / MACHINES.min())
     at = points(np.asarray([4.0]))
     found = one_law(frame).log_times(at)[0, 0]
     assert np.exp(found) == pytest.approx(1.0 + 0.25 / parallel)
@@ -84,12 +84,22 @@ def test_what_is_done_again_waits_for_cores_or_for_machines() -> None:
     frame = Frame.of(at)
     law = one_law(frame, threshold_place=0.999)
     parallel, disks = at.size / (at.machines * at.cores), at.size / at.machines
-    parallel, disks = parallel / parallel.mean(), disks / disks.mean()
+    parallel, disks = parallel / (at.size.mean() / 4.0), disks / (at.size.mean() / 4.0)
     assert np.all(at.memory_per_input < law.threshold[0])
     for logit, share in ((-40.0, 0.0), (0.0, 0.5), (40.0, 1.0)):
         found = replace(law, logit_reading=np.asarray([logit])).log_times(at)[:, 0]
         again = 3.0 * ((1.0 - share) * parallel + share * disks)
         assert np.exp(found) == pytest.approx(1.0 + parallel + again)
+
+
+def test_on_the_fewest_machines_most_of_the_time_is_shared_before_any_run_says_so() -> None:
+    """Wherever the other runs are: the prior is that of the fewest machines."""
+    for at in (grid(), points(np.asarray([2.0])), points(np.asarray([2.0, 64.0]))):
+        fewest = at.part(slice(0, 1)).sized(float(at.size.mean()))
+        shares = drawn(Frame.of(at), MOST_DRAWN, seed=1).phases(fewest).mean(axis=0)
+        told = dict(zip((*PHASES, "re-reading"), shares.tolist(), strict=True))
+        shared = told["parallel"] + told["memory pressure"] + told["disk and network"]
+        assert shared + told["re-reading"] == pytest.approx(0.64, abs=0.03)
 
 
 def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:

@@ -74,6 +74,18 @@ def test_few_runs_get_a_prior_and_say_so(count: int) -> None:
     assert "extrapolating-nodes" in codes(far.warnings)
 
 
+@pytest.mark.parametrize("sizes", [(1.0,), (0.5, 1.0), (0.25, 0.5, 0.75, 1.0, 1.5)])
+def test_from_one_number_of_nodes_most_of_the_time_is_taken_to_be_shared(
+    sizes: tuple[float, ...],
+) -> None:
+    """Which part of it is, no such run can tell: of 180 s on 4 nodes it was 150."""
+    model = fit(*(run(4, size) for size in sizes))
+    found = model.predict(cluster=nodes(12), workload=Workload(1.0))
+    assert 0.4 * 180.0 < found.seconds < 0.6 * 180.0
+    assert found.low is not None
+    assert found.low < 30.0 + 600.0 / 12 < (found.high or 0.0)
+
+
 def test_two_runs_are_met_and_interpolated() -> None:
     model = fit(run(2), run(8))
     for count in (2, 4, 8):
