@@ -22,10 +22,10 @@ from typing import Any
 
 from engine.errors import BadInput, ServiceUnavailable
 from engine.experiments import Experiment
+from engine.sources.collected import MANIFEST, changed, code_of, read_manifest
 from engine.sources.hosts import SlowHost, slow_hosts
 from engine.submission import run_to_end
 
-MANIFEST = ".sparkplan-collect.json"
 _LOCK = ".sparkplan-collect.lock"
 _OUTPUT = ".output"
 
@@ -75,6 +75,8 @@ class Outcome:
         seconds: wall-clock time of spark-submit, None where it did not run.
         reason: one line, of a failed run.
         slow: hosts that would teach the model what others do not repeat (Ernest 4.3).
+        changed: files of the program that are others than those that made a kept log (Ernest 5).
+        code: hash of each file of the program, where it is a file here.
     """
 
     run: TrainingRun
@@ -83,6 +85,8 @@ class Outcome:
     seconds: float | None = None
     reason: str | None = None
     slow: tuple[SlowHost, ...] = ()
+    changed: tuple[str, ...] = ()
+    code: Mapping[str, str] | None = None
 
 
 def template_of(text: str) -> tuple[str, ...]:
@@ -269,8 +273,9 @@ def collect_runs(
     folder = folder.absolute()
     if dry_run:
         for run in runs:
-            status = "kept" if (folder / run.name).exists() else "planned"
-            yield Outcome(run, status, command_of(run, job, _workplace(folder, run)))
+            command = command_of(run, job, _workplace(folder, run))
+            kept = (folder / run.name).exists()
+            yield _kept(run, command, folder) if kept else Outcome(run, "planned", command)
         return
     with _locked(folder):
         read_manifest(folder)
@@ -306,9 +311,10 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
     target, workplace = folder / run.name, _workplace(folder, run)
     command = command_of(run, job, workplace)
     if target.exists():
-        return Outcome(run, "kept", command)
+        return _kept(run, command, folder)
     shutil.rmtree(workplace, ignore_errors=True)
     workplace.mkdir()
+    code = code_of(command[1:])
     start = time.monotonic()
     try:
         reason = run_to_end(command, folder / _OUTPUT / f"{run.name}.txt", timeout_seconds)
@@ -318,8 +324,15 @@ def _made(run: TrainingRun, job: Job, folder: Path, timeout_seconds: float | Non
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
     if reason is not None:
-        return Outcome(run, "failed", command, seconds, reason)
-    return Outcome(run, "done", command, seconds, slow=slow_hosts(target))
+        return Outcome(run, "failed", command, seconds, reason, code=code)
+    return Outcome(run, "done", command, seconds, slow=slow_hosts(target), code=code)
+
+
+def _kept(run: TrainingRun, command: tuple[str, ...], folder: Path) -> Outcome:
+    """A run whose log is there already, and what of the program has changed since."""
+    entry = read_manifest(folder).get(run.name)
+    before = entry.get("code") if isinstance(entry, Mapping) else None
+    return Outcome(run, "kept", command, changed=changed(before, code_of(command[1:])))
 
 
 def _put_in_place(workplace: Path, target: Path) -> str | None:
@@ -347,6 +360,7 @@ def _record(folder: Path, outcome: Outcome) -> None:
     if outcome.status == "kept" and outcome.run.name in entries:
         return
     experiment = outcome.run.experiment
+    entries.pop(outcome.run.name, None)  # The run that was made last stands last.
     entries[outcome.run.name] = {
         "status": "done" if outcome.status == "kept" else outcome.status,
         "nodes": experiment.nodes,
@@ -357,6 +371,7 @@ def _record(folder: Path, outcome: Outcome) -> None:
         "seconds": outcome.seconds,
         "reason": outcome.reason,
         "slow_hosts": [asdict(slow) for slow in outcome.slow],
+        "code": None if outcome.code is None else dict(outcome.code),
     }
     text = json.dumps({"runs": entries}, indent=1, ensure_ascii=False)
     temporary = path.with_suffix(".new")
@@ -366,20 +381,3 @@ def _record(folder: Path, outcome: Outcome) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ServiceUnavailable(error.strerror or "cannot be written", where=str(path)) from None
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """What a folder's manifest says of each run, by name; empty where there is none.
-
-    Raises:
-        BadInput: for a manifest that is not one.
-    """
-    path = folder / MANIFEST
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8"))["runs"])
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError, TypeError, KeyError):
-        raise BadInput(
-            "is not a manifest of training runs", where=str(path), remedy="remove it; logs stay"
-        ) from None

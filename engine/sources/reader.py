@@ -15,6 +15,7 @@ from engine.errors import BadInput, UnknownName
 from engine.profile import Notice
 from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
+from engine.sources.collected import code_notices
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import ROLLING_PART, LogFiles, logs_among, logs_in
@@ -91,7 +92,8 @@ class Reader:
         return [iterating(found, sample.iterations) for found in read]
 
     def _folder(self, folder: Path) -> list[Found]:
-        return self._logs(logs_in(folder), str(folder), self._open)
+        found = self._logs(logs_in(folder), str(folder), self._open)
+        return noted(found, code_notices(folder, [entry.source for entry in found]))
 
     def _logs(self, logs: Sequence[LogFiles], folder: str, opened: Open) -> list[Found]:
         """The logs of a folder; what is none is skipped and counted."""

@@ -127,6 +127,53 @@ def test_a_second_call_resumes_and_overwrites_nothing(fake: Path, tmp_path: Path
     assert len(calls(fake)) == 2
 
 
+def with_code(fake: Path, text: str) -> Job:
+    program = fake.parent / "job.py"
+    program.write_text(text)
+    modules = f"--py-files {fake.parent}/lib.zip,s3://x/y.zip"
+    return job(fake, f"{modules} {program} --share {{fraction}}")
+
+
+def test_logs_of_another_version_of_the_code_are_named(fake: Path, tmp_path: Path) -> None:
+    """Ernest 5: a model is of one version of the code; hashes of the files tell a change."""
+    folder, runs = tmp_path / "logs", training_runs(PLANNED, job(fake))
+    first = with_code(fake, "print(1)\n")
+    list(collect_runs(runs[:1], first, folder))
+    same = with_code(fake, "print(1)\n")
+    assert [outcome.changed for outcome in collect_runs(runs[:1], same, folder)] == [()]
+    assert "code-changed" not in {notice.code for notice in engine.read(str(folder)).notices}
+    other = with_code(fake, "print(2)\n")
+    program = str(tmp_path / "job.py")
+    dry = list(collect_runs(runs, other, folder, dry_run=True))
+    assert [(found.status, found.changed) for found in dry] == [
+        ("kept", (program,)),
+        ("planned", ()),
+    ]
+    made = list(collect_runs(runs, other, folder))
+    assert [(found.status, found.changed) for found in made] == [("kept", (program,)), ("done", ())]
+    (notice,) = [n for n in engine.read(str(folder)).notices if n.code == "code-changed"]
+    assert "1 of 2 training runs in logs were made by another job.py" in notice.text
+    assert runs[0].name in notice.text
+    (folder / runs[0].name).unlink()
+    list(collect_runs(runs, other, folder))
+    assert "code-changed" not in {notice.code for notice in engine.read(str(folder)).notices}
+
+
+def test_code_that_nobody_hashed_is_no_change(fake: Path, tmp_path: Path) -> None:
+    """Manifests without hashes, and what is no manifest, say nothing of the code."""
+    folder, runs = tmp_path / "logs", training_runs(PLANNED, job(fake))
+    list(collect_runs(runs, with_code(fake, "1"), folder))
+    entries = read_manifest(folder)
+    del entries[runs[0].name]["code"]
+    (folder / MANIFEST).write_text(json.dumps({"runs": entries}))
+    outcomes = list(collect_runs(runs, with_code(fake, "2"), folder))
+    assert [bool(outcome.changed) for outcome in outcomes] == [False, True]
+    assert "code-changed" not in {notice.code for notice in engine.read(str(folder)).notices}
+    for broken in ("{", '{"runs": {"a": 1}}', '{"runs": {"a": {"code": 3}}}', "[" * 100_000):
+        (folder / MANIFEST).write_text(broken)
+        assert len(engine.read(str(folder)).runs) >= 1
+
+
 def test_a_failing_run_is_one_line_and_leaves_no_log(fake: Path, tmp_path: Path) -> None:
     folder, failing = tmp_path / "logs", job(fake, "fail {fraction}")
     outcomes = list(collect_runs(training_runs(PLANNED, failing), failing, folder))

@@ -225,6 +225,25 @@ def test_a_slow_host_is_said_once_with_what_to_do(capsys: pytest.CaptureFixture[
     assert "\x1b" not in said
 
 
+def test_changed_code_is_said_once_with_the_logs_to_remove(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from tui.headless.collect import as_dict, warn_of_changed_code
+
+    job = engine.Job(template=("job.py",))
+    runs = engine.training_runs([engine.Experiment(3, 0.1)], job, repeat=5)
+    old = [engine.Outcome(run, "kept", (), changed=("a\x1b[31m.py",)) for run in runs]
+    warn_of_changed_code([*old, engine.Outcome(runs[0], "done", ())])
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "nodes3-input10pc-seed3 and 2 more [code-changed]" in said
+    assert "remove those logs" in said
+    assert "\x1b" not in said
+    assert as_dict(old[0])["changed_code"] == ["a\x1b[31m.py"]
+    warn_of_changed_code([engine.Outcome(runs[0], "kept", ())])
+    assert capsys.readouterr().err == ""
+
+
 def test_a_log_tells_simcosts_plan_what_it_needs(capsys):
     command = "experiments nightly-features --ran-on m5.xlarge --instances m5.xlarge --plan simcost"
     found = answer(capsys, f"{command} --nodes 1:8")["plan"]

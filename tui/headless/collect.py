@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         if not args.json:
             print(line_of(outcome, len(found), len(runs)), flush=True)
     warn_of_slow_hosts(found)
+    warn_of_changed_code(found)
     failed = [outcome for outcome in found if outcome.status == "failed"]
     if args.json:
         output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
@@ -152,6 +153,24 @@ def warn_of_slow_hosts(outcomes: Sequence[engine.Outcome]) -> None:
         print(text.shown(said), file=sys.stderr)
 
 
+def warn_of_changed_code(outcomes: Sequence[engine.Outcome]) -> None:
+    """That logs which are kept were made by another version of the program."""
+    old = [outcome for outcome in outcomes if outcome.changed]
+    if not old:
+        return
+    names = ", ".join(dict.fromkeys(name for outcome in old for name in outcome.changed))
+    logs = ", ".join(outcome.run.name for outcome in old[:SHOWN_LOGS])
+    more = f" and {len(old) - SHOWN_LOGS} more" if len(old) > SHOWN_LOGS else ""
+    said = (
+        f"sparkplan: {names} is not what made {logs}{more} [code-changed]; a model is of one "
+        "version of the code: remove those logs and collect again"
+    )
+    print(text.shown(said), file=sys.stderr)
+
+
+SHOWN_LOGS = 3
+
+
 def line_of(outcome: engine.Outcome, place: int, count: int) -> str:
     if outcome.status == "planned":
         return text.shown(shlex.join(outcome.command))
@@ -170,4 +189,5 @@ def as_dict(outcome: engine.Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "reason": outcome.reason,
         "slow_hosts": [asdict(slow) for slow in outcome.slow],
+        "changed_code": list(outcome.changed),
     }
