@@ -43,7 +43,7 @@ from engine.models.simcost_sampling import (
     simulate,
     training_cost_ratio,
 )
-from engine.models.simcost_search import least_seconds_of_nodes, thriftiest_vcores
+from engine.models.simcost_search import optima
 from engine.models.simcost_stages import Clusters, predicted_seconds, transformed
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
@@ -227,19 +227,14 @@ class SimcostModel(FittedModel):
     def _optima(
         self, run: RunCosts, batch: ClusterBatch, wanted: Workload, memory_gib: float
     ) -> dict[str, float]:
-        """What the transformed model of 4.3 says of any number of vcores: the time that none goes
-        below (Eq. 13) and, where the memory is known, the vcores of least resource time."""
+        """What the transformed model of 4.3 says of any number of vcores."""
         stages, overhead = run.at(
             ratio=ratio_of(wanted, run.run),
             shuffle_partitions=wanted.shuffle_partitions,
             iterations=wanted.iterations,
         )
         law = transformed(stages, clusters_of(run, batch), overhead_seconds=overhead)
-        found = {"fastest_possible_seconds": least_seconds_of_nodes(0.0, law)}
-        best = thriftiest_vcores(law, gamma_3=costs.THETA * memory_gib)
-        if 0.0 < best < math.inf:
-            found["thriftiest_vcores"] = max(1.0, round(best))
-        return found
+        return optima(law, gamma_3=costs.THETA * memory_gib)
 
     def _memory_gib(self, batch: ClusterBatch, wanted: Workload) -> float:
         """Heap of all executors of the one cluster: its own, else the assured one; 0 where neither

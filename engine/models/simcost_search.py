@@ -84,6 +84,19 @@ def least_resource_time(law: Coefficients, *, gamma_3: float) -> float:
     return float(resource_time_at(thriftiest_vcores(law, gamma_3=gamma_3), law, gamma_3=gamma_3))
 
 
+def optima(law: Coefficients, *, gamma_3: float) -> dict[str, float]:
+    """Figures of 4.3 on any number of vcores: the time that none goes below (Eq. 13 without the
+    part of the nodes) and, where T_R has its least inside, its place (Lemma 2, in whole vcores) and
+    value (Eq. 15, vcore-seconds)."""
+    found = {"fastest_possible_seconds": least_seconds_of_nodes(0.0, law)}
+    best = thriftiest_vcores(law, gamma_3=gamma_3)
+    if 0.0 < best < math.inf:
+        found["thriftiest_vcores"] = max(1.0, round(best))
+        least = least_resource_time(law, gamma_3=gamma_3)
+        found["least_resource_time_vcore_seconds"] = least
+    return found
+
+
 def most_throughput(law: Coefficients, *, data_bytes: float) -> float:
     """4.3 Eq. 16: the upper bound of C is gamma_4 / (2 sqrt(gamma_0 gamma_1 / k) + gamma_2), in
     bytes per second, with gamma_4 = D."""

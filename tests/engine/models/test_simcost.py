@@ -423,6 +423,9 @@ def test_the_transformed_model_of_a_log() -> None:
     work = sum(stage.task_seconds.total for stage in run.stages)
     memory = heap * 8 / 3
     assert found["thriftiest_vcores"] == round(math.sqrt(work * memory / 5.0))
+    # Eq. 15 with gamma_1 = 0: (sqrt(gamma_0) + sqrt(gamma_2 gamma_3))^2, in vcore-seconds.
+    least = (math.sqrt(work) + math.sqrt(5.0 * memory)) ** 2
+    assert found["least_resource_time_vcore_seconds"] == pytest.approx(least)
 
 
 def test_stages_without_tasks_are_left_out() -> None:
