@@ -155,6 +155,19 @@ class Plan:
             activities, target.machines, scheduler, skew=skew, record=record, tracks=tracks
         )
 
+    def skew_seconds(
+        self, target: Target, scale: float, partitions: int | None, *, seconds: float
+    ) -> float | None:
+        """What unlike tasks add to the time of the plan, `seconds` by Algorithm 2, beside
+        Algorithm 1 on tasks of the same mean; None where tasks are taken as alike anyway.
+
+        It may be below 0: where the last wave is not full, short tasks can make it needless.
+        """
+        if self.profile != "normal" or self.printed:
+            return None
+        alike = replace(self, profile="mean")
+        return seconds - alike.timeline(target, scale, partitions, record=False).seconds
+
     @property
     def slots_per_node(self) -> float:
         """Of the nodes that were observed (the first job's), 1 where none was."""

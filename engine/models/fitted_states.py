@@ -274,10 +274,12 @@ class FittedStates(FittedModel):
         if best is None:
             raise BadInput("how many tasks the cluster runs at once is not known")
         plan, target = best
-        timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        asked = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        timeline = plan.timeline(*asked)
         _check_timed(timeline)
+        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
         prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
-        return self._report(plan, timeline, prediction)
+        return self._report(plan, timeline, prediction, skew)
 
     def _own_course(
         self, cluster: OwnNodes, workload: Workload, confidence: float
@@ -285,8 +287,10 @@ class FittedStates(FittedModel):
         """On the nodes of the workflow's file; nothing is known of their speed."""
         plan, target = self.plans[0], own_target(cluster)
         scale = self._scale(plan, self._wanted(workload))
-        timeline = plan.timeline(target, scale, workload.shuffle_partitions)
+        asked = (target, scale, workload.shuffle_partitions)
+        timeline = plan.timeline(*asked)
         _check_timed(timeline)
+        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
         forecast = Forecast.of(np.asarray([timeline.seconds]), self.spread, self.dof)
         low, high = forecast.interval(confidence)
         notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
@@ -296,14 +300,16 @@ class FittedStates(FittedModel):
             NAME, timeline.seconds, float(low[0]), float(high[0]), confidence, why.phases,
             why.stages, why.bottleneck, distinct(notices), forecast,
         )  # fmt: skip
-        return self._report(plan, timeline, prediction)
+        return self._report(plan, timeline, prediction, skew)
 
-    def _report(self, plan: Plan, timeline: Timeline, prediction: Prediction) -> WorkflowReport:
+    def _report(
+        self, plan: Plan, timeline: Timeline, prediction: Prediction, skew: float | None
+    ) -> WorkflowReport:
         if self.is_job and plan.parts[0].observed is not None:
             labels = plan.parts[0].observed.job_labels()
         else:
             labels = [plan.parts[entry.job].job.name for entry in timeline.activities]
-        return report_of(self.workflow, labels, plan, timeline, prediction)
+        return report_of(self.workflow, labels, plan, timeline, prediction, skew_seconds=skew)
 
 
 def _check_timed(timeline: Timeline) -> None:

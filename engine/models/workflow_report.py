@@ -66,7 +66,12 @@ class JobSpan:
 
 @dataclass(frozen=True, eq=False)
 class WorkflowReport:
-    """The answer: the end with its interval, the jobs, and the sequence of states."""
+    """The answer: the end with its interval, the jobs, and the sequence of states.
+
+    Args:
+        skew_seconds: what tasks of unlike length add to the time (below 0: spare); None where they
+            are taken as alike. A difference of two estimates, without an interval of its own.
+    """
 
     name: str
     scheduler: str
@@ -74,6 +79,7 @@ class WorkflowReport:
     prediction: Prediction
     jobs: tuple[JobSpan, ...]
     states: tuple[WorkflowState, ...]
+    skew_seconds: float | None = None
 
     @property
     def seconds(self) -> float:
@@ -97,6 +103,7 @@ class WorkflowReport:
             "low": found.low,
             "high": found.high,
             "confidence": found.confidence,
+            "skew_seconds": self.skew_seconds,
             "phases": dict(found.phases) if found.phases is not None else None,
             "bottleneck": found.bottleneck,
             "jobs": [
@@ -144,11 +151,14 @@ def report_of(
     plan: Plan,
     timeline: Timeline,
     prediction: Prediction,
+    *,
+    skew_seconds: float | None = None,
 ) -> WorkflowReport:
     """A timeline in words; times are stretched to the prediction (its own error corrected).
 
     Args:
         labels: the name of each activity's job; "" for what belongs to none.
+        skew_seconds: of the timeline, not stretched.
     """
     factor = prediction.seconds / timeline.seconds if timeline.seconds > 0.0 else 1.0
     states = tuple(
@@ -167,6 +177,7 @@ def report_of(
         prediction,
         tuple(_spans(labels, after, timeline, factor)),
         states,
+        None if skew_seconds is None else skew_seconds * factor,
     )
 
 

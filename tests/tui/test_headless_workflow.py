@@ -74,6 +74,17 @@ def test_text_is_lettered(capsys: pytest.CaptureFixture[str], fig_1: str) -> Non
     assert "[prior-interval]" in err
 
 
+def test_what_unlike_tasks_add_is_told_where_it_shows(
+    capsys: pytest.CaptureFixture[str], fig_1: str
+) -> None:
+    line = "workflow nightly-pipeline --nodes 4 --instance m5.xlarge"
+    unlike = run(capsys, line)[0]
+    assert "tasks of unlike length add" in unlike
+    assert "of that (no interval)" in unlike
+    assert "unlike" not in run(capsys, f"{line} --task-profile mean")[0]
+    assert "unlike" not in run(capsys, f"workflow {fig_1}")[0]
+
+
 def test_the_file_s_cluster_gives_way_to_options(
     capsys: pytest.CaptureFixture[str], fig_1: str
 ) -> None:

@@ -19,6 +19,9 @@ FEW_STATES = 20
 SHORT_SHARE = 0.01
 """Of more states than this, those that take less than a hundredth of the time are not printed."""
 
+SHOWN_SKEW = 0.005
+"""Share of the time from which on what skew adds is told."""
+
 TASK_PROFILES = ("normal", "mean", "median")
 
 
@@ -189,6 +192,7 @@ def as_text(found: engine.WorkflowReport) -> str:
         f"({text.odds(answer.confidence)} runs: {text.span(answer.low, answer.high)})",
         f"scheduler {found.scheduler}, task times {found.task_profile}, "
         f"bound by {answer.bottleneck}",
+        *skew_line(found),
         "",
         text.table(job_rows(found), right=(1, 2, 3)),
         "",
@@ -198,6 +202,15 @@ def as_text(found: engine.WorkflowReport) -> str:
         "bound: c cpu, d disk, n network; a capital where it is full, - where none bounds",
     ]
     return "\n".join(lines)
+
+
+def skew_line(found: engine.WorkflowReport) -> list[str]:
+    """What tasks of unlike length add, where that would show in the time."""
+    added = found.skew_seconds
+    if added is None or abs(added) < SHOWN_SKEW * found.seconds:
+        return []
+    verb = "add" if added > 0.0 else "spare"
+    return [f"tasks of unlike length {verb} {text.seconds(abs(added))} of that (no interval)"]
 
 
 def omitted(found: engine.WorkflowReport) -> list[str]:

@@ -16,6 +16,7 @@ from engine.models.boe_jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe_model import fit_states, fit_workflow
 from engine.models.boe_surface import seconds_on
 from engine.models.fitted_states import FittedStates
+from engine.models.skew import expected_largest
 from engine.models.states import estimate
 from engine.models.workflow_course import Activity, Machines
 from engine.models.workflow_report import merged
@@ -190,6 +191,25 @@ def test_fig_1_as_a_workflow_file_takes_27_24_and_20_seconds() -> None:
     assert (2, 20.0, "cpu", False) in seen
     assert found.prediction.low is not None
     assert found.prediction.low < found.seconds < (found.prediction.high or 0.0)
+
+
+def test_what_unlike_tasks_add_is_the_difference_of_the_two_algorithms() -> None:
+    """Algorithm 2 less Algorithm 1; of one wave the expected longest of so many tasks."""
+    text = FIG_1.replace("tasks: 8, steps: [{cpu: 20s}]", "tasks: 6, spread: 20%, load: 10s")
+    workflow = parse_workflow(text, "w.yaml")
+    assert workflow.cluster is not None
+    ends = {}
+    for profile in ("normal", "mean"):
+        found = fit_workflow(workflow, task_profile=profile).course(cluster=workflow.cluster)
+        ends[profile] = found.seconds
+        if profile == "normal":
+            added = found.to_dict()["skew_seconds"]
+        else:
+            assert found.skew_seconds is None
+    assert added == pytest.approx(ends["normal"] - ends["mean"])
+    assert added == pytest.approx(10.0 * 0.2 * expected_largest(6), rel=0.25)
+    printed = fit_workflow(workflow, task_profile="mean", printed=True)
+    assert printed.course(cluster=workflow.cluster).skew_seconds is None
 
 
 def test_a_course_of_a_log_names_its_jobs() -> None:

@@ -19,6 +19,7 @@ from engine.models.printed_states import (
     progress,
     remaining_seconds,
 )
+from engine.models.skew import gain_bounds
 from engine.models.states import estimate
 from engine.models.task_draw import EXACT_TASKS, task_factors, task_law
 from engine.models.workflow_course import Activity, Machines
@@ -270,6 +271,21 @@ def test_fig_8_skew_ends_tasks_one_by_one() -> None:
 
     assert counts(even)[:2] == [{0: 3, 1: 2}, {1: 5}]
     assert counts(skewed)[:4] == [{0: 3, 1: 2}, {0: 2, 1: 3}, {0: 1, 1: 4}, {1: 5}]
+
+
+def test_theorem_1_is_of_tracks_that_keep_their_own_tasks() -> None:
+    """Its proof gives each track N / Delta tasks of its own. A container that falls free takes the
+    next pending task, so that over many waves skew adds less than the theorem's lower bound."""
+    machines = Machines(1.0, Rates(10.0), Pool(10.0))
+
+    def added(tasks: int) -> float:
+        stage = Activity(0, "a", tasks, TaskWork(10.0), spread=0.3)
+        return estimate([stage], machines, drf).seconds - 10.0 * tasks / 10
+
+    low, high = gain_bounds(tasks=10, parallelism=10, deviation=3.0)
+    assert low < added(10) < high
+    low, _ = gain_bounds(tasks=1000, parallelism=10, deviation=3.0)
+    assert added(1000) < low
 
 
 def test_eqs_7_and_8_as_printed_leave_17_5_seconds_of_15() -> None:
