@@ -6,7 +6,6 @@ the measured range and warnings are the same for all and live here.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,9 +14,10 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.fitting import UNKNOWN_SPREAD, Fit, Spread
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
+from engine.models.fitted_curve import Curve, FittedCurve
+from engine.models.iteration_curves import along_iterations
 from engine.models.levels import Level, level_notice, level_of
 from engine.models.machines import (
     SAME,
@@ -29,89 +29,6 @@ from engine.models.machines import (
 from engine.models.measured_range import range_notices, spread_beyond
 from engine.models.workloads import completed, sharing_parameters
 from engine.profile import Notice, Run
-
-SMALLEST_SECONDS = 1e-3
-"""No run is predicted to take less: where all terms in use vanish, the sum of terms says 0."""
-
-
-class Curve(ABC):
-    """Time as a function of machines, size and iterations on one type of machine.
-
-    Attributes:
-        runs: what the curve was fitted to (no rows for a published profile).
-        spread: of log time within the measured range.
-    """
-
-    runs: MachineRuns
-    spread: Spread = UNKNOWN_SPREAD
-
-    @abstractmethod
-    def phases(
-        self, machines: FloatArray, *, size: float | None, iterations: float | None
-    ) -> Mapping[str, FloatArray]:
-        """(n,) seconds of each phase on n numbers of machines."""
-
-    def seconds(
-        self, machines: FloatArray, *, size: float | None, iterations: float | None
-    ) -> FloatArray:
-        """(n,) seconds in all."""
-        parts = self.phases(machines, size=size, iterations=iterations)
-        return np.maximum(sum(parts.values(), np.zeros_like(machines)), SMALLEST_SECONDS)
-
-    def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        """Warnings about this curve for this workload."""
-        return ()
-
-
-@dataclass(frozen=True, eq=False)
-class FittedCurve(Curve):
-    """A curve of p non-negative terms fitted to runs.
-
-    Args:
-        features: (machines (n,), size, iterations) -> (n, p); all three broadcast.
-        names: the phase of each term.
-        fit: coefficients and left-out predictions.
-        iterations_in_terms: the terms tell what is done once from what every iteration does.
-    """
-
-    runs: MachineRuns
-    features: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
-    names: Sequence[str]
-    fit: Fit
-    spread: Spread
-    fit_notices: tuple[Notice, ...] = ()
-    iterations_in_terms: bool = False
-
-    def phases(
-        self, machines: FloatArray, *, size: float | None, iterations: float | None
-    ) -> Mapping[str, FloatArray]:
-        like = np.ones_like(machines)
-        rows = self.features(
-            machines,
-            like * (1.0 if size is None else size),
-            like * (np.nan if iterations is None else iterations),
-        )
-        parts: dict[str, FloatArray] = {}
-        for place, name in enumerate(self.names):
-            coefficient = self.fit.coefficients[place]
-            if coefficient > 0.0:
-                parts[name] = parts.get(name, 0.0 * machines) + coefficient * rows[:, place]
-        return parts
-
-    def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        observed = np.unique(self.runs.iterations[~np.isnan(self.runs.iterations)])
-        wanted = workload.iterations
-        if not observed.size or wanted is None or np.isclose(observed, wanted).any():
-            return self.fit_notices
-        if self.iterations_in_terms and observed[0] <= wanted <= observed[-1]:
-            return self.fit_notices
-        scaled = Notice(
-            "extrapolating-iterations",
-            f"no run has {wanted:g} iterations: the time is scaled from runs of "
-            f"{', '.join(f'{count:g}' for count in observed[:6])}",
-            f"add runs of {wanted:g} iterations",
-        )
-        return (*self.fit_notices, scaled)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +107,7 @@ class CurvesModel(FittedModel):
         runs = sharing_parameters(self.profile.runs, workload.parameters)
         curves: list[Curve] = []
         try:
-            curves += [self.fit_curve(family) for family in self._families(runs, workload)]
+            curves += self._of_runs(runs, workload)
         except ModelDoesNotFit:
             if not self.given:
                 raise
@@ -235,18 +152,19 @@ class CurvesModel(FittedModel):
         prior, noise = float(at.log_scale[0]), curve.spread.log_scale
         return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
 
-    def _families(self, runs: Sequence[Run], workload: Workload) -> list[MachineRuns]:
+    def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[Curve]:
         wanted = workload.iterations
         if self.iterations_in_model or wanted is None:
-            return families(runs)
+            return [self.fit_curve(family) for family in families(runs)]
         counted = [run for run in runs if run.workload.iterations is not None]
         same = [
             run for run in counted if abs((run.workload.iterations or 0.0) / wanted - 1.0) < SAME
         ]
         try:
-            return families(same)
+            return [self.fit_curve(family) for family in families(same)]
         except ModelDoesNotFit:
-            return families(counted)
+            every = families(counted)
+            return [along_iterations(self.fit_curve, family, wanted) for family in every]
 
     def _asked(self, batch: ClusterBatch, workload: Workload) -> Question:
         wanted = self.completed(workload)
@@ -288,7 +206,7 @@ class CurvesModel(FittedModel):
 
     def runs_used(self, workload: Workload) -> int:
         found = self._curves(self.completed(workload))
-        if not all(isinstance(curve, FittedCurve) for curve in found.curves):
+        if any(curve is given for curve in found.curves for given in self.given):
             return len(self.profile.runs)  # a job profile was measured from all of them
         levels = sum(level.runs for level in found.levels.values())
         return sum(len(curve.runs) for curve in found.curves) + levels
@@ -333,6 +251,7 @@ def _extrapolation_spread(
     observed = runs.iterations[~np.isnan(runs.iterations)]
     by_size = spread_beyond(np.asarray([1.0 if size is None else size]), runs.size)
     by_iterations = spread_beyond(np.asarray([iterations or 1.0]), observed)
+    by_iterations = np.hypot(by_iterations, curve.doubt_of(iterations))
     return np.hypot(np.hypot(by_size, by_iterations), spread_beyond(machines, runs.machines))
 
 

@@ -17,7 +17,8 @@ from engine.fitting import chosen, fit_candidates, fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
 from engine.models.base import FittedModel, Model
-from engine.models.curves import CurvesModel, FittedCurve, validation_of
+from engine.models.curves import CurvesModel, validation_of
+from engine.models.fitted_curve import FittedCurve
 from engine.models.machines import MachineRuns
 from engine.models.terms import (
     ERNEST_TERMS,

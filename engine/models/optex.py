@@ -21,12 +21,8 @@ from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
 from engine.models.base import FittedModel, Model, distinct
-from engine.models.curves import (
-    Curve,
-    CurvesModel,
-    FittedCurve,
-    validation_of,
-)
+from engine.models.curves import CurvesModel, validation_of
+from engine.models.fitted_curve import Curve, FittedCurve
 from engine.models.job_profiles import with_job_profiles
 from engine.models.machines import MachineRuns
 from engine.models.representatives import (

@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.configurations import times_run
 from engine.forecast import FloatArray
-from engine.models.curves import SMALLEST_SECONDS
+from engine.models.fitted_curve import SMALLEST_SECONDS
 from engine.models.peridot_references import References
 from engine.waves import waves
 

@@ -19,7 +19,8 @@ from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
 from engine.models.base import AssuredMemory, Explanation, distinct
-from engine.models.curves import CurvesModel, FittedCurve, Question, validation_of
+from engine.models.curves import CurvesModel, Question, validation_of
+from engine.models.fitted_curve import FittedCurve
 from engine.models.machines import MachineRuns
 from engine.models.simcost_memory import assured_by_runs
 from engine.models.simcost_search import (
