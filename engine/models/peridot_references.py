@@ -86,8 +86,14 @@ class References:
 
     @cached_property
     def variable(self) -> NDArray[np.bool_]:
-        """(g,) which groups process other numbers of partitions for other inputs (IV-A)."""
-        return np.asarray((self.partitions != self.partitions[0]).any(axis=0))
+        """(g,) which groups process other numbers of partitions for other inputs (IV-A): those of
+        some two sizes share no number between their least and their most. What differs between
+        repetitions of one size alone does not come from the input."""
+        levels = size_levels(self.sizes)
+        same = [self.partitions[levels == level] for level in np.unique(levels)]
+        least = np.asarray([rows.min(axis=0) for rows in same])
+        most = np.asarray([rows.max(axis=0) for rows in same])
+        return np.asarray(least.max(axis=0) > most.min(axis=0))
 
 
 def find_references(profile: Profile) -> References:

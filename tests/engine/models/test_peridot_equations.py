@@ -7,9 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, observed
-from peridot_runs import TABLE_2, references, run_of
+from made_runs import Job, Stage, observed
+from peridot_runs import (
+    REFERENCE_CORES,
+    TABLE_2,
+    application,
+    executors,
+    fit,
+    references,
+    run_of,
+)
 
+from engine.cluster import Workload
 from engine.models.peridot_equations import (
     Parameters,
     execution_seconds,
@@ -151,3 +160,40 @@ def test_numbers_of_generated_code_are_no_difference() -> None:
         ]
     )
     assert len(found) == 4
+
+
+def test_what_differs_between_repetitions_of_one_size_is_not_variable() -> None:
+    """IV-A: a group is variable where its partitions change with the input. Taken for variable, a
+    fixed group that merged its partitions otherwise once grew with the input."""
+    plain = references()
+    stages, jobs = application(1.0)
+    stages[-1] = replace(stages[-1], seconds=np.full(5, 0.4))
+    again = observed(stages, jobs, slots=REFERENCE_CORES, tail_seconds=1.0, input_bytes=1.0)
+    repeated = replace(again, source="again", application="app")
+    found = fit(*plain, repeated)
+    assert found.references.variable.tolist() == [True, True, False]
+    wide, large = executors(10), Workload(40.0)
+    alone = fit(*plain).predict(cluster=wide, workload=large).seconds
+    seconds = found.predict(cluster=wide, workload=large).seconds
+    assert seconds == pytest.approx(alone, rel=1e-3)
+
+
+def test_three_references_with_a_parallel_group_are_means() -> None:
+    """IV-B over 1, 2 and 4 GB: three stages at once of 8, 5 and 3 blocks of 10 s per GB, then one
+    of 6 of 7 s, then a fixed one; Eqs. 1 to 4 by hand."""
+
+    def run(size: int) -> Run:
+        stages = [Stage(np.full(blocks * size, 10.0)) for blocks in (8, 5, 3)]
+        stages += [Stage(np.full(6 * size, 7.0), job=1), Stage(np.full(5, 4.0), job=2)]
+        jobs = [Job((), 0.5), Job((0,), 0.5), Job((1,), 0.5)]
+        found = observed(stages, jobs, slots=5, input_bytes=float(size))
+        return replace(found, application="app")
+
+    found = fit(*(run(size) for size in (1, 2, 4)))
+    assert found.parameters.mean_partitions.tolist() == pytest.approx([16 * 7 / 3, 14.0])
+    assert found.parameters.mean_wave_seconds.tolist() == pytest.approx([10.0, 7.0])
+    assert found.parameters.fixed_seconds == pytest.approx(4.0 + 1.5)
+    for size, cores, counts in ((10, 20, (8, 3)), (7, 13, (9, 4)), (50, 40, (20, 8))):
+        answer = found.predict(cluster=executors(cores), workload=Workload(float(size)))
+        by_hand = 10.0 * counts[0] + 7.0 * counts[1] + 5.5
+        assert answer.seconds == pytest.approx(by_hand)
