@@ -66,9 +66,11 @@ def fit_states(profile: Profile) -> FittedStates:
     """
     logs = logs_of(profile.runs)
     if not logs:
+        others = "ernest" if profile.runs else "optex"
         raise ModelDoesNotFit(
-            "no run tells both its stages and how many tasks it ran at once",
-            remedy="add an event log; from a run table the model ernest answers",
+            f"boe needs an event log, and no run of {profile.name} tells both its stages and how "
+            "many tasks it ran at once",
+            remedy=f"add event logs; from what is here the model {others} answers",
         )
     of_parameters = partial(_fit_parameters, profile, logs)
     wanted = profile.reference_workload.parameters

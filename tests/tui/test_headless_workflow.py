@@ -182,7 +182,7 @@ MISTAKES = {
     "recommend": "no workflow is given",
     "sort-small --scheduler drf": "--scheduler: is for workflow files",
     "sort-small --task-profile mean": "--task-profile: is for workflow files",
-    f"ernest-rcv1 {ON}": "no run tells both its stages",
+    f"ernest-rcv1 {ON}": "boe needs an event log, and no run of",
     f"nightly-pipeline sort-small {ON}": "is a workflow, not a job",
     "missing.yaml": "missing.yaml: no such file",
 }

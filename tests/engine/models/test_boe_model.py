@@ -284,9 +284,14 @@ def test_more_input_takes_longer_and_a_size_is_refused() -> None:
         fitted.course(cluster=cluster, workload=engine.Workload(1e9))
 
 
-def test_a_run_table_does_not_fit() -> None:
-    with pytest.raises(engine.ModelDoesNotFit, match="no run tells both its stages"):
-        engine.fit(engine.read("ernest-rcv1"), model="boe")
+@pytest.mark.parametrize(
+    ("sample", "other"), [("ernest-rcv1", "ernest"), ("optex-als-standalone", "optex")]
+)
+def test_evidence_without_stages_does_not_fit(sample: str, other: str) -> None:
+    """The message names the model that the evidence suffices for."""
+    with pytest.raises(engine.ModelDoesNotFit, match="boe needs an event log") as error:
+        engine.fit(engine.read(sample), model="boe")
+    assert f"the model {other} answers" in str(error.value)
 
 
 def test_other_iterations_are_refused_rather_than_ignored() -> None:
