@@ -16,6 +16,7 @@ import numpy as np
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay_report import bottleneck
 from engine.profile import Run, StageRun
+from engine.stage_labels import stage_label
 
 CLOCK_SECONDS = 2e-3
 """Logs count in milliseconds: what ends so little after a stage began, ended before it."""
@@ -174,7 +175,7 @@ def _measured(stage: StageRun, slots: int | None) -> StageSpan:
             busy = min(1.0, waves)
     return StageSpan(
         stage_id=stage.stage_id,
-        name=stage.name,
+        name=stage_label(stage),
         tasks=stage.tasks,
         start_seconds=stage.submitted_seconds,
         end_seconds=max(stage.submitted_seconds, stage.completed_seconds),

@@ -42,6 +42,7 @@ _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
 _CLOCK = re.compile(r"^(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)$")
 _TWO_PART_CLOCK = re.compile(r"^(\d+):([0-5]\d)$")
 _MONEY = re.compile(rf"^(?:\$|usd\s*)?\s*({_NUMBER})\s*(?:\$|usd)?$", re.IGNORECASE)
+_COMMA_DECIMAL = re.compile(r"^(\D*)(\d{1,3}(?:\.\d{3})+|\d+),(\d+)(\D*)$")
 _TIMES = re.compile(rf"^({_NUMBER})\s*[x×]$", re.IGNORECASE)
 
 
@@ -57,6 +58,17 @@ def _positive(value: float, text: str, what: str, *, where: str | None) -> float
     return value
 
 
+def _remedy(text: str, usual: str) -> str:
+    """How to write what could not be read: with a point, where a comma stands for it ("312,4",
+    "1.312,4 s"), as half of the world writes it."""
+    found = _COMMA_DECIMAL.match(text.strip())
+    if not found:
+        return usual
+    before, whole, fraction, after = found.groups()
+    pointed = f"{before}{whole.replace('.', '')}.{fraction}{after}"
+    return f"write it with a point: {pointed}"
+
+
 def parse_bytes(text: str, *, where: str | None = None) -> float:
     """Bytes from a size with a unit ("48GB", "1.5 TiB", "300 MB"); a bare number is bytes.
 
@@ -66,7 +78,9 @@ def parse_bytes(text: str, *, where: str | None = None) -> float:
     match = _SIZE.match(text.strip())
     if not match:
         raise BadInput(
-            f"{text!r} is not a size", where=where, remedy="write it like 48GB, 1.5TiB or 300MB"
+            f"{text!r} is not a size",
+            where=where,
+            remedy=_remedy(text, "write it like 48GB, 1.5TiB or 300MB"),
         )
     prefix = match[2].lower()
     factor = _BINARY[prefix] if match[3] and prefix else _DECIMAL[prefix]
@@ -132,7 +146,9 @@ def parse_seconds(text: str, *, where: str | None = None) -> float:
         total, position, last = total + _number(part[1]) * unit, part.end(), unit
     if total < 0 or not stripped:
         raise BadInput(
-            f"{text!r} is not a duration", where=where, remedy="write it like 45m, 1h30m or 90s"
+            f"{text!r} is not a duration",
+            where=where,
+            remedy=_remedy(text, "write it like 45m, 1h30m or 90s"),
         )
     return _positive(total, text, "a duration", where=where)
 
@@ -160,7 +176,9 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
     match = _MONEY.match(text.strip())
     if not match:
         raise BadInput(
-            f"{text!r} is not an amount of money", where=where, remedy="write it like $12.50"
+            f"{text!r} is not an amount of money",
+            where=where,
+            remedy=_remedy(text, "write it like $12.50"),
         )
     return _positive(_number(match[1]), text, "an amount of money", where=where)
 

@@ -87,6 +87,8 @@ def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) ->
 
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
+    if arguments[:1] == ["help"] and not Path("help").exists():
+        arguments = [*arguments[1:2], "--help"]
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(

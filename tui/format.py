@@ -142,10 +142,17 @@ _UNITS = (
 
 
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """An interval of time in one unit: "38 to 44 min", "9.1 to 12.4 s", "1.2 to 1.9 h"."""
+    """An interval of time in one unit: "38 to 44 min", "9.1 to 12.4 s", "1.2 to 1.9 h". Where it is
+    so wide that its lower end would be a fraction of that unit, each end has its own:
+    "7.2 s to 3.3 min"."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "no interval"
     factor, unit = next(((f, name) for f, name, most in _UNITS if high < most), _UNITS[-1][:2])
+    if unit != "s" and round(low / factor, 1) < 1.0:
+        own_factor, own_unit = max((f, name) for f, name, _ in _UNITS if f <= max(low, 1.0))
+        own = low / own_factor
+        digits = f"{own:.1f}" if own < 9.95 else f"{own:.0f}"
+        return f"{digits} {own_unit}{to}{_digits(high / factor)} {unit}"
     return f"{_digits(low / factor)}{to}{_digits(high / factor)} {unit}"
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 from itertools import pairwise
 from typing import Any
 
 import engine
+
+_NEGATIVE = re.compile(r"-[\d.,]+[a-zA-Z$%]")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -23,6 +26,11 @@ class OneLineParser(argparse.ArgumentParser):
             if equals and "=" not in name and name not in flags and not value.strip():
                 raise engine.BadInput(
                     "is empty", where=name, remedy="give it a value, or leave it out"
+                )
+            if before.startswith("--") and before not in flags and _NEGATIVE.match(word):
+                # argparse takes it for an option, and says that the one before lacks a value.
+                raise engine.BadInput(
+                    f"{word!r} is less than zero", where=before, remedy="give it a larger value"
                 )
         return super().parse_known_args(args, namespace)
 

@@ -211,12 +211,8 @@ class Planning:
             app.state = reduce(app.state, DeadlineRelaxed(promised))
             app._ask()
         app._panels.measure(built, app.answer)
-        if inputs.must_ask(app.state, built):
-            app.show_notice(
-                "Where did it run? The log does not say; a median machine is assumed: press w",
-                "warn",
-                stays=True,
-            )
+        if asked := inputs.questions(app.state, built):
+            app.show_notice(asked, "warn", stays=True)
 
     def on_plan_failed(self, message: PlanFailed) -> None:
         """Say why; the last good plan and its inputs stay. Without one the reason stays, in every

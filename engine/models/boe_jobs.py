@@ -22,6 +22,7 @@ from engine.models.stage_shapes import shapes_of
 from engine.models.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
 from engine.models.workflow_course import Activity
 from engine.profile import Measure, Run, StageRun
+from engine.stage_labels import stage_label
 
 BYTES_PER_GBIT = 1e9 / 8.0
 
@@ -151,7 +152,7 @@ class ObservedJob:
             scaled = shape.scaled(ratio, shuffle_partitions)
             found[place] = replace(
                 found[place],
-                name=shape.stage.name,
+                name=stage_label(shape.stage),
                 tasks=scaled.tasks,
                 work=work.times(scaled.work),
                 cores=float(max(1, shape.stage.task_cpus)),

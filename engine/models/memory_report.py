@@ -11,6 +11,7 @@ from engine.batch import ClusterBatch
 from engine.models.memory_cliff import MemoryCliff, never_stored
 from engine.models.spilling import SpillingStage, spilled_bytes
 from engine.profile import Notice, Run
+from engine.stage_labels import stage_label
 from engine.units import format_bytes
 
 INFERRED_FROM = 0.5
@@ -96,7 +97,7 @@ def spill_notices(
             most, worst = spilled, stage
     if worst is None:
         return []
-    name = f"stage {worst.shape.stage.stage_id} ({worst.shape.stage.name})"
+    name = f"stage {worst.shape.stage.stage_id} ({stage_label(worst.shape.stage)})"
     return [
         Notice(
             "memory-spill",

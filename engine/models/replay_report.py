@@ -13,6 +13,7 @@ from engine.models.disturbance import computes_elsewhere
 from engine.models.replay import Replay, Replayed
 from engine.models.stage_shapes import warm_and_cold
 from engine.profile import Notice, StageRun
+from engine.stage_labels import stage_label
 
 DRIVER = "driver"
 OTHER_STAGES = "other stages"
@@ -51,7 +52,7 @@ def explanation(
     stages = tuple(
         StageForecast(
             stage_id=shape.stage.stage_id,
-            name=shape.stage.name,
+            name=stage_label(shape.stage),
             tasks=tasks,
             start_seconds=at(float(start)),
             end_seconds=at(float(end)),
@@ -64,7 +65,7 @@ def explanation(
         )
     )
     driver = max(0.0, seconds - again_seconds - float(own.sum()))
-    names = [shape.stage.name for shape in replay.shapes]
+    names = [stage_label(shape.stage) for shape in replay.shapes]
     bounds = {DRIVER: driver, MEMORY: again_seconds}
     for word, spent in zip(words, own.tolist(), strict=True):
         bounds[word] = bounds.get(word, 0.0) + spent
@@ -203,7 +204,8 @@ def too_few_tasks(
     worst = max(few, key=lambda place: own[place])
     stage, tasks = replay.shapes[worst].stage, found.tasks[worst]
     text = (
-        f"stage {stage.stage_id} ({stage.name}) has {tasks} task{'' if tasks == 1 else 's'} for "
+        f"stage {stage.stage_id} ({stage_label(stage)}) has "
+        f"{tasks} task{'' if tasks == 1 else 's'} for "
         f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
     )
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
@@ -230,7 +232,7 @@ def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice
         notices.append(
             Notice(
                 "skewed-stage",
-                f"stage {stage.stage_id} ({stage.name}) waits for one task that takes "
+                f"stage {stage.stage_id} ({stage_label(stage)}) waits for one task that takes "
                 f"{skew_of(stage):.0f} times the mean",
                 "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)",
             )

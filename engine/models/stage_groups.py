@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from engine.profile import Run, StageRun
+from engine.stage_labels import stage_label
 
 Signature = tuple[tuple[str, frozenset[str]], ...]
 
@@ -46,10 +47,11 @@ class StageGroup:
 
     @property
     def name(self) -> str:
-        """The name of its largest stage, and how many run beside it."""
+        """What its largest stage is called, and how many run beside it."""
         largest = max(self.stages, key=lambda stage: stage.task_seconds.total)
         beside = len(self.stages) - 1
-        return f"{largest.name} (+{beside} in parallel)" if beside else largest.name
+        label = stage_label(largest)
+        return f"{label} (+{beside} in parallel)" if beside else label
 
     @property
     def names(self) -> tuple[str, ...]:

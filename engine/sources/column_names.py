@@ -19,6 +19,9 @@ MEANT = {
 }
 """By required column, names that published tables give it."""
 
+UNIT_ALONE = re.compile(r"secs?|ms|millis|milliseconds|mins|minutes?|hours?")
+"""Columns that are called after the unit of the run time and nothing else."""
+
 UNITS = {
     "input_size": re.compile(r"b|bytes|[kmgt]i?b"),
     "seconds": re.compile(r"s|secs?|seconds?|ms|millis|milliseconds|mins?|minutes?|h|hours?"),
@@ -60,6 +63,8 @@ def _unit(name: str, required: str) -> str | None:
     """The unit in a column's name, "" for none; None where it does not mean the required one."""
     if MEANT[required].fullmatch(name):
         return ""
+    if required == "seconds" and UNIT_ALONE.fullmatch(name):
+        return name
     stem, _, unit = re.sub(r"[\[\](){}_]+", "_", name).strip("_").rpartition("_")
     if required not in UNITS or not UNITS[required].fullmatch(unit):
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -342,6 +343,8 @@ def _not_there(source: str) -> BadInput:
 def _unrecognised(start: bytes, name: str) -> BadInput:
     if not start.strip():
         return BadInput("is empty", where=name, remedy="give a Spark event log")
+    if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return BadInput("is text in UTF-16", where=name, remedy="save it as UTF-8")
     if start.lstrip().startswith((b"<!", b"<html", b"<HTML")):
         what = "is a web page, not an event log"
     else:

@@ -1,5 +1,6 @@
 import math
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -55,6 +56,24 @@ def test_two_parts_of_a_clock_may_be_minutes_or_hours_and_are_refused(
     assert (caught.value.where, caught.value.remedy) == ("here", remedy)
     for spelt in re.findall(r"\d\S*\d[ms]?\b|\d+[mh]\b", remedy):
         assert units.parse_seconds(spelt) > 0  # what is proposed can be read
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "pointed"),
+    [
+        (units.parse_seconds, "312,4", "312.4"),
+        (units.parse_seconds, "1.312,4 s", "1312.4 s"),
+        (units.parse_bytes, "10,5GB", "10.5GB"),
+        (units.parse_usd, "$12,5", "$12.5"),
+    ],
+)
+def test_a_decimal_comma_is_told_from_nonsense(
+    parse: Callable[[str], float], text: str, pointed: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        parse(text)
+    assert caught.value.remedy == f"write it with a point: {pointed}"
+    assert parse(pointed) > 0.0
 
 
 @pytest.mark.parametrize(

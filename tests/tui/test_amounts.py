@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.format import size, usd_difference
+from tui.format import SPAN_CELLS, size, span, usd_difference
 
 
 @pytest.mark.parametrize(
@@ -28,3 +28,24 @@ def test_an_amount_has_its_unit(value: float | None, unit: str, shown: str) -> N
 def test_a_difference_has_the_digits_of_the_reasons(difference: float, shown: str) -> None:
     """The line on a runner-up said $0.00385 where the reasons said $0.0039."""
     assert usd_difference(difference) == shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "shown"),
+    [
+        (38 * 60.0, 44 * 60.0, "38–44 min"),
+        (7.2, 198.0, "7.2 s–3.3 min"),
+        (8.02, 108.0, "8.0 s–1.8 min"),
+        (56.0, 198.0, "56 s–3.3 min"),
+        (57.1, 198.0, "1.0–3.3 min"),
+        (52.0, 7300.0, "52 s–2.0 h"),
+        (0.9 * 86400.0, 8 * 86400.0, "22 h–8.0 days"),
+        (0.3, 5.0, "0.3–5.0 s"),
+    ],
+)
+def test_a_wide_interval_keeps_the_digits_of_its_lower_end(
+    low: float, high: float, shown: str
+) -> None:
+    """7.2 s to 3.3 min read "0.1 to 3.3 min"."""
+    assert span(low, high, to="–") == shown
+    assert len(shown) <= SPAN_CELLS

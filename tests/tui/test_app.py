@@ -1,6 +1,7 @@
 """The planner driven by keys: what moves, what stays, what is said."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
@@ -216,6 +217,17 @@ async def test_only_the_newest_of_many_plans_is_built(planner):
         assert app.built.plan.request.workload.input_bytes == pytest.approx(
             2.1e12 * app.state.scale
         )
+
+
+async def test_logs_of_several_applications_are_not_shown_as_one_job(planner):
+    """The line at the top named the first, and the warning stood among others in another view."""
+    known = profile()
+    other = replace(known.runs[0], application="hourly-report")
+    mixed = replace(known, runs=(replace(known.runs[0], application="nightly-als"), other))
+    async with planner(FakeSession(evidence=mixed)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert "2 applications are taken as one job: press o" in text_of(app)
+        assert f"{known.name} + 1 other, 2 runs" in text_of(app)
 
 
 async def test_where_it_ran_is_asked_and_named_with_completion(planner):

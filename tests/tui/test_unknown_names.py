@@ -50,6 +50,24 @@ def test_an_option_that_was_given_nothing_is_refused(
     assert (captured.out, captured.err) == ("", said)
 
 
+@pytest.mark.parametrize("value", ["-5m", "-1GB", "-2,5h"])
+def test_a_value_below_zero_is_not_a_missing_one(
+    capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    """It was "expected one argument": argparse takes it for an option."""
+    assert main([*shlex.split(RECOMMEND), "--deadline", value]) == 2
+    said = f"sparkplan: --deadline: {value!r} is less than zero; give it a larger value\n"
+    assert capsys.readouterr() == ("", said)
+
+
+@pytest.mark.parametrize(("line", "usage"), [("help", ""), ("help predict", " predict")])
+def test_help_is_also_a_word(capsys: pytest.CaptureFixture[str], line: str, usage: str) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(shlex.split(line))
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: sparkplan{usage} ")
+
+
 def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split("predict nightly-features --param k=")) == 2
     assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err

@@ -45,7 +45,7 @@ def rows(state: PlanState, built: Built | None, answer: Answer | None, marks: Ma
     catalog = built.catalog if built else None
     read = source(state, profile, jobs=built.jobs if built else None)
     if profile is not None and len(read) > VALUE_CELLS:
-        read = profile.name  # how many runs is said in the header as well
+        read = _job_name(profile)  # how many runs is said in the header as well
     found: list[Row] = [
         ("Source", read, "o"),
         ("Kind", category(state, profile), "g"),
@@ -82,7 +82,20 @@ def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None
     runs = len(profile.runs)
     if not runs:
         return f"{profile.name}, a job profile"
-    return f"{profile.name}, {runs} run{'' if runs == 1 else 's'}"
+    return f"{_job_name(profile)}, {runs} run{'' if runs == 1 else 's'}"
+
+
+def _job_name(profile: Profile) -> str:
+    """The name of the job; of several that are taken as one, how many others there are."""
+    others = max(1, len(applications(profile))) - 1
+    return (
+        f"{profile.name} + {others} other{'' if others == 1 else 's'}" if others else profile.name
+    )
+
+
+def applications(profile: Profile) -> frozenset[str]:
+    """The applications that the runs are of, as far as they say."""
+    return frozenset(run.application for run in profile.runs if run.application)
 
 
 def category(state: PlanState, profile: Profile | None) -> str:
@@ -102,6 +115,20 @@ def ran_on(state: PlanState, profile: Profile | None) -> str | None:
 def must_ask(state: PlanState, built: Built | None) -> bool:
     """Whether the evidence does not say where it ran, so that speed is only assumed."""
     return built is not None and bool(built.profile.runs) and ran_on(state, built.profile) is None
+
+
+def questions(state: PlanState, built: Built) -> str:
+    """What only the user can say of new evidence, and its answer hangs on; "" for nothing."""
+    several = len(applications(built.profile)) if built.workflow is None else 0
+    asked = []
+    if several > 1:
+        asked.append(
+            f"{several} applications are taken as one job: press o and open the logs of one, or "
+            "plan each with sparkplan fleet."
+        )
+    if must_ask(state, built):
+        asked.append("Where did it run? The log does not say; a median machine is assumed: press w")
+    return " ".join(asked)
 
 
 def _ran_on_cell(state: PlanState, built: Built | None, marks: Marks) -> Cell:

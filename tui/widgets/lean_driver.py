@@ -67,12 +67,12 @@ class LeanDriver(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Begin with an unknown screen, and forget it again whenever the window changes."""
-        self._lean.forget()
+        self._forget()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         textual_handler = signal.getsignal(signal.SIGWINCH)
 
         def on_resize(number: int, frame: Any) -> None:
-            self._lean.forget()
+            self._forget()
             if callable(textual_handler):
                 textual_handler(number, frame)
 
@@ -83,6 +83,10 @@ class LeanDriver(LinuxDriver):
         else:
             self._watched = True
             Thread(target=self._await_hangup, name="hangup", daemon=True).start()
+
+    def _forget(self) -> None:
+        self._lean.size = self._get_terminal_size()
+        self._lean.forget()
 
     def _await_hangup(self) -> None:
         """Leaves when the terminal has gone. A lost connection signals the first process of the
@@ -102,7 +106,7 @@ class LeanDriver(LinuxDriver):
     def process_message(self, message: Message) -> None:
         """Watch for what concerns the screen itself, on the way to the app."""
         if isinstance(message, events.Resize | messages.InBandWindowResize):
-            self._loop.call_soon_threadsafe(self._lean.forget)
+            self._loop.call_soon_threadsafe(self._forget)
         elif isinstance(message, events.Key) and message.key == REPAINT_KEY:
             self._loop.call_soon_threadsafe(self._repaint)
         super().process_message(message)

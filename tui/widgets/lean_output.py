@@ -94,9 +94,15 @@ def transition(old: Look, new: Look) -> str:
 
 
 class LeanOutput:
-    """Remembers the cells on the terminal and turns full output into differences."""
+    """Remembers the cells on the terminal and turns full output into differences.
+
+    `size` are the columns and rows of the terminal, None where they are not known. A frame that was
+    made for a larger one ends up in cells that nobody can tell: after it all are unknown.
+    """
 
     def __init__(self) -> None:
+        self.size: tuple[int, int] | None = None
+        self._overran = False
         self.forget()
 
     def forget(self) -> None:
@@ -128,7 +134,11 @@ class LeanOutput:
             else:
                 self._pass(token)
         self._settle()
-        return "".join(self._out)
+        out = "".join(self._out)
+        if self._overran:
+            self._overran = False
+            self.forget()
+        return out
 
     def repaint(self) -> str:
         """Everything that should be on the terminal, from a cleared screen on."""
@@ -151,6 +161,7 @@ class LeanOutput:
         y, x = self._place
         held = cells(text)
         end = x + len(held)
+        self._overran |= self.size is not None and (end > self.size[0] or y >= self.size[1])
         blank = blank_look(look)
         looks: list[Look | None] = [blank if character == " " else look for character in held]
         row, row_looks = self._row(y, end)

@@ -74,6 +74,7 @@ def test_every_container_holds_the_same_log(tmp_path: Path, codec: str) -> None:
         (b"{}\n", "not an event log"),
         (b'{"Event":"Other"}\n', "not a Spark event log"),
         (b"<html><body>login</body></html>", "web page"),
+        ("nodes,input_size,seconds\n".encode("utf-16"), "UTF-16; save it as UTF-8"),
         (bytes(range(256)) * 4, "not an event log"),
     ],
 )

@@ -131,6 +131,12 @@ def test_dialects(tmp_path: Path, text: str) -> None:
             "rename column 'Dataset Size [GB]', which counts gb, to input_size and write it as "
             "bytes, or each with its unit; rename column 'Gross Run-Time (s)' to seconds",
         ),
+        (
+            "nodes,size_gb,minutes\n2,10,3\n",
+            1,
+            "or each with its unit; rename column 'minutes', which counts minutes, to seconds and "
+            "write it as seconds",
+        ),
         ("Nodes,Input Size,SECONDS,Exec-Cores\n2,1,3,4\n", 1, "unknown column 'Exec-Cores'"),
         ("Nodes,Input Size,SECONDS,My K,my-k\n2,1,3,4,5\n", 1, "'My K' and 'my-k' are one name"),
         ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,,3,4\n", 3, "Input Size is empty"),
@@ -175,6 +181,7 @@ def test_looks_like() -> None:
     assert looks_like(b"nodes,seconds,x\n")
     assert looks_like(b"# x\n\nnodes;input_size\n")
     assert looks_like(b"algorithm,dataset_size_bytes,cores,scaleout,runtime\n")
+    assert looks_like(b"nodes,size_gb,hours\n")
     assert not looks_like(b"a,b,c\n")
     assert not looks_like(b"name,size,time\n")
     assert not looks_like(b"")

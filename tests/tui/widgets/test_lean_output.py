@@ -162,3 +162,14 @@ def test_transitions_lead_to_the_look(old, new):
     start = ";".join([*old.attributes, old.foreground, old.background])
     change = transition(old, new).removeprefix("\x1b[").removesuffix("m")
     assert parse_look(f"{start};{change}" if transition(old, new) else start, "") == new
+
+
+@pytest.mark.parametrize("size", [(4, 9), (9, 1)])
+def test_after_a_frame_for_a_larger_terminal_nothing_is_known(size):
+    """A window made smaller while the planner was suspended kept cells of the old frame."""
+    lean = LeanOutput()
+    lean.size = size
+    lean.rewrite(at(0, 0, (RED, "abcd")))
+    lean.rewrite(at(0, 1, (RED, "abcdefg")))
+    again = at(0, 0, (RED, "abcd"))
+    assert visible(Terminal().feed(lean.rewrite(again))) == visible(Terminal().feed(again))
