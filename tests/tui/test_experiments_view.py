@@ -211,6 +211,7 @@ async def test_r_goes_through_the_rules_and_works_out_only_the_one_looked_at(pla
         assert len(advised_for) == 1
         await app.run_line("plan simcost")
         await pilot.press("u")
+        await settled(pilot)
         assert app.state.training.plan == "ernest"
         await app.run_line("plan optex")
         await settled(pilot)
