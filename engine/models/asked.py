@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,18 +28,34 @@ class Asked:
         """Some of the rows."""
         return Asked(self.new[places], self.machines[places], self.largest)
 
-    def shares(self, size: FloatArray, *, machines_first: bool = False) -> dict[str, FloatArray]:
+    def shares(self, size: FloatArray) -> dict[str, FloatArray]:
         """(n,) how much each validation counts for each row; a row's add up to 1.
 
-        "inside" the measured range; "machines" or "size" from a doubling beyond it on, as far as
-        runs were left out, and in between in proportion: no answer jumps at the edge of the range;
-        "parameters" for those that no run had.
+        "inside" the measured range; "machines" or "size" (the size where both are) from a doubling
+        beyond it on, as far as runs were left out, and in between in proportion: no answer jumps at
+        the edge of the range; "parameters" for those that no run had.
+
+        Args:
+            size: (n,), or one for all.
+        """
+        return self._shares(share_beyond(size, self.largest), machines_first=False)
+
+    def squared(self, size: FloatArray, *, machines_first: bool = False) -> dict[str, FloatArray]:
+        """(n,) how much the variance of each validation counts: `shares` of squared doublings.
+
+        What laws miss beyond the range grows in proportion to how far that is, its variance with
+        the square, as that of `SPREAD_PER_DOUBLING` does: at the edge itself nothing begins.
 
         Args:
             size: (n,), or one for all.
             machines_first: which of the two counts where both are a doubling beyond; else the size.
         """
-        left, beyond = 1.0 - self.new, share_beyond(size, self.largest)
+        squared = replace(self, machines=self.machines**2)
+        beyond = share_beyond(size, self.largest) ** 2
+        return squared._shares(beyond, machines_first=machines_first)
+
+    def _shares(self, beyond: FloatArray, *, machines_first: bool) -> dict[str, FloatArray]:
+        left = 1.0 - self.new
         if machines_first:
             machines = left * self.machines
             beyond = (left - machines) * beyond

@@ -77,11 +77,11 @@ class RunTimes:
     def _moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         law, means, variances = self.candidates.moments(rows)
         asked = self.asked(rows)
-        variance, dof = self._spread(asked.shares(rows.size), means, variances)
+        variance, dof = self._spread(asked.squared(rows.size), means, variances)
         # Beyond both, the one that is less sure: asking further never makes an interval narrower.
         both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
         if both.size:
-            shares = asked.part(both).shares(rows.size[both], machines_first=True)
+            shares = asked.part(both).squared(rows.size[both], machines_first=True)
             other, other_dof = self._spread(shares, means[:, both], variances[:, both])
             wider = other > variance[both]
             dof[both] = np.where(wider, other_dof, dof[both])

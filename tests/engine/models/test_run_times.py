@@ -67,6 +67,15 @@ def test_half_a_doubling_beyond_the_range_is_half_way_between() -> None:
     assert shares["size"] == pytest.approx([0.0, 0.25, 0.25])
 
 
+def test_half_a_doubling_beyond_the_range_is_a_quarter_of_the_variance() -> None:
+    """Errors grow in proportion to how far outside one asks, the mean goes half of the way."""
+    asked = rows(np.asarray([32.0 * 2.0**0.5, 32.0, 64.0]), np.asarray([1.0, 2.0**0.25, 2.0**0.25]))
+    shares = fitted().asked(asked).squared(asked.size)
+    assert shares["inside"] == pytest.approx([0.75, 15.0 / 16.0, 0.0])
+    assert shares["machines"] == pytest.approx([0.25, 0.0, 15.0 / 16.0])
+    assert shares["size"] == pytest.approx([0.0, 1.0 / 16.0, 1.0 / 16.0])
+
+
 def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
     """Runs of more machines are missed by far, those of more input are not: of a question beyond
     both, the first says how sure it is."""
@@ -80,23 +89,37 @@ def test_more_input_on_more_machines_than_measured_is_no_surer() -> None:
     assert (np.diff(width) > -0.02 * width[:-1]).all()
 
 
-@pytest.mark.parametrize("along", ["machines", "size"])
-def test_nothing_jumps_at_the_edge_of_the_measured_range(along: str) -> None:
-    """Runs whose laws change within the range: those left out beyond it are missed by far, so that
-    each per cent further is much less sure; at the edge itself nothing happens."""
+def bent() -> RunTimes:
+    """Runs whose laws change within the range: those left out beyond it are missed by far."""
     at = grid()
     bend = np.where((at.machines > 8.0) | (at.size > 0.5), 1.6, 1.0)
-    random = np.random.default_rng(1)
-    noise = np.exp(0.03 * random.normal(size=len(at)))
-    model = fit_run_times(at, (30.0 + 900.0 * at.size / at.machines) * bend * noise)
-    further = np.asarray([0.999, 1.001, 1.009, 1.011, 1.03])
-    one = np.ones_like(further)
-    asked = rows(32.0 * further, one) if along == "machines" else rows(8.0 * one, further)
-    mean, scale, _ = model.moments(asked)
+    noise = np.exp(0.03 * np.random.default_rng(1).normal(size=len(at)))
+    return fit_run_times(at, (30.0 + 900.0 * at.size / at.machines) * bend * noise)
+
+
+def further(times: FloatArray, along: str) -> Rows:
+    """So many times the most machines, or the largest size, of a grid."""
+    one = np.ones_like(times)
+    return rows(32.0 * times, one) if along == "machines" else rows(8.0 * one, times)
+
+
+@pytest.mark.parametrize("along", ["machines", "size"])
+def test_nothing_jumps_at_the_edge_of_the_measured_range(along: str) -> None:
+    asked = further(np.asarray([0.999, 1.001, 1.009, 1.011, 1.03]), along)
+    mean, scale, _ = bent().moments(asked)
     assert np.abs(np.diff(mean)).max() < 0.03
+    assert (scale[1:] / scale[:-1]).max() < 1.1
+
+
+@pytest.mark.parametrize("along", ["machines", "size"])
+def test_each_per_cent_beyond_the_range_is_little_less_sure(along: str) -> None:
+    """Up to a doubling, from where on the runs left out beyond it count alone, and past it."""
+    _, scale, _ = bent().moments(further(1.01 ** np.arange(80.0), along))
     steps = scale[1:] / scale[:-1]
-    assert steps[[0, 2]].max() < 1.05
-    assert steps.max() < 1.2
+    assert scale[-1] > 2.0 * scale[0], "they are missed by far"
+    assert steps.min() > 0.999
+    assert steps[0] < 1.01
+    assert steps.max() < 1.06
 
 
 def test_parameters_that_no_run_had_are_asked_as_such() -> None:
