@@ -8,15 +8,13 @@ is ours: SciPy's `nnls` takes one system at a time, and importing `scipy.optimiz
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.forecast import LARGE_DOF, FloatArray, student_quantile
+from engine.forecast import FloatArray
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -267,104 +265,3 @@ def spread_of(
     square = np.bincount(group, residuals[known] ** 2) / np.bincount(group)
     scale = float(np.sqrt(square.mean()))
     return Spread(max(scale, SMALLEST_SPREAD), float(max(2, count - terms)))
-
-
-def studentised(standard: FloatArray, *, dof: float, counts: FloatArray | None = None) -> Spread:
-    """The Student law that left-out errors over their foretold spread follow.
-
-    A scale of 1 means that the foretold spread was right; the interval of a prediction is its own
-    spread times this law's quantile, and so holds the truth as often as it did for the runs left
-    out (studentised residuals, as in locally weighted conformal prediction: Lei et al., JASA 2018,
-    5.2), at any confidence. A distribution-free quantile needs more runs than most tables have (19
-    for 90 %); the prior, scale 1 with `SCALE_DOUBT` and the degrees of freedom given, fills in. The
-    law is that of the next error, over all scales and degrees of freedom that the errors leave
-    possible (Gelman et al., Bayesian Data Analysis, 1.3): the likeliest one alone would be surer
-    than seven errors can be.
-
-    Args:
-        standard: (r,) errors over foretold scales.
-        dof: prior median of the degrees of freedom.
-        counts: (r,) how much each counts; None for one.
-    """
-    known = np.isfinite(standard)
-    weights = np.ones(int(known.sum())) if counts is None else counts[known]
-    freedom = dof * FREEDOM
-    found = _log_posterior(standard[known], weights, freedom, dof)
-    probability = np.exp(found - found.max())
-    near, far = _bounds(probability / probability.sum(), dof)
-    return _student_of(near, far)
-
-
-SCALE_DOUBT, DOF_DOUBT = 0.6, 1.5
-"""Prior spreads of the log of the scale and of the binary log of the degrees of freedom. The scale
-of the errors that fits of seven runs then meet was 0.5, 0.6, 0.6 and 1.3 times the foretold one
-(geometric mean) on four collections of public tables, and differed by 0.4 to 0.7 of its log among
-the fits of one: laws are exact to 1 % for one job and to 10 for another."""
-
-STEP, REACH = 0.05, 40
-"""Step of the grid of the log scale, and how many of them it reaches either way."""
-
-FREEDOM = 2.0 ** np.linspace(-0.5, 4.0, 10)
-"""Degrees of freedom of the grid, relative to their prior median."""
-
-NEAR, FAR = 0.95, 0.995
-"""Probabilities below the upper bounds of 90 and 99 %, at which one Student law stands for all that
-errors leave possible."""
-
-
-def _log_posterior(
-    errors: FloatArray, weights: FloatArray, freedom: FloatArray, dof: float
-) -> FloatArray:
-    """(s, k) log density, up to a constant, of s scales and k degrees of freedom after errors (r,)
-    that count (r,); `dof` is the prior median."""
-    log_scale = STEP * np.arange(-REACH, REACH + 1)[:, None]
-    squares = (errors * np.exp(-log_scale)) ** 2
-    found = np.stack([np.log1p(squares / k) @ weights * -0.5 * (k + 1.0) for k in freedom], axis=1)
-    found += weights.sum() * (_student_constant(freedom) - log_scale)
-    found -= 0.5 * (log_scale / SCALE_DOUBT) ** 2
-    return np.asarray(found - 0.5 * np.log2(freedom / dof) ** 2 / DOF_DOUBT**2)
-
-
-def _bounds(probability: FloatArray, dof: float) -> tuple[float, float]:
-    """What the next error stays below with probabilities `NEAR` and `FAR`, for (s, k) weights of
-    scales and degrees of freedom: quantiles of a mixture of Student laws."""
-    tails = _tails(dof)
-    parts = zip(probability.T, tails, strict=True)
-    tail = np.sum([np.convolve(own, of, "valid") for own, of in parts], axis=0)
-    at = STEP * (np.arange(len(tail)) - 1.5 * REACH)
-    wanted = np.log([1.0 - NEAR, 1.0 - FAR])
-    near, far = np.exp(np.interp(-wanted, -np.log(tail), at))
-    return float(near), float(far)
-
-
-@lru_cache(maxsize=4)
-def _tails(dof: float) -> FloatArray:
-    """(k, t) probability above exp(u) of Student laws of scale 1, for u in steps of `STEP`: those
-    of another scale are the same, moved."""
-    from scipy.special import stdtr
-
-    at = np.exp(STEP * np.arange(-2.5 * REACH, 4.0 * REACH + 1.0))
-    return np.asarray(stdtr(dof * FREEDOM[:, None], -at))
-
-
-def _student_of(near: float, far: float) -> Spread:
-    """The Student law with these bounds."""
-    inverse, ratios = _ratios()
-    dof = 1.0 / max(float(np.interp(np.log(far / near), ratios, inverse)), 1.0 / LARGE_DOF)
-    return Spread(near / float(student_quantile(NEAR, np.asarray([dof]))[0]), dof)
-
-
-@lru_cache(maxsize=1)
-def _ratios() -> tuple[FloatArray, FloatArray]:
-    """Inverse degrees of freedom from 0 to 1, and the log of their further over their nearer
-    bound."""
-    inverse = np.linspace(0.0, 1.0, 401)
-    with np.errstate(divide="ignore"):
-        bounds = [student_quantile(p, 1.0 / inverse) for p in (NEAR, FAR)]
-    return inverse, np.log(bounds[1] / bounds[0])
-
-
-def _student_constant(dof: FloatArray) -> FloatArray:
-    """(k,) log of what Student's density at 0 is."""
-    half = [math.lgamma(0.5 * (value + 1.0)) - math.lgamma(0.5 * value) for value in dof]
-    return np.asarray(half) - 0.5 * np.log(dof * np.pi)

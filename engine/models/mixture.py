@@ -5,15 +5,17 @@ The first is the laws with linear effects, the second the same with a smooth rem
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from engine.fitting import Spread, studentised
 from engine.forecast import FloatArray
 from engine.models.averaging import Averaged, averaged
 from engine.models.design import Encoding, Rows, as_hard
 from engine.models.law_sampling import NOISE_DOF, Evidence
+from engine.models.left_out_spread import LeftOutSpread, studentised
 from engine.models.residual import Process, linear, smooth
 from engine.models.wrong_runs import BoolArray, followed_by
 
@@ -30,6 +32,35 @@ candidates that are right to a hair none wins by a hair's breadth."""
 HYPERPARAMETERS = 3.0
 """Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
 with the run in sight that is then left out: errors are that much too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """Foretold variances of log time by c candidates at n places.
+
+    Args:
+        about: (c, n) of runs about a law, by each candidate: noise, and what its process leaves.
+        among: (n,) of the laws that the runs leave.
+    """
+
+    about: FloatArray
+    among: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Variances]) -> Variances:
+        """Those of several sets of places, one after the other."""
+        about = np.concatenate([part.about for part in parts], axis=1)
+        return cls(about, np.concatenate([part.among for part in parts]))
+
+    def pick(self, places: NDArray[np.int64]) -> Variances:
+        """Those at some places."""
+        return Variances(self.about[:, places], self.among[places])
+
+    def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) variance about a law and (n,) among laws of candidates with weights (c,) and means
+        (c, n); what these differ by is doubt about the law."""
+        apart = weights @ (means - weights @ means) ** 2
+        return weights @ self.about, self.among + apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +103,8 @@ class Candidates:
             processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
         return cls(encoding, level, law, tuple(processes)), counts
 
-    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """(n,) mean of the laws, effects apart; (c, n) mean and (c, n) variance of log time by each
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
+        """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
         candidate."""
         inputs = self.encoding.inputs(rows)
         mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
@@ -81,7 +112,7 @@ class Candidates:
         return (
             mean,
             np.stack([self.level + mean + part for part, _ in parts]),
-            np.stack([variance + part for _, part in parts]),
+            Variances(np.stack([part for _, part in parts]), variance),
         )
 
     def means(self, rows: Rows, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -94,12 +125,12 @@ class Candidates:
         parts = [process.means(inputs, residuals, column) for process in self.processes]
         return law, self.level + law[:, None, :] + np.stack(parts, axis=1)
 
-    def left_out(self) -> tuple[FloatArray, FloatArray]:
-        """(c, r) error and (c, r) variance of log time of each run without it."""
+    def left_out(self) -> tuple[FloatArray, Variances]:
+        """(c, r) error and variances of log time of each run without it."""
         parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
         return (
             np.stack([error for error, _ in parts]),
-            np.stack([variance + self.law.variance_left_out for _, variance in parts]),
+            Variances(np.stack([part for _, part in parts]), self.law.variance_left_out),
         )
 
 
@@ -109,20 +140,20 @@ class Validated:
     of the runs that were left out."""
 
     weights: FloatArray
-    spread: Spread
+    spread: LeftOutSpread
     errors: FloatArray
 
 
-def validated(errors: FloatArray, variances: FloatArray, counts: FloatArray) -> Validated:
+def validated(errors: FloatArray, variances: Variances, counts: FloatArray) -> Validated:
     """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
-    weighted mean say about its variance."""
+    weighted mean say about its variances."""
     weights = weights_of(errors, counts)
     mean = weights @ errors
-    variance = mixed(weights, errors, variances)[1]
+    about, among = variances.mixed(weights, errors)
     runs = float(counts.sum())
     freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
-    standard = mean / np.sqrt(variance) * np.sqrt(runs / freedom)
-    return Validated(weights, studentised(standard, dof=NOISE_DOF, counts=counts), mean)
+    larger = mean * np.sqrt(runs / freedom)
+    return Validated(weights, studentised(larger, about, among, dof=NOISE_DOF, counts=counts), mean)
 
 
 def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
@@ -133,11 +164,3 @@ def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
     score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(len(errors))
     weights = np.exp(score - score.max())
     return np.asarray(weights / weights.sum())
-
-
-def mixed(
-    weights: FloatArray, means: FloatArray, variances: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """(n,) mean and variance of a mixture of candidates (c, n)."""
-    mean = weights @ means
-    return mean, np.asarray(weights @ (variances + (means - mean) ** 2))

@@ -16,16 +16,16 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.asked import Asked, share_beyond
 from engine.models.design import Rows
 from engine.models.law_sampling import NOISE_DOF
+from engine.models.left_out_spread import as_foretold
 from engine.models.mixture import (
     MINIMUM_FOR_SMOOTH,
     Candidates,
     Validated,
-    mixed,
+    Variances,
     validated,
 )
 from engine.models.workloads import SAME
@@ -82,7 +82,7 @@ class RunTimes:
         both = np.flatnonzero((asked.machines > 0.0) & (rows.size > asked.largest))
         if both.size:
             shares = asked.part(both).squared(rows.size[both], machines_first=True)
-            other, other_dof = self._spread(shares, means[:, both], variances[:, both])
+            other, other_dof = self._spread(shares, means[:, both], variances.pick(both))
             wider = other > variance[both]
             dof[both] = np.where(wider, other_dof, dof[both])
             variance[both] = np.where(wider, other, variance[both])
@@ -90,7 +90,7 @@ class RunTimes:
         return self._mean(rows, asked, law, means), scale, dof
 
     def _spread(
-        self, shares: Mapping[str, FloatArray], means: FloatArray, variances: FloatArray
+        self, shares: Mapping[str, FloatArray], means: FloatArray, variances: Variances
     ) -> tuple[FloatArray, FloatArray]:
         """(n,) variance of log time and its degrees of freedom, by the validations that count."""
         variance, dof = np.zeros(means.shape[1]), np.zeros(means.shape[1])
@@ -98,9 +98,10 @@ class RunTimes:
             at = np.flatnonzero(share)
             if at.size:
                 found = self.validation(kind)
-                own = mixed(found.weights, means[:, at], variances[:, at])[1]
-                variance[at] += share[at] * own * found.spread.log_scale**2
-                dof[at] += share[at] * found.spread.dof
+                parts = variances.pick(at).mixed(found.weights, means[:, at])
+                own, own_dof = found.spread.moments(*parts)
+                variance[at] += share[at] * own
+                dof[at] += share[at] * own_dof
         return variance, dof
 
     def _mean(self, rows: Rows, asked: Asked, law: FloatArray, means: FloatArray) -> FloatArray:
@@ -177,7 +178,7 @@ class RunTimes:
             return found
         weights = np.zeros(len(self.candidates.processes))
         weights[0] = 1.0
-        return Validated(weights, Spread(1.0, NOISE_DOF), np.empty(0))
+        return Validated(weights, as_foretold(NOISE_DOF), np.empty(0))
 
     def places_of(self, rows: Rows) -> NDArray[np.int64]:
         """(n,) where configurations that this fit has seen are among its own."""
@@ -201,12 +202,12 @@ class RunTimes:
         parts = [self._held_out(fold) for fold in held_out]
         return validated(
             np.concatenate([errors for errors, _ in parts], axis=1),
-            np.concatenate([variances for _, variances in parts], axis=1),
+            Variances.joined([variances for _, variances in parts]),
             np.concatenate([self.counts[fold] for fold in held_out]),
         )
 
-    def _held_out(self, out: BoolArray) -> tuple[FloatArray, FloatArray]:
-        """(c, k) error and (c, k) variance of log time of k runs, foretold from the others."""
+    def _held_out(self, out: BoolArray) -> tuple[FloatArray, Variances]:
+        """(c, k) error and variances of log time of k runs, foretold from the others."""
         rows = self.rows.pick(~out)
         fitted, _ = Candidates.of(rows, self.log_seconds[~out], self.counts[~out])
         _, means, variances = fitted.moments(self.rows.pick(out))

@@ -7,18 +7,15 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls as reference_nnls
 
 from engine.fitting import (
-    DOF_DOUBT,
     MINIMUM_RESIDUALS,
-    SCALE_DOUBT,
     SMALLEST_SPREAD,
     chosen,
     fit_candidates,
     fit_nonnegative,
     nnls,
     spread_of,
-    studentised,
 )
-from engine.forecast import FloatArray, Forecast, student_quantile
+from engine.forecast import FloatArray, Forecast
 
 
 def system(seed: int) -> tuple[FloatArray, FloatArray]:
@@ -167,38 +164,3 @@ def test_intervals_hold_as_often_as_they_say(runs: int) -> None:
         low, high = Forecast.of(point, fit.spread.log_scale, fit.spread.dof).interval(0.9)
         inside.append(low[0] <= seconds[-1] <= high[0])
     assert 0.85 <= np.mean(inside) <= 0.96
-
-
-@pytest.mark.parametrize(("scale", "dof"), [(0.6, 4.0), (1.0, 60.0), (1.8, 8.0)])
-def test_studentised_errors_are_recovered(scale: float, dof: float) -> None:
-    """From 4,000 errors the law comes back, seen in its quantiles at several confidences."""
-    errors = scale * np.random.default_rng(1).standard_t(dof, 4000)
-    found = studentised(errors, dof=4.0)
-    for p in (0.75, 0.9, 0.95):
-        quantile = found.log_scale * student_quantile(p, np.asarray([found.dof]))[0]
-        assert np.mean(errors <= quantile) == pytest.approx(p, abs=0.02)
-
-
-def test_without_errors_the_prior_stands_and_a_few_move_it_a_little() -> None:
-    prior = studentised(np.empty(0), dof=4.0)
-    assert prior.log_scale == pytest.approx(1.0, rel=0.1)
-    assert prior.dof < 4.0, "that the scale is not known makes the tails longer"
-    assert 1.0 < studentised(np.asarray([3.0, -3.0]), dof=4.0).log_scale < 3.0
-    assert 0.1 < studentised(np.full(5, 0.01), dof=4.0).log_scale < 1.0
-
-
-@pytest.mark.parametrize("count", [3, 7, 15])
-def test_an_interval_holds_the_next_error_however_few_there_were(count: int) -> None:
-    """Scales and tails differ from job to job as the prior says, and so many errors tell of them:
-    the likeliest of them alone would hold 87 % for 90."""
-    random = np.random.default_rng(count)
-    inside = []
-    for _ in range(1500):
-        freedom = 4.0 * 2.0 ** np.clip(DOF_DOUBT * random.normal(), -0.5, 4.0)
-        errors = np.exp(SCALE_DOUBT * random.normal()) * random.standard_t(freedom, count + 1)
-        found = studentised(errors[:-1], dof=4.0)
-        bounds = [student_quantile(p, np.asarray([found.dof]))[0] for p in (0.95, 0.995)]
-        inside.append(np.abs(errors[-1]) <= found.log_scale * np.asarray(bounds))
-    ninety, ninety_nine = np.mean(inside, axis=0)
-    assert ninety == pytest.approx(0.9, abs=0.025)
-    assert ninety_nine == pytest.approx(0.99, abs=0.01)
