@@ -45,13 +45,11 @@ def range_notices(
     found = []
     if np.any(beyond(machines, runs.machines) > 0):
         low, high = runs.machines.min(), runs.machines.max()
-        found.append(
-            Notice(
-                "extrapolating-nodes",
-                f"only {_span(low, high)} {runs.unit} were measured{on}",
-                "add a run nearer to the wanted size of cluster",
-            )
-        )
+        text = f"only {_span(low, high)} {runs.unit} were measured{on}"
+        if low == high:
+            text += ": such runs do not tell how much of the time more of them share"
+        remedy = "add a run nearer to the wanted size of cluster"
+        found.append(Notice("extrapolating-nodes", text, remedy))
     if beyond(np.asarray([size]), runs.size)[0] > 0:
         times = size / runs.size.max()
         text = (

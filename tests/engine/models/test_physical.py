@@ -81,6 +81,8 @@ def test_from_one_number_of_nodes_most_of_the_time_is_taken_to_be_shared(
     """Which part of it is, no such run can tell: of 180 s on 4 nodes it was 150."""
     model = fit(*(run(4, size) for size in sizes))
     found = model.predict(cluster=nodes(12), workload=Workload(1.0))
+    told = {notice.code: notice.text for notice in found.warnings}
+    assert "do not tell how much of the time more of them share" in told["extrapolating-nodes"]
     assert 0.4 * 180.0 < found.seconds < 0.6 * 180.0
     assert found.low is not None
     assert found.low < 30.0 + 600.0 / 12 < (found.high or 0.0)
