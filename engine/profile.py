@@ -98,6 +98,8 @@ class StageRun:
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
+    `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
+    off: no task of them is shorter.
     """
 
     stage_id: int
@@ -124,6 +126,7 @@ class StageRun:
     disk_spilled_bytes: float | None = None
     peak_execution_memory_bytes: Measure | None = None
     first_wave_seconds: Measure | None = None
+    running_seconds: Measure | None = None
     task_cpus: int = 1
     resource_profile_id: int = 0
     operations: tuple[str, ...] = ()

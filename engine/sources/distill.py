@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.profile import JobRun, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.eventlog import EventLog
 from engine.sources.executed import Executed, StageGraph, attempt_spans, executed_stages
+from engine.sources.running import running_seconds
 from engine.sources.settings import (
     kept_config,
     old_version,
@@ -80,7 +81,8 @@ def distil(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None and not lost,
     )  # fmt: skip
-    context = _Context(application, executed, spans, observed, source, tuple(lost))
+    running = running_seconds(application, log.starts, end_ms=end)
+    context = _Context(application, executed, spans, observed, running, source, tuple(lost))
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
@@ -134,6 +136,7 @@ class _Context:
         executed: dict[int, Executed],
         busy: Sequence[Span],
         observed: Observed,
+        running: Mapping[int, Measure],
         source: str,
         lost: tuple[str, ...],
     ) -> None:
@@ -141,6 +144,7 @@ class _Context:
         self._executed = executed
         self._busy = busy
         self._observed = observed
+        self._running = running
         self._source = source
         self._lost = lost
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
@@ -253,6 +257,7 @@ class _Context:
             disk_backed_rdds=stage.disk_backed_rdds,
             needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),
             warm_up=summary.warm_up,
+            running_seconds=self._running.get(stage_id),
             recomputed=self._graph.recomputed(stage_id),
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
