@@ -152,7 +152,7 @@ class StageRun:
 class PersistedRdd:
     """An RDD that an application kept for later stages: how many bytes it took, None where the log
     does not say, and the stage that had ended last when it was unpersisted, None where it never
-    was."""
+    was. One that was persisted again is there once for each time, in their order."""
 
     rdd_id: int
     stored_bytes: float | None = None
