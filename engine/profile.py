@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from engine.catalog import InstanceType
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 
@@ -273,7 +274,8 @@ class Profile:
 
     `input_unit` is "bytes" or the file's own word for its unit of size.
     `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
-    `resources` are the measured throughputs of the nodes, where someone gave them.
+    `resources` are the measured throughputs of the nodes, where someone gave them. `shapes` are
+    those of types that no run names (a job profile may).
     """
 
     name: str
@@ -285,6 +287,7 @@ class Profile:
     notices: tuple[Notice, ...] = ()
     sources: tuple[str, ...] = ()
     resources: ResourceProfile | None = None
+    shapes: tuple[InstanceType, ...] = ()
 
     @property
     def largest_run(self) -> Run | None:
