@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from engine.catalog import InstanceType
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 
@@ -98,6 +99,8 @@ class StageRun:
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
+    `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
+    off: no task of them is shorter.
     """
 
     stage_id: int
@@ -124,6 +127,7 @@ class StageRun:
     disk_spilled_bytes: float | None = None
     peak_execution_memory_bytes: Measure | None = None
     first_wave_seconds: Measure | None = None
+    running_seconds: Measure | None = None
     task_cpus: int = 1
     resource_profile_id: int = 0
     operations: tuple[str, ...] = ()
@@ -149,7 +153,7 @@ class StageRun:
 class PersistedRdd:
     """An RDD that an application kept for later stages: how many bytes it took, None where the log
     does not say, and the stage that had ended last when it was unpersisted, None where it never
-    was."""
+    was. One that was persisted again is there once for each time, in their order."""
 
     rdd_id: int
     stored_bytes: float | None = None
@@ -270,7 +274,8 @@ class Profile:
 
     `input_unit` is "bytes" or the file's own word for its unit of size.
     `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
-    `resources` are the measured throughputs of the nodes, where someone gave them.
+    `resources` are the measured throughputs of the nodes, where someone gave them. `shapes` are
+    those of types that no run names (a job profile may).
     """
 
     name: str
@@ -282,6 +287,7 @@ class Profile:
     notices: tuple[Notice, ...] = ()
     sources: tuple[str, ...] = ()
     resources: ResourceProfile | None = None
+    shapes: tuple[InstanceType, ...] = ()
 
     @property
     def largest_run(self) -> Run | None:

@@ -34,6 +34,7 @@ from engine.models.fitted_states import (
 from engine.models.log_notices import chosen_notice, single_run
 from engine.models.pauses import pause_notice
 from engine.models.replay_corrections import COUNTS_FOR_SPREAD
+from engine.models.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run, whole
@@ -110,11 +111,13 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     Args:
         noise: standard deviation of log time among repetitions: the least spread.
     """
-    workflow = single_job(profile.name, profile)
+    workflow, said = single_job(profile.name, profile), in_part_notice(runs)
+    notices = [notice for run in runs for notice in run.notices] + ([] if said is None else [said])
+    unseen = max(map(unseen_spread, runs))
+    runs = [as_if_whole(run) for run in runs]
     plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
-    notices = [notice for run in runs for notice in run.notices]
     if np.abs(own).max() > LARGEST_CORRECTION:
         notices.append(
             Notice(
@@ -124,12 +127,12 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "add a log of a whole run, or ask the model sparkplan",
             )
         )
-    said = (busy_notice(runs), pause_notice(runs))
-    notices += [notice for notice in said if notice is not None]
+    found = (busy_notice(runs), pause_notice(runs))
+    notices += [notice for notice in found if notice is not None]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
     alone = single_run(runs)
     if alone is not None:
-        spread = max(with_disturbance(SPREAD, runs, tested=False), noise)
+        spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
         return replace(fitted, spread=spread, fit_notices=distinct([*notices, alone]))
     groups = configurations(runs)
     validation, learnt, dof = left_out(fitted, groups)
@@ -138,7 +141,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     tested = int(groups.max()) + 1 >= COUNTS_FOR_SPREAD
     near = with_disturbance(learnt * SPREAD, runs, tested=tested)
     return replace(
-        fitted, spread=max(near, noise) / learnt, learnt=learnt, dof=dof,
+        fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
         fit_notices=distinct(notices), validation=validation,
     )  # fmt: skip
 
@@ -237,4 +240,4 @@ def _part(job: WorkflowJob, task_profile: str) -> Part:
     runs = whole(sharing_parameters(logs, wanted.parameters))
     run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
     typical = "median" if task_profile == "median" else "mean"
-    return Part(job, ObservedJob.of(run, typical=typical), input_ratio(wanted, run))
+    return Part(job, ObservedJob.of(as_if_whole(run), typical=typical), input_ratio(wanted, run))

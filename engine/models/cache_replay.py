@@ -12,9 +12,9 @@ further and further back.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -122,6 +122,7 @@ class CacheReplay:
         or how much that takes."""
         if any(s.cached_rdds and s.cached_input_bytes and not s.needed_rdds for s in run.stages):
             return None
+        run = _by_life(run)
         needed = _stored(run)
         origins: dict[int, int] = {}
         for place, rdds in enumerate(needed):
@@ -228,6 +229,45 @@ class _Walk:
     def _put(self, rdd_id: int, index: int) -> None:
         if rdd_id not in self.unpersisted and not self.store.found((rdd_id, index)):
             self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
+
+
+def _by_life(run: Run) -> Run:
+    """The run in which an RDD that was persisted again is another RDD from then on: its blocks are
+    stored anew, by the stage that first needs it, and were not there in between."""
+    places = {stage.stage_id: place for place, stage in enumerate(run.stages)}
+    ends: dict[int, list[int]] = {}
+    for rdd in run.persisted_rdds:
+        if rdd.unpersisted_after in places:
+            ends.setdefault(rdd.rdd_id, []).append(places[rdd.unpersisted_after])
+    lives = Counter(rdd.rdd_id for rdd in run.persisted_rdds)
+    again = {rdd_id for rdd_id, count in lives.items() if count > 1}
+    if not again:
+        return run
+    free = 1 + max((*lives, *(rdd for stage in run.stages for rdd in stage.needed_rdds)))
+    names: dict[tuple[int, int], int] = {}
+
+    def name(rdd_id: int, life: int) -> int:
+        if rdd_id not in again or not life:
+            return rdd_id
+        return names.setdefault((rdd_id, life), free + len(names))
+
+    def at(rdds: Sequence[int], place: int) -> tuple[int, ...]:
+        return tuple(name(rdd, sum(end < place for end in ends.get(rdd, ()))) for rdd in rdds)
+
+    stages = tuple(
+        replace(
+            stage,
+            needed_rdds=at(stage.needed_rdds, place),
+            disk_backed_rdds=at(stage.disk_backed_rdds, place),
+        )
+        for place, stage in enumerate(run.stages)
+    )
+    seen: Counter[int] = Counter()
+    kept = []
+    for rdd in run.persisted_rdds:
+        kept.append(replace(rdd, rdd_id=name(rdd.rdd_id, seen[rdd.rdd_id])))
+        seen[rdd.rdd_id] += 1
+    return replace(run, stages=stages, persisted_rdds=tuple(kept))
 
 
 ROOMS = (1.0 - UNEVEN, 1.0, 1.0 + UNEVEN)

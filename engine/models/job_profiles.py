@@ -23,6 +23,7 @@ from engine.models.job_phases import (
     repetitions,
     unit_operations,
 )
+from engine.models.unseen_tasks import as_if_whole, in_part_notice
 from engine.profile import Notice, Operation, OptexProfile, Profile, Run
 
 PUBLISHED_COEFF = 0.004
@@ -92,9 +93,11 @@ def with_job_profiles(
     notices: list[Notice] = []
     runs = tuple(_iterating(run, iterations, notices) for run in profile.runs)
     groups: dict[str | None, list[Run]] = {}
-    for run in _measurable(runs):
+    measurable = _measurable(runs)
+    notices += _of_unfinished(measurable)
+    for run in measurable:
         instance = run.cluster.instance
-        groups.setdefault(instance.name if instance else None, []).append(run)
+        groups.setdefault(instance.name if instance else None, []).append(as_if_whole(run))
     known = {job.instance_type for job in profile.optex}
     found = []
     for name, group in groups.items():
@@ -110,6 +113,13 @@ def with_job_profiles(
         optex=(*profile.optex, *found),
         notices=tuple(dict.fromkeys((*profile.notices, *notices))),
     )
+
+
+def _of_unfinished(runs: Sequence[Run]) -> list[Notice]:
+    """What to say where a job profile is measured on runs whose end was not seen."""
+    found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
+    in_part = in_part_notice(runs)
+    return found if in_part is None else [*found, in_part]
 
 
 def _kept(name: str | None) -> Notice:

@@ -29,6 +29,7 @@ from engine.models.replay_priors import (
     ratio_of,
 )
 from engine.models.stage_laws import PairFit, pair_fit, with_laws
+from engine.models.unseen_tasks import seen_in_part
 from engine.transfer import speed_of
 
 PAIR_NOISE = 0.10
@@ -118,12 +119,19 @@ class Pairs:
         if count < 2:
             return None, math.nan, math.inf
         predicted = [self._predicted(j) for j in range(len(self.replays))]
-        seconds = np.asarray([replay.run.seconds for replay in self.replays])
+        seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
         validation = LeaveOneOut(tuple(predicted), tuple(seconds.tolist()))
         if count < COUNTS_FOR_SPREAD:
             return validation, math.nan, math.inf
         spread = spread_of(np.asarray(predicted), seconds, terms=1, groups=self.groups)
         return validation, spread.log_scale, spread.dof
+
+    def _whole_seconds(self, j: int) -> float:
+        """The time of log j; of one that was seen in part, of all its tasks by its own replay."""
+        replay = self.replays[j]
+        if not seen_in_part(replay.run):
+            return replay.run.seconds
+        return replay.observed().seconds * math.exp(float(self.bias[j]))
 
     def _predicted(self, j: int) -> float:
         """The time of log j from those of other configurations."""

@@ -42,14 +42,14 @@ from engine.models.replay_notices import (
     fit_notices,
     iteration_notices,
     log_iterations,
-    unseen_spread,
     waste_spread,
 )
 from engine.models.replay_priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay_report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay_times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
-from engine.models.replayed_runs import as_far_as_seen, replayable, representatives
+from engine.models.replayed_runs import replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
+from engine.models.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
@@ -344,7 +344,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
             "no run tells both its stages and how many tasks it ran at once",
             remedy="add a log with executor events, or say the cluster in a run table",
         )
-    replays = tuple(Replay.of(run) for run in chosen)
+    replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
     own = np.asarray([_missed(replay) for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
@@ -358,7 +358,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
     least = max(disturbance, repetition_spread(runs))
     log_scale, dof = at_least(least, log_scale, dof)
-    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, replays)))
+    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
     return ReplayModel(
         "sparkplan",
         profile,

@@ -16,9 +16,8 @@ from engine.models.log_notices import single_run
 from engine.models.memory_report import unstored_notice
 from engine.models.pauses import pause_notice
 from engine.models.replay import Replay
-from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT
-from engine.models.replay_report import exclusive_seconds
 from engine.models.slots_over_time import missing_seconds
+from engine.models.unseen_tasks import in_part_notice
 from engine.profile import Notice
 from engine.units import format_seconds
 
@@ -45,19 +44,6 @@ def waste_spread(replays: Sequence[Replay]) -> float:
     )
     total = sum(replay.run.seconds for replay in replays)
     return lost / total * max(LEAST_CHANCE, 1.0 / math.sqrt(events)) if events else 0.0
-
-
-def unseen_spread(replay: Replay) -> float:
-    """Spread of log time that tasks bring which the log did not see end: they are taken for the
-    seen ones' like, as unsure as so much more input would be, for the share of the time in which
-    their stage runs."""
-    stages = replay.run.stages
-    away = np.log2([max(1.0, stage.tasks / stage.task_seconds.count) for stage in stages])
-    if not away.any():
-        return 0.0
-    found = replay.replayed(replay.slots)
-    share = exclusive_seconds(found.start, found.end) / found.seconds
-    return ERROR_PER_DOUBLING_INPUT * float(share @ away)
 
 
 LEAST_CHANCE = 0.5
@@ -137,7 +123,7 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
             )
         )
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
-    said = (busy_notice(runs), pause_notice(runs), unstored_notice(runs))
+    said = (in_part_notice(runs), busy_notice(runs), pause_notice(runs), unstored_notice(runs))
     return distinct([*found, *(notice for notice in said if notice is not None)])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -49,15 +48,6 @@ def _is_cold_batch(run: Run) -> bool:
 def _stream_of(run: Run) -> object:
     """What batches of one query in one log have in common."""
     return run.source, run.app_id, run.application
-
-
-def as_far_as_seen(run: Run) -> Run:
-    """The run with no more tasks in a stage than were seen to end: what its time is the time of,
-    where the log breaks off, or a stage was given up."""
-    if all(stage.task_seconds.count >= stage.tasks for stage in run.stages):
-        return run
-    stages = (replace(s, tasks=min(s.tasks, s.task_seconds.count)) for s in run.stages)
-    return replace(run, stages=tuple(stages))
 
 
 def representatives(runs: Sequence[Run]) -> list[Run]:

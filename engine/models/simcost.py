@@ -45,6 +45,7 @@ from engine.models.simcost_sampling import (
 )
 from engine.models.simcost_search import optima
 from engine.models.simcost_stages import Clusters, predicted_seconds, transformed
+from engine.models.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
@@ -81,7 +82,8 @@ def _fit_parameters(
     """
     sharing = sharing_parameters(logs, wanted)
     runs = replayable(sharing)
-    learnt = tuple(RunCosts.of(run, profile.resources) for run in representatives(runs))
+    chosen_runs = representatives(runs)
+    learnt = tuple(RunCosts.of(as_if_whole(run), profile.resources) for run in chosen_runs)
     pairs = _pairs(learnt)
     validation, log_scale, dof = pairs.left_out()
     tested = not math.isnan(log_scale)
@@ -91,8 +93,9 @@ def _fit_parameters(
         log_scale, dof = math.hypot(NOISE, sampling), PRIOR_DOF
     disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
     log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
-    chosen = chosen_notice(logs, wanted, len(sharing))
-    said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
+    log_scale = math.hypot(log_scale, max(map(unseen_spread, chosen_runs)))
+    first = (chosen_notice(logs, wanted, len(sharing)), in_part_notice(chosen_runs))
+    said = [*(notice for notice in first if notice is not None), *left_aside(sharing)]
     return SimcostModel(
         Simcost.name,
         profile,

@@ -179,12 +179,24 @@ def _cold_excess(shapes: list[StageShape]) -> float:
     return max(0.0, sum(total - n * mean for n, total, mean in pairs) / count)
 
 
+def _started(stage: StageRun) -> float:
+    """What first tasks spent outside their run time, where a log breaks off before any other task
+    ended: they waited for their executor to load what it runs, which the tasks to come find there.
+    0 where others ended."""
+    first, outside = stage.first_wave_seconds, stage.overhead_seconds
+    if first is None or outside is None or first.count < stage.task_seconds.count:
+        return 0.0
+    return outside.mean or 0.0
+
+
 def _with_cold(shape: StageShape, excess: float) -> StageShape:
     """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
     tasks were first tasks, the excess is in their times already."""
+    stage = shape.stage
+    if stage.task_seconds.count < stage.tasks:
+        excess = max(excess, _started(stage))
     if len(shape.cold) or excess == 0.0:
         return shape
-    stage = shape.stage
     first = stage.first_wave_seconds
     if first is not None and first.count >= stage.task_seconds.count:
         least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)

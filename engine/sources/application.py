@@ -237,6 +237,7 @@ class Application:
         stage = self.stage_of(info.stage)
         if not stage.attempts:
             self._describe(stage, info, line)
+            self.blocks.stage_began(stage.needed_rdds)
         self._attempt(stage, info)
 
     def submission_seen(self, stage_id: int) -> bool:

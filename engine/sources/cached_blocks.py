@@ -40,6 +40,17 @@ class _Stored:
     until: int | None = None
 
 
+@dataclass(slots=True)
+class _Life:
+    """An RDD from when it was persisted until it was unpersisted: after which stage, and what is
+    known of its blocks."""
+
+    rdd_id: int
+    ended: bool = False
+    dropped_after: int | None = None
+    stored: _Stored | None = None
+
+
 class CachedBlocks:
     """Follows block updates in the order of the log; `told` says whether it had anything to say of
     persisted RDDs."""
@@ -51,8 +62,7 @@ class CachedBlocks:
         self._past: list[_Stored] = []
         self._ended = 0
         self._last_ended: int | None = None
-        self._dropped_after: dict[int, int | None] = {}
-        self._needed: dict[int, None] = {}
+        self._lives: dict[int, list[_Life]] = {}
 
     def update(self, name: str, size: int) -> None:
         """A block has so many bytes from now on, 0 where it was evicted or found no room; only
@@ -72,13 +82,20 @@ class CachedBlocks:
         stored.now_bytes += size - before
         stored.wanted_bytes = max(stored.wanted_bytes, float(stored.now_bytes))
 
+    def stage_began(self, needed: Iterable[tuple[int, int]]) -> None:
+        """A stage is submitted that needs these RDDs, which are persisted then: one that had been
+        unpersisted is so again."""
+        for rdd_id, _ in needed:
+            lives = self._lives.setdefault(rdd_id, [])
+            if not lives or lives[-1].ended:
+                lives.append(_Life(rdd_id))
+
     def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
         are not stored found no room."""
         self._last_ended = stage_id
         for rdd_id, partitions in needed:
-            self._needed[rdd_id] = None
-            self._dropped_after.pop(rdd_id, None)
+            self._outlive(rdd_id, stage_id)
             stored = self._of_rdd.get(rdd_id)
             if stored is None or not stored.seen:
                 continue
@@ -88,11 +105,19 @@ class CachedBlocks:
             stored.until = self._ended
         self._ended += 1
 
+    def _outlive(self, rdd_id: int, stage_id: int) -> None:
+        """An RDD that was unpersisted while a stage ran that needs it was wanted until its end."""
+        lives = self._lives.get(rdd_id)
+        if lives and lives[-1].ended:
+            lives[-1].dropped_after = stage_id
+
     def unpersisted(self, rdd_id: int) -> None:
         """An RDD is wanted no more."""
-        if rdd_id in self._needed:
-            self._dropped_after[rdd_id] = self._last_ended
         stored = self._of_rdd.pop(rdd_id, None)
+        lives = self._lives.get(rdd_id)
+        if lives and not lives[-1].ended:
+            life = lives[-1]
+            life.ended, life.dropped_after, life.stored = True, self._last_ended, stored
         if stored is None:
             return
         stored.until = self._ended if stored.until is None else stored.until
@@ -102,15 +127,19 @@ class CachedBlocks:
             del self._sizes[name]
 
     def persisted(self) -> tuple[PersistedRdd, ...]:
-        """The persisted RDDs that stages needed, in the order in which they first did; their bytes
-        are None where no block of them was seen."""
-        wanted: dict[int, float] = {}
+        """The persisted RDDs that stages needed, in the order in which they first did, once for
+        each time that they were persisted; their bytes are those of another time where no block
+        was seen, None where none ever was."""
+        most: dict[int, float] = {}
         for stored in (*self._past, *self._of_rdd.values()):
-            wanted[stored.rdd_id] = max(stored.wanted_bytes, wanted.get(stored.rdd_id, 0.0))
-        return tuple(
-            PersistedRdd(rdd_id, wanted.get(rdd_id), self._dropped_after.get(rdd_id))
-            for rdd_id in self._needed
-        )
+            most[stored.rdd_id] = max(stored.wanted_bytes, most.get(stored.rdd_id, 0.0))
+        found = []
+        for rdd_id, lives in self._lives.items():
+            for life in lives:
+                known = life.stored if life.ended else self._of_rdd.get(rdd_id)
+                size = most.get(rdd_id) if known is None else known.wanted_bytes
+                found.append(PersistedRdd(rdd_id, size, life.dropped_after))
+        return tuple(found)
 
     @property
     def most_bytes(self) -> float:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.profile import JobRun, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.eventlog import EventLog
-from engine.sources.executed import Executed, StageGraph, attempt_spans, executed_stages
+from engine.sources.executed import (
+    Executed,
+    Fruitless,
+    StageGraph,
+    attempt_spans,
+    executed_stages,
+    fruitless_stages,
+)
+from engine.sources.running import running_seconds
 from engine.sources.settings import (
     kept_config,
     old_version,
@@ -26,6 +34,8 @@ from engine.sources.streaming import Window, batch_windows, trigger_seconds
 from engine.sources.timeline import (
     Timeline,
     active_spans,
+    fruitless_notices,
+    gaps_of,
     idle_notices,
     idle_stretches,
     is_session,
@@ -80,7 +90,12 @@ def distil(
         start, max(end, start + 1), tuple(application.jobs.values()),
         complete=application.ended_ms is not None and not lost,
     )  # fmt: skip
-    context = _Context(application, executed, spans, observed, source, tuple(lost))
+    running = running_seconds(application, log.starts, end_ms=end)
+    fruitless = fruitless_stages(application, executed)
+    useful = busy_spans(attempt_spans(application, end, of=application.stages.keys() - fruitless))
+    context = _Context(
+        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost)
+    )
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
@@ -132,15 +147,21 @@ class _Context:
         self,
         application: Application,
         executed: dict[int, Executed],
+        fruitless: Mapping[int, Fruitless],
         busy: Sequence[Span],
+        useful: Sequence[Span],
         observed: Observed,
+        running: Mapping[int, Measure],
         source: str,
         lost: tuple[str, ...],
     ) -> None:
         self._application = application
         self._executed = executed
+        self._fruitless = fruitless
         self._busy = busy
+        self._useful = useful
         self._observed = observed
+        self._running = running
         self._source = source
         self._lost = lost
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
@@ -152,8 +173,10 @@ class _Context:
         timeline, idle_said = self._timeline(window)
         stages = self._stages(window, timeline)
         seconds = max(0.001, timeline.seconds(window.end_ms))
-        busy = sum(b - a for a, b in clipped(self._busy, window.start_ms, window.end_ms)) / 1000.0
-        unfinished = self._unfinished(stages, seconds)
+        ran = self._useful if window.batch_id is None else self._busy
+        busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
+        fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
+        unfinished = self._unfinished(stages, fruitless, timeline, seconds)
         lost = (*self._lost, *unfinished)
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
@@ -166,7 +189,7 @@ class _Context:
             ),
             *idle_said,
             *observed.notices,
-            *self._failed(stages),
+            *self._failed(stages, fruitless),
             *stated_type(application, observed.cluster),
             *other_engine(application),
             *old_version(application),
@@ -202,11 +225,12 @@ class _Context:
         session = is_session(self._application)
         found = pauses(active_spans(self._application, self._busy, end), start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session)
-        timeline = Timeline(start, idle)
+        in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
+        timeline = Timeline(start, tuple(sorted((*idle, *in_vain))))
         kept = [span for span in found if span not in idle]
         counted = round(1000.0 * timeline.seconds(end))
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
-        return timeline, said
+        return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
     def _name(self, window: Window) -> str | None:
         name = self._application.name
@@ -253,38 +277,48 @@ class _Context:
             disk_backed_rdds=stage.disk_backed_rdds,
             needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),
             warm_up=summary.warm_up,
+            running_seconds=self._running.get(stage_id),
             recomputed=self._graph.recomputed(stage_id),
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
             **measures,  # type: ignore[arg-type]
         )
 
-    def _unfinished(self, stages: Sequence[StageRun], seconds: float) -> tuple[str, ...]:
+    def _unfinished(
+        self,
+        stages: Sequence[StageRun],
+        fruitless: Sequence[Fruitless],
+        timeline: Timeline,
+        seconds: float,
+    ) -> tuple[str, ...]:
         """Tasks that the log does not see end, of stages that did not fail."""
         short = [
-            stage
+            (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)
             for stage in stages
             if stage.task_seconds.count < stage.tasks and not self._executed[stage.stage_id].failed
         ]
+        short += [(s.tasks, 0, timeline.seconds(s.start_ms)) for s in fruitless if not s.failed]
         if not short:
             return ()
-        tasks = sum(stage.tasks for stage in short)
-        missing = tasks - sum(stage.task_seconds.count for stage in short)
+        tasks = sum(own for own, _, _ in short)
+        missing = tasks - sum(ended for _, ended, _ in short)
         verb = "is" if missing == 1 else "are"
         text = f"{missing} of {tasks} tasks of {_count(len(short), 'stage')} {verb} missing"
         if self._application.ended_ms is not None:
             return (text,)
-        begun = seconds - min(stage.submitted_seconds for stage in short)
+        begun = seconds - min(at for _, _, at in short)
         return (f"{text}, begun in the last {format_seconds(max(0.0, begun))}",)
 
-    def _failed(self, stages: Sequence[StageRun]) -> list[Notice]:
+    def _failed(self, stages: Sequence[StageRun], fruitless: Sequence[Fruitless]) -> list[Notice]:
         """Stages that were given up: their work is only in part what the job would need."""
-        failed = [stage for stage in stages if self._executed[stage.stage_id].failed]
+        failed = [
+            (stage.tasks, stage.task_seconds.count)
+            for stage in stages
+            if self._executed[stage.stage_id].failed
+        ]
+        failed += [(stage.tasks, 0) for stage in fruitless if stage.failed]
         if not failed:
             return []
-        tasks, done = (
-            sum(stage.tasks for stage in failed),
-            sum(stage.task_seconds.count for stage in failed),
-        )
+        tasks, done = sum(own for own, _ in failed), sum(ended for _, ended in failed)
         return [
             Notice(
                 "failed-stages",

@@ -1,13 +1,14 @@
 """The loop over the lines of an event log: which event, decoded how, told to whom.
 
 Nearly all of a log is task ends. They are recognised by their first bytes, decoded into typed
-structures and packed as one row each; task starts and everything that nobody asks for is skipped
-by its prefix without being parsed.
+structures and packed as one row each; task starts and everything that nobody asks for is told by
+its prefix without being parsed.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -17,6 +18,7 @@ from engine.errors import BadInput
 from engine.sources import events
 from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
+from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.task_rows import BUFFER_BYTES, row_of
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
@@ -145,7 +147,8 @@ class EventLog:
     """Reads the parts of one log, in order, into an `Application`.
 
     `read_events` counts events, `bad_events` those that could not be decoded; where the events of
-    another application follow, they are not read and `other_application` is true.
+    another application follow, they are not read and `other_application` is true. `starts` are the
+    last task starts as they stand, which tell what was running where the log breaks off.
     """
 
     def __init__(self) -> None:
@@ -155,6 +158,7 @@ class EventLog:
         self.too_long = 0
         self.torn_parts = 0
         self.other_application = False
+        self.starts: deque[bytes] = deque(maxlen=REMEMBERED_STARTS)
         self._shortener = Shortener()
 
     def read(self, chunks: Iterable[bytes], name: str) -> None:
@@ -199,6 +203,7 @@ class EventLog:
         application = self.application
         tasks_of, cold = application.tasks, application.cold_tasks
         other, special, shortened = self._other, self._special, self._shortener.shortened
+        remember = self.starts.append
         for line in lines:
             try:
                 if line.startswith(TASK_END):
@@ -215,8 +220,10 @@ class EventLog:
                         special(event)
                 elif not line.startswith(TASK_START):
                     other(line)
-                elif application.starts_to_read > 0:
-                    application.task_start(_decode_task_start(line))
+                else:
+                    remember(line)
+                    if application.starts_to_read > 0:
+                        application.task_start(_decode_task_start(line))
             except BAD_EVENT:
                 self.bad_events += 1
         self.read_events += len(lines)
@@ -248,5 +255,7 @@ class EventLog:
                 event, cold=event.info.task_id in self.application.cold_tasks
             )
             self._special(event)
-        elif name == b"SparkListenerTaskStart" and self.application.starts_to_read > 0:
-            self.application.task_start(_decode_task_start(line))
+        elif name == b"SparkListenerTaskStart":
+            self.starts.append(line)
+            if self.application.starts_to_read > 0:
+                self.application.task_start(_decode_task_start(line))

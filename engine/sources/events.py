@@ -101,6 +101,7 @@ class TaskStart(Struct, frozen=True, gc=False):
     """`SparkListenerTaskStart`."""
 
     info: TaskInfo = field(name="Task Info")
+    stage: int = field(default=UNKNOWN, name="Stage ID")
 
 
 class TaskEnd(Struct, frozen=True, gc=False, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,11 +44,43 @@ def executed_stages(application: Application) -> dict[int, Executed]:
     return found
 
 
-def attempt_spans(application: Application, end_ms: int) -> list[Span]:
+@dataclass(frozen=True, slots=True)
+class Fruitless:
+    """A stage that ran without any task that succeeded: given up, or under way at the end."""
+
+    stage_id: int
+    tasks: int
+    start_ms: int
+    failed: bool
+
+
+def fruitless_stages(application: Application, executed: Collection[int]) -> dict[int, Fruitless]:
+    """Such stages by id. One that completed is none: the log has lost what its tasks did."""
+    found: dict[int, Fruitless] = {}
+    for stage_id, stage in application.stages.items():
+        attempts = stage.attempts.values()
+        starts = [a.submitted_ms for a in attempts if a.submitted_ms is not None]
+        completed = any(a.completed_ms is not None and not a.failed for a in attempts)
+        if stage_id in executed or completed or not starts or not stage.tasks.tasks:
+            continue
+        failed = all(a.failed for a in attempts)
+        found[stage_id] = Fruitless(stage_id, stage.tasks.tasks, min(starts), failed)
+    return found
+
+
+def attempt_spans(
+    application: Application, end_ms: int, *, of: Collection[int] | None = None
+) -> list[Span]:
     """From submission to completion of every stage attempt; one of which the log does not tell
-    the end ran until its jobs ended, or to the end."""
+    the end ran until its jobs ended, or to the end.
+
+    Args:
+        of: the stages that count; None for all.
+    """
     spans: list[Span] = []
     for stage_id, stage in application.stages.items():
+        if of is not None and stage_id not in of:
+            continue
         for attempt in stage.attempts.values():
             start = attempt.submitted_ms
             if start is None:

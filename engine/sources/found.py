@@ -31,6 +31,7 @@ class Found:
     deadline_seconds: float | None = None
     notices: tuple[Notice, ...] = ()
     profile_sources: tuple[str, ...] = ()
+    shapes: tuple[InstanceType, ...] = ()
 
     @property
     def origins(self) -> tuple[str, ...]:
@@ -43,6 +44,7 @@ def of_profile(profile: Profile, source: str) -> Found:
     return Found(
         source, profile.runs, profile.name, profile.category, profile.optex,
         profile.input_unit, profile.deadline_seconds, profile.notices, profile.sources,
+        profile.shapes,
     )  # fmt: skip
 
 

@@ -43,15 +43,17 @@ def together(found: Sequence[Found]) -> Profile:
         notices.append(_mixed(list(applications)))
     if len(set(categories)) > 1:
         notices.append(_categories(categories))
+    runs = list(_with_one_shape_each(runs, notices))
     return Profile(
         name=names[0] if names else Path(found[0].source).stem,
-        runs=_with_one_shape_each(runs, notices),
+        runs=tuple(runs),
         category=categories[0] if categories else None,
         optex=tuple(entry for part in found for entry in part.optex),
         input_unit=unit,
         deadline_seconds=deadlines[0] if deadlines else None,
         notices=tuple(dict.fromkeys(notices)),
         sources=tuple(dict.fromkeys(name for part in found for name in part.origins)),
+        shapes=_shapes_beside(runs, found),
     )
 
 
@@ -233,6 +235,18 @@ def _with_one_shape_each(runs: Sequence[Run], notices: list[Notice]) -> tuple[Ru
             shapes[name] = _fuller(known, entry)
     told = {name: entry.instance for name, entry in shapes.items()}
     return tuple(replace(run, cluster=_shaped(run.cluster, told)) for run in runs)
+
+
+def _shapes_beside(runs: Sequence[Run], found: Sequence[Found]) -> tuple[InstanceType, ...]:
+    """The shapes that sources give of types that no run names, one of each."""
+    named = {name for run in runs for name in run.cluster.composition}
+    told: dict[str, _Stated] = {}
+    for part in found:
+        for shape in part.shapes:
+            if shape.name not in named:
+                own = _Stated(shape, part.source)
+                told[shape.name] = _fuller(told.get(shape.name, own), own)
+    return tuple(entry.instance for entry in told.values())
 
 
 LEAST_MEMORY = 0.65

@@ -45,18 +45,20 @@ def parse(text: str, name: str) -> Profile:
         where = located.where("category")
         raise UnknownName("category", document.category, CATEGORIES, where=where)
     types = {key: _instance_type(key, located) for key in document.instance_types}
+    runs = tuple(
+        _run(entry, types, located, f"runs[{place}]") for place, entry in enumerate(document.runs)
+    )
+    named = {name for run in runs for name in run.cluster.composition}
     return Profile(
         name=document.name,
-        runs=tuple(
-            _run(entry, types, located, f"runs[{place}]")
-            for place, entry in enumerate(document.runs)
-        ),
+        runs=runs,
         category=document.category,
         optex=document.optex,
         input_unit=document.input_unit,
         deadline_seconds=document.deadline_seconds,
         notices=document.notices,
         sources=document.sources,
+        shapes=tuple(shape for name, shape in types.items() if name not in named),
     )
 
 

@@ -31,6 +31,7 @@ def format_profile(profile: Profile) -> str:
         for group in run.cluster.groups
         if group.instance is not None
     }
+    types |= {shape.name: shape for shape in profile.shapes if shape.name not in types}
     if types:
         lines.append("instance_types:")
         lines += [f"  {_scalar(name)}: {_flow_of(_shape(types[name]))}" for name in types]

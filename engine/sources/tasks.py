@@ -69,6 +69,7 @@ class StageTasks:
         self.first_launch_ms: int | None = None
         self.last_finish_ms = 0
         self._done = np.zeros(0, dtype=bool)
+        self._in_vain: dict[int, int] = {}
         self._rows: list[Rows] = []
         self._sketches: dict[str, QuantileSketch] | None = None
         self._sums = np.zeros(3, dtype=np.float64)
@@ -195,6 +196,9 @@ class StageTasks:
         if len(work) == len(rows):
             return
         status, duration = rows[:, STATUS], rows[:, FINISH] - rows[:, LAUNCH]
+        vain = rows[status != SUCCESS]
+        for place, launch in zip(_places(vain).tolist(), vain[:, LAUNCH].tolist(), strict=True):
+            self._in_vain[place] = max(launch, self._in_vain.get(place, 0))
         spent = np.where((duration > 0) & (status != RESUBMITTED), duration, 0)
         useful = int((work[:, FINISH] - work[:, LAUNCH]).sum())
         resubmitted = int((status == RESUBMITTED).sum())
@@ -218,6 +222,11 @@ class StageTasks:
             self._rows = []
         for sketch, values in zip(self._sketches.values(), columns_of(work), strict=True):
             sketch.add(values[values >= 0])
+
+    def has_ended(self, place: int, launch_ms: int) -> bool:
+        """Whether the partition is done, or its attempt that was launched then ended in vain."""
+        done = 0 <= place < len(self._done) and bool(self._done[place])
+        return done or self._in_vain.get(place, 0) >= launch_ms
 
     def summary(self) -> TaskSummary | None:
         """What the work adds up to; None when no task finished. The rows are given up."""

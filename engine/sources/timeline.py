@@ -80,6 +80,31 @@ def idle_stretches(found: Sequence[Span], *, total_ms: int, session: bool) -> tu
     return long if idle > total_ms - idle else ()
 
 
+def gaps_of(useful: Sequence[Span], busy: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
+    """The parts of busy spans in which no useful one ran."""
+    return [
+        gap
+        for begin, stop in clipped(busy, start_ms, end_ms)
+        for gap in pauses(useful, begin, stop)
+    ]
+
+
+def fruitless_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
+    """What to say of the time in which only stages ran of which no task succeeded: it is neither
+    the driver's work nor a measure of theirs."""
+    if not gaps:
+        return []
+    what = "1 stage" if stages == 1 else f"{stages} stages"
+    return [
+        Notice(
+            "stage-without-tasks",
+            f"no task of {what} succeeded: the {_text(sum(map(_length, gaps)))} in which nothing "
+            "else ran are not counted, and what would have followed is not known",
+            "give the log of a run that succeeded",
+        )
+    ]
+
+
 def is_session(application: Application) -> bool:
     """Whether somebody was typing: a shell or a notebook, to go by its name and settings."""
     name = (application.name or "").lower()

@@ -33,6 +33,21 @@ def replay_of(*needed: tuple[int, ...], sizes: dict[int, float | None], **more: 
     return found
 
 
+def test_an_rdd_that_is_persisted_again_was_not_there_in_between() -> None:
+    """Two data sets that are never there together want no more than the larger, and lose nothing in
+    as much; what the second time stores is read again, not what the first time stored."""
+    run = run_of((1,), (1,), (2,), (2,), (1,), (1,), sizes={1: None, 2: None}, drops={})
+    lives = (PersistedRdd(1, 60 * MB, 1), PersistedRdd(1, 60 * MB, 5), PersistedRdd(2, 40 * MB, 3))
+    cache = CacheReplay.of(replace(run, persisted_rdds=lives))
+    assert cache is not None
+    assert cache.most_bytes == 60 * MB
+    assert sorted(cache.origins.values()) == [0, 2, 4]
+    cost = dict.fromkeys(cache.origins, 100.0)
+    assert cache.again_seconds(cost, 1.25 * 60 * MB) == (0.0,) * 6
+    found = cache.again_seconds(cost, 0.0)
+    assert found == pytest.approx((0.0, 100.0, 0.0, 100.0, 0.0, 100.0))
+
+
 def test_of_a_single_data_set_the_part_that_fits_stays() -> None:
     """Spark drops no block of an RDD for another of the same RDD. What is lost is what memory does
     not hold, and a little for the room that a block needs while it is stored, and for executors

@@ -130,11 +130,13 @@ def task_info(task: int, index: int, start: float, end: float, executor: str) ->
     }
 
 
-def task_start(stage: int, task: int, start: float, *, executor: str = "1") -> Event:
+def task_start(
+    stage: int, task: int, start: float, *, index: int = 0, executor: str = "1"
+) -> Event:
     return {
         "Event": "SparkListenerTaskStart",
         "Stage ID": stage,
-        "Task Info": task_info(task, 0, start, 0.0, executor),
+        "Task Info": task_info(task, index, start, 0.0, executor),
     }
 
 

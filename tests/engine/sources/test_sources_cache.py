@@ -193,3 +193,29 @@ def test_an_rdd_that_no_stage_needs_any_more_is_not_wanted(tmp_path: Path) -> No
     events += [log.submitted(last, 20.0), log.task(6, 6, 20.0, 21.0)]
     events += [log.completed(last, 20.0, 21.0)]
     assert run_of(tmp_path, [*log.header(), *events, log.end(22.0)]).cached_bytes == 1200.0
+
+
+def test_an_rdd_that_is_persisted_again_has_two_lives(tmp_path: Path) -> None:
+    """As in a log of Spark 3.5: between the two its storage level is that of none."""
+    unpersist = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
+    plain = log.info(2, 1, rdds=[log.rdd(9, [5]), log.rdd(5, [1]), log.rdd(1)])
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, cached_stage(0), 2.0, 1000),
+         *reading(1, cached_stage(1), 4.0, 700), unpersist, *reading(2, plain, 6.0, 1000),
+         *reading(3, cached_stage(3), 8.0, 1000), *reading(4, cached_stage(4), 10.0, 700),
+         unpersist, log.end(12.0)],
+    )  # fmt: skip
+    assert [(rdd.rdd_id, rdd.unpersisted_after) for rdd in run.persisted_rdds] == [(5, 1), (5, 4)]
+    assert [stage.needed_rdds for stage in run.stages] == [(5,), (5,), (), (5,), (5,)]
+
+
+def test_an_rdd_unpersisted_while_a_stage_reads_it_has_one_life(tmp_path: Path) -> None:
+    unpersist = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
+    second = reading(1, cached_stage(1), 4.0, 700)
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, cached_stage(0), 2.0, 1000), second[0], unpersist, *second[1:],
+         log.end(12.0)],
+    )  # fmt: skip
+    assert [(rdd.rdd_id, rdd.unpersisted_after) for rdd in run.persisted_rdds] == [(5, 1)]
