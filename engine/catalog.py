@@ -6,6 +6,7 @@ here, in an `Offer`. A value that is not known is None, never 0.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -39,6 +40,17 @@ class InstanceType:
     emr_supported: bool | None = None
     cpu_score_spread: float | None = None
     cpu_benchmark: str | None = None
+
+    @classmethod
+    def of_shape(cls, vcpus: float, memory_gib: float) -> InstanceType:
+        """Machines of which only the shape is known (memory nan where it is not), called by it."""
+        memory = "" if math.isnan(memory_gib) else f"-{memory_gib:g}-gib"
+        return cls(f"{vcpus:g}-vcpu{memory}", vcpus, memory_gib)
+
+    @property
+    def is_called_by_shape(self) -> bool:
+        """Whether nobody named the type: its name says its shape and no more."""
+        return self.name == InstanceType.of_shape(self.vcpus, self.memory_gib).name
 
     @property
     def cpu_score_per_vcpu(self) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,6 +13,10 @@ from engine.profile import Notice, OptexProfile, Profile, Run
 
 if TYPE_CHECKING:
     from engine.sources.run_table import RunTable
+
+SAME_SHAPE = 0.05
+"""Relative difference below which two memory sizes are one: 15.25 GiB are written as 15, or as 16
+of 1000 MB each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,8 @@ def iterating(found: Found, iterations: float | None) -> Found:
 
 def placed(found: Found, ran_on: InstanceType | None) -> Found:
     """The runs of a table or a profile on the nodes that the user named, as those of a log: where a
-    run says itself what its nodes were, that stays."""
+    run says itself what its nodes were, that stays. A shape that nobody named takes the name of a
+    type of that shape."""
     if ran_on is None:
         return found
     return replace(found, runs=tuple(_placed(run, ran_on) for run in found.runs))
@@ -78,22 +84,38 @@ def placed(found: Found, ran_on: InstanceType | None) -> Found:
 
 def _placed(run: Run, ran_on: InstanceType) -> Run:
     groups = tuple(
-        group if group.instance is not None else replace(group, instance=ran_on)
+        replace(group, instance=ran_on) if _may_be(group.instance, ran_on) else group
         for group in run.cluster.groups
     )
     return replace(run, cluster=replace(run.cluster, groups=groups))
 
 
-def heeded(found: Sequence[Found], ran_on: InstanceType | None) -> list[Found]:
-    """What sources gave; where all runs name other nodes than the user did, that
-    is said."""
-    groups = [group for entry in found for run in entry.runs for group in run.cluster.groups]
-    named = {group.instance.name for group in groups if group.instance is not None}
-    if ran_on is None or not named or ran_on.name in named:
-        return list(found)
-    notice = Notice(
-        "origin-already-named",
-        f"that it ran on {ran_on.name} is not used: {found[0].source} names the type of each run",
-        "correct it there where it is wrong",
+def _may_be(stated: InstanceType | None, ran_on: InstanceType) -> bool:
+    """Whether a run does not name its type, nor says another shape than this one's."""
+    if stated is None:
+        return True
+    pairs = (stated.vcpus, ran_on.vcpus), (stated.memory_gib, ran_on.memory_gib)
+    return stated.is_called_by_shape and all(
+        math.isnan(one) or math.isclose(one, other, rel_tol=SAME_SHAPE) for one, other in pairs
     )
-    return noted(found, [notice])
+
+
+def heeded(found: Sequence[Found], ran_on: InstanceType | None) -> list[Found]:
+    """What sources gave; where all runs name other nodes than the user did, or say another shape,
+    that is said."""
+    groups = [group for entry in found for run in entry.runs for group in run.cluster.groups]
+    stated = {group.instance.name: group.instance for group in groups if group.instance is not None}
+    if ran_on is None or not stated or ran_on.name in stated:
+        return list(found)
+    text = f"that it ran on {ran_on.name} is not used: {found[0].source} "
+    if all(kind.is_called_by_shape for kind in stated.values()):
+        text += f"says {', '.join(sorted(stated))}, {ran_on.name} is {_shape_of(ran_on)}"
+    else:
+        text += "names the type of each run"
+    return noted(
+        found, [Notice("origin-already-named", text, "correct it there where it is wrong")]
+    )
+
+
+def _shape_of(kind: InstanceType) -> str:
+    return InstanceType.of_shape(kind.vcpus, kind.memory_gib).name

@@ -267,8 +267,12 @@ def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
     for row in rows:
         shape = {column: _value(row, column, source) for column in ("vcpus", "memory_gib")}
         written = row.cells.get("instance_type", "")
-        name = _shape_name(**shape) if written.lower() in _NO_VALUE else written
-        if name is None:
+        if written.lower() not in _NO_VALUE:
+            name = written
+        elif shape["vcpus"] is not None:
+            memory_gib = nan if shape["memory_gib"] is None else shape["memory_gib"]
+            name = InstanceType.of_shape(shape["vcpus"], memory_gib).name
+        else:
             continue
         names[row.line] = name
         for column, value in shape.items():
@@ -290,13 +294,6 @@ def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
         for name in set(names.values())
     }
     return {line: found[name] for line, name in names.items()}
-
-
-def _shape_name(vcpus: float | None, memory_gib: float | None) -> str | None:
-    """A name for machines of which only the shape is given."""
-    if vcpus is None:
-        return None
-    return f"{vcpus:g}-vcpu" if memory_gib is None else f"{vcpus:g}-vcpu-{memory_gib:g}-gib"
 
 
 def _heap(row: _Row, source: str) -> float | None:

@@ -67,6 +67,30 @@ def test_what_runs_name_themselves_stays_and_is_said(
     assert "origin-already-named" not in [notice.code for notice in beside_a_log.notices]
 
 
+def test_a_shape_that_nobody_named_takes_the_name_that_is_said(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    head = f"vcpus,memory_gib,{HEAD}"
+    profile = engine.read(table(tmp_path, head, [f"4,15.5,{row}" for row in ROWS]), ran_on=named)
+    assert profile.instance_types == ("m5.xlarge",)
+    assert "origin-already-named" not in [notice.code for notice in profile.notices]
+    cluster = engine.Cluster.of_nodes(
+        instance_type="m5.xlarge", nodes=4, catalog=engine.load_catalog("aws")
+    )
+    said = {warning.code for warning in engine.fit(profile).predict(cluster=cluster).warnings}
+    assert not said & {"no-cpu-score", "transferred-speed"}
+
+
+def test_a_shape_of_another_type_stays_and_both_are_told(
+    tmp_path: Path, named: engine.InstanceType
+) -> None:
+    head = f"vcpus,memory_gib,{HEAD}"
+    profile = engine.read(table(tmp_path, head, [f"8,32,{row}" for row in ROWS]), ran_on=named)
+    assert profile.instance_types == ("8-vcpu-32-gib",)
+    (said,) = [notice for notice in profile.notices if notice.code == "origin-already-named"]
+    assert "runs.csv says 8-vcpu-32-gib, m5.xlarge is 4-vcpu-16-gib" in said.text
+
+
 def test_rows_without_a_type_take_the_one_that_is_said(
     tmp_path: Path, named: engine.InstanceType
 ) -> None:
