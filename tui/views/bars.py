@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.state import PlanState
 from tui.views import inputs
-from tui.views.pages import PAGES, Page
+from tui.views.pages import NAMES, PAGES, Page, key_of
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -172,33 +172,50 @@ HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
 
 
 def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
-    """The views by number key; brackets mark the one that is shown, beside its colour. That of
-    states is offered where the evidence has stages. Where they leave no room for the help they
-    stand closer together, then titles give way to short ones, at last that of the one shown."""
-    offered = [
-        (number, page)
-        for number, page in enumerate(PAGES, start=1)
-        if page.name != "workflow" or page.name == state.view or (built and built.has_states)
-    ]
+    """The views by number key; brackets mark the one that is shown, beside its colour. Where they
+    leave no room for the help they stand closer together, then titles give way to short ones, at
+    last that of the one shown. Where even these are too many, titles go, the furthest first."""
+    there = offered(state, built)
     room = width - len(HELP[-1][0].text) - 1
-    none, others = frozenset[str](), frozenset(page.name for _, page in offered) - {state.view}
+    none, others = frozenset[str](), frozenset(page.name for page in there) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
-        items = _tabs(state, offered, wide=wide, short=short)
+        items = _tabs(state, there, wide=wide, short=short)
         if sum(len(item.text) for item in items) <= room:
             return items
-    return _tabs(state, offered, wide=False, short=others | {state.view})
+    names = [page.name for page in there]
+    names.sort(key=lambda name: -abs(NAMES.index(name) - NAMES.index(state.view)))
+    for gone in range(len(names)):
+        bare = frozenset(names[:gone])
+        items = _tabs(state, there, wide=False, short=others | {state.view}, bare=bare)
+        if sum(len(item.text) for item in items) <= width:
+            break
+    return items
+
+
+def offered(state: PlanState, built: Built | None) -> list[Page]:
+    """The views that can be looked at: that of states where the evidence has stages."""
+    states = built is not None and built.has_states
+    return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]
 
 
 def _tabs(
-    state: PlanState, offered: Sequence[tuple[int, Page]], *, wide: bool, short: frozenset[str]
+    state: PlanState,
+    pages: Sequence[Page],
+    *,
+    wide: bool,
+    short: frozenset[str],
+    bare: frozenset[str] = frozenset(),
 ) -> list[Item]:
-    """The tabs, those of the pages named `short` with short titles; where they are not wide they
-    share the blank between them."""
+    """The tabs, those of the pages named `short` with short titles and of those named `bare` with
+    their key alone; where they are not wide they share the blank between them."""
     items: list[Item] = []
-    for number, page in offered:
+    for page in pages:
         shown = page.name == state.view
         title = page.short if page.name in short and page.short else page.title
-        words = f"[{number} {title}]" if shown else f"{' ' * wide}{number} {title}{' ' * wide}"
+        words = " ".join(filter(None, (key_of(page.name), title)))
+        if page.name in bare:
+            words = key_of(page.name) or "…"
+        words = f"[{words}]" if shown else f"{' ' * wide}{words}{' ' * wide}"
         words = words if wide else f" {words}"
         items.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
     return items
