@@ -98,8 +98,11 @@ class Bar(FrameWidget):
             if item.leads:
                 needed += self._length(items[place + 1 : place + 2])
             if x + needed > end:
+                ellipsis = self._glyphs.ellipsis
                 if not item.whole and end - x > 4:
-                    frame.put(x, 0, fit(shown, end - x, ellipsis=self._glyphs.ellipsis), item.tone)
+                    frame.put(x, 0, fit(shown, end - x, ellipsis=ellipsis), item.tone)
+                elif any(not other.whole for other in items[place:]):
+                    frame.put(max(0, min(x, end - cell_len(ellipsis))), 0, ellipsis, item.tone)
                 return
             frame.put(x, 0, shown, item.tone)
             if item.action:
@@ -120,13 +123,16 @@ class Bar(FrameWidget):
 LEAST_PLANNED = 40
 """Cells at the left of the header from which on the right end has its own in any case."""
 
+LEAST_NAME = 16
+"""Cells of a job's name that stay, however much else the header has to say."""
+
 
 def header(
     state: PlanState, built: Built | None, busy: str, *, width: int
 ) -> tuple[list[Item], list[Item]]:
     """What is planned, on what evidence; at the right the prices, or what is being done, in the
     longest form that there is room for. Where there is none for any, the kind of job gives way,
-    then the end of what is planned."""
+    then the end of the job's name, then that of what is planned."""
     profile = built.profile if built else None
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
     named = inputs.source(state, profile, jobs=built.jobs if built else None)
@@ -164,7 +170,17 @@ def _with_end(
         for end in ends:
             if cell_len(end.text) <= room:
                 return items, [end]
-    return items, [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
+    kept = [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
+    over = sum(cell_len(plain(item.text)) for item in (*items, *kept)) + len(kept) - width
+    return [items[0], _shorter(items[1], over), *items[2:]], kept
+
+
+def _shorter(named: Item, over: int) -> Item:
+    """The name of a job and how many runs it has with `over` cells less of the name."""
+    name, comma, runs = plain(named.text).rpartition(", ")
+    if over <= 0 or not comma or cell_len(name) <= LEAST_NAME:
+        return named
+    return named._replace(text=f"{fit(name, max(LEAST_NAME, cell_len(name) - over))}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
