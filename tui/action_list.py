@@ -25,6 +25,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("training(-1)", "Lower the budget for training runs", "-"),
     ("training_plan", "Choose training runs by another rule: Ernest, PERIDOT, SimCost", "r"),
     *((f"view({page.name!r})", page.what, key_of(page.name)) for page in PAGES),
+    ("previous_view", "Show the view before", "["),
+    ("next_view", "Show the view after", "]"),
     ("pin", "Pin the plan as it is, to compare it", "p"),
     ("unpin", "Forget the pinned plan under the cursor", "del"),
     ("chart('time')", "Show the time chart", "t"),

@@ -60,6 +60,7 @@ from tui.state import (
 )
 from tui.themes import HIGH_CONTRAST
 from tui.tour.actions import TOUR_BINDINGS, TourActions
+from tui.views import bars
 from tui.views.goal import Ranges
 from tui.views.marks import marks_of
 from tui.views.pages import PAGES, key_of
@@ -110,7 +111,10 @@ class PlannerApp(
         *(
             Binding(key_of(page.name), f"view({page.name!r})", page.title, show=False)
             for page in PAGES
+            if key_of(page.name)
         ),
+        Binding("left_square_bracket", "previous_view", "Previous view", show=False),
+        Binding("right_square_bracket", "next_view", "Next view", show=False),
         Binding("t", "chart('time')", "Time chart", show=False),
         Binding("c", "chart('cost')", "Cost chart", show=False),
         Binding("o", "open", "Open", show=False),
@@ -333,6 +337,18 @@ class PlannerApp(
             self._panels.notice(self.standing)
         self.dispatch(ShowView(view))
         self._panels.focus_view(view)
+
+    def action_previous_view(self) -> None:
+        """The view before, by their tabs; before the first there is the last."""
+        self._turn(-1)
+
+    def action_next_view(self) -> None:
+        """The view after, by their tabs."""
+        self._turn(1)
+
+    def _turn(self, by: int) -> None:
+        names = [page.name for page in bars.offered(self.state, self.built)]
+        self.action_view(names[(names.index(self.state.view) + by) % len(names)])
 
     def action_chart(self, chart: ChartKind) -> None:
         """Show the other chart."""

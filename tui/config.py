@@ -21,7 +21,7 @@ ACTIONS = (
     *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
     *("spot", "model"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
-    *("jump", "command", "quit"),
+    *("jump", "command", "quit", "previous-view", "next-view"),
     *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
     *("log-x", "log-y", "draw", "save-chart"),
 )

@@ -34,10 +34,11 @@ def long_pauses(run: Run) -> tuple[float, ...]:
 
 
 def pause_notice(runs: Sequence[Run]) -> Notice | None:
-    """The warning of the log that paused the largest share of its time; None where none did."""
+    """The warning of the log that paused the largest share of its time; None where none did, or
+    where reading that log has said it already."""
     worst = max(runs, key=lambda run: sum(long_pauses(run)) / run.seconds)
     pauses = long_pauses(worst)
-    if not pauses:
+    if not pauses or any(notice.code == "long-pauses" for notice in worst.notices):
         return None
     total = format_seconds(sum(pauses))
     count = "once" if len(pauses) == 1 else f"{len(pauses)} times"

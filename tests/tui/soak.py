@@ -20,7 +20,10 @@ from tui.views.pages import NAMES
 MOVES = ("up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab", "shift+tab")
 WITH_SHIFT = ("shift+left", "shift+right", "ctrl+left", "ctrl+right")
 ACTIONS = (*"1234567890tcowbxsmgeyupnhjklGfiaqzv+-=", "slash", "dollar_sign", "question_mark")
-OTHERS = ("colon", "ctrl+p", "ctrl+z", "ctrl+y", "ctrl+s", "ctrl+l", "ctrl+q", "f1", "delete")
+OTHERS = (
+    *("colon", "ctrl+p", "ctrl+z", "ctrl+y", "ctrl+s", "ctrl+l", "ctrl+q", "f1", "delete"),
+    *("left_square_bracket", "right_square_bracket"),
+)
 EDITING = ("enter", "escape", "backspace", "space", "enter", "escape")
 TEXTS = (
     *("45m", "$12.50", "2TB", "3x", "95%", "0", "-1", "1e999", "nan", "", "r5.*", "[b]x[/b]"),

@@ -243,6 +243,18 @@ async def test_the_interval_stands_before_a_note_that_is_cut(planner, size):
         assert ("note" not in header) or ("least error" in least)
 
 
+async def test_what_is_wrong_with_the_answer_stands_before_who_gives_none(planner):
+    """In a small panel the refusals of other models hid every warning."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        app = await compared(pilot)
+        signs = [line[0][0].strip() for line in app._panels.prose("evidence-about").lines]
+        assert {"⚠", "✗"} <= set(signs)
+        last = max(place for place, sign in enumerate(signs) if sign == "⚠")
+        assert last < signs.index("✗")
+
+
 async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(planner):
     """In the table it is cut, and in the text it came below what could be seen."""
     async with planner().run_test(size=(80, 24)) as pilot:

@@ -1,11 +1,16 @@
 """The line at the top: what is planned at the left, the prices at the right, whatever the width."""
 
+import re
+from dataclasses import replace
+
 import pytest
+from fakes import FakeSession, profile
 from screen import settled, text_of
 
 from tui.changes import SetSpot
 from tui.reducer import reduce
 from tui.views import bars
+from tui.widgets.frame import Frame
 
 
 @pytest.fixture
@@ -38,6 +43,33 @@ async def test_the_kind_gives_way_before_where_it_ran_is_cut(planned):
     assert " · mllib" in whole
     assert " · mllib" not in short
     assert right == "aws 2026-07-20 "
+
+
+LONG = "com.acme.pipelines.nightly.features.CustomerFeatures"
+
+
+@pytest.mark.parametrize("glyphs", ["unicode", "ascii"])
+async def test_a_long_name_is_cut_with_a_mark_before_where_it_ran(planner, glyphs):
+    """It was shown whole, and the place where it ran was left out without a mark."""
+    session = FakeSession(evidence=replace(profile(), name=LONG))
+    app = planner(session, ran_on="m5.2xlarge", glyphs=glyphs)
+    async with app.run_test(size=(80, 24)) as pilot:
+        row = text_of(await settled(pilot)).splitlines()[0]
+    assert LONG[:15] in row
+    assert re.search(r"(…|\.\.\.), 3 runs", row)
+    assert "ran on m5" in row
+    assert "2xlarge" in row or "~" in row
+    assert row.rstrip().endswith("2026-07-20")
+
+
+async def test_what_has_no_room_at_all_leaves_a_mark(planned):
+    left, _ = bars.header(planned.state, planned.built, "", width=200)
+    bar = bars.Bar(planned.glyphs, firm=True)
+    bar.show(left)
+    for width in range(30, 60):
+        frame = Frame(width, 1, "base")
+        bar.draw(frame)
+        assert "…" in frame.text(0) or "ran on m5.2xlarge" in frame.text(0)
 
 
 async def test_where_there_is_room_for_one_part_it_is_what_is_planned(planned):

@@ -3,10 +3,9 @@
 import pytest
 from screen import advised, compared, settled, text_of, typed
 
-from tui.views.key_line import LIST_OF
-from tui.views.pages import NAMES
+from tui.views.pages import NAMES, PAGES
 
-FILTERED = {name: found for name, found in LIST_OF.items() if name != "compositions"}
+FILTERED = {page.name: page.filtered for page in PAGES if page.filtered not in ("", "full")}
 
 
 @pytest.mark.parametrize("view", FILTERED)

@@ -17,7 +17,8 @@ from tui.views.prose import Line, Prose
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import plain
 
-_NUMBERS = " ".join(key_of(page.name) for page in PAGES)
+_NUMBERED = [page for page in PAGES if key_of(page.name)]
+_NUMBERS = f"1 to {len(_NUMBERED)}"
 
 KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -61,7 +62,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("tab", "next control; shift+tab the one before"),
             ("f", "jump: a letter beside every control and tab; typing it goes there"),
-            (_NUMBERS, ", ".join(page.title.lower() for page in PAGES)),
+            (_NUMBERS, ", ".join(page.title.lower() for page in _NUMBERED)),
+            ("[ ]", "the view before, the view after"),
             ("t c", "time chart, cost chart (where there is room for one)"),
             ("o", "open event logs, folders, profiles, tables, samples, history servers"),
             ("w", "say where the job ran, when the log does not"),

@@ -12,7 +12,7 @@ from textual.message import Message
 
 from tui.state import PlanState
 from tui.views import inputs
-from tui.views.pages import PAGES, Page
+from tui.views.pages import NAMES, PAGES, Page, key_of
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.text import fit, plain
@@ -98,8 +98,11 @@ class Bar(FrameWidget):
             if item.leads:
                 needed += self._length(items[place + 1 : place + 2])
             if x + needed > end:
+                ellipsis = self._glyphs.ellipsis
                 if not item.whole and end - x > 4:
-                    frame.put(x, 0, fit(shown, end - x, ellipsis=self._glyphs.ellipsis), item.tone)
+                    frame.put(x, 0, fit(shown, end - x, ellipsis=ellipsis), item.tone)
+                elif any(not other.whole for other in items[place:]):
+                    frame.put(max(0, min(x, end - cell_len(ellipsis))), 0, ellipsis, item.tone)
                 return
             frame.put(x, 0, shown, item.tone)
             if item.action:
@@ -120,13 +123,16 @@ class Bar(FrameWidget):
 LEAST_PLANNED = 40
 """Cells at the left of the header from which on the right end has its own in any case."""
 
+LEAST_NAME = 16
+"""Cells of a job's name that stay, however much else the header has to say."""
+
 
 def header(
     state: PlanState, built: Built | None, busy: str, *, width: int
 ) -> tuple[list[Item], list[Item]]:
     """What is planned, on what evidence; at the right the prices, or what is being done, in the
     longest form that there is room for. Where there is none for any, the kind of job gives way,
-    then the end of what is planned."""
+    then the end of the job's name, then that of what is planned."""
     profile = built.profile if built else None
     left, kinds = [Item(" sparkplan ", "accent")], list[Item]()
     named = inputs.source(state, profile, jobs=built.jobs if built else None)
@@ -164,7 +170,17 @@ def _with_end(
         for end in ends:
             if cell_len(end.text) <= room:
                 return items, [end]
-    return items, [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
+    kept = [ends[-1]] if width - cell_len(ends[-1].text) > LEAST_PLANNED else []
+    over = sum(cell_len(plain(item.text)) for item in (*items, *kept)) + len(kept) - width
+    return [items[0], _shorter(items[1], over), *items[2:]], kept
+
+
+def _shorter(named: Item, over: int) -> Item:
+    """The name of a job and how many runs it has with `over` cells less of the name."""
+    name, comma, runs = plain(named.text).rpartition(", ")
+    if over <= 0 or not comma or cell_len(name) <= LEAST_NAME:
+        return named
+    return named._replace(text=f"{fit(name, max(LEAST_NAME, cell_len(name) - over))}{comma}{runs}")
 
 
 HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
@@ -172,33 +188,50 @@ HELP = tuple((Item(form, "muted", "help"),) for form in ("? help ", "? help"))
 
 
 def tabs(state: PlanState, built: Built | None = None, *, width: int) -> list[Item]:
-    """The views by number key; brackets mark the one that is shown, beside its colour. That of
-    states is offered where the evidence has stages. Where they leave no room for the help they
-    stand closer together, then titles give way to short ones, at last that of the one shown."""
-    offered = [
-        (number, page)
-        for number, page in enumerate(PAGES, start=1)
-        if page.name != "workflow" or page.name == state.view or (built and built.has_states)
-    ]
+    """The views by number key; brackets mark the one that is shown, beside its colour. Where they
+    leave no room for the help they stand closer together, then titles give way to short ones, at
+    last that of the one shown. Where even these are too many, titles go, the furthest first."""
+    there = offered(state, built)
     room = width - len(HELP[-1][0].text) - 1
-    none, others = frozenset[str](), frozenset(page.name for _, page in offered) - {state.view}
+    none, others = frozenset[str](), frozenset(page.name for page in there) - {state.view}
     for wide, short in ((True, none), (False, none), (False, others)):
-        items = _tabs(state, offered, wide=wide, short=short)
+        items = _tabs(state, there, wide=wide, short=short)
         if sum(len(item.text) for item in items) <= room:
             return items
-    return _tabs(state, offered, wide=False, short=others | {state.view})
+    names = [page.name for page in there]
+    names.sort(key=lambda name: -abs(NAMES.index(name) - NAMES.index(state.view)))
+    for gone in range(len(names)):
+        bare = frozenset(names[:gone])
+        items = _tabs(state, there, wide=False, short=others | {state.view}, bare=bare)
+        if sum(len(item.text) for item in items) <= width:
+            break
+    return items
+
+
+def offered(state: PlanState, built: Built | None) -> list[Page]:
+    """The views that can be looked at: that of states where the evidence has stages."""
+    states = built is not None and built.has_states
+    return [page for page in PAGES if states or page.name == state.view or page.name != "workflow"]
 
 
 def _tabs(
-    state: PlanState, offered: Sequence[tuple[int, Page]], *, wide: bool, short: frozenset[str]
+    state: PlanState,
+    pages: Sequence[Page],
+    *,
+    wide: bool,
+    short: frozenset[str],
+    bare: frozenset[str] = frozenset(),
 ) -> list[Item]:
-    """The tabs, those of the pages named `short` with short titles; where they are not wide they
-    share the blank between them."""
+    """The tabs, those of the pages named `short` with short titles and of those named `bare` with
+    their key alone; where they are not wide they share the blank between them."""
     items: list[Item] = []
-    for number, page in offered:
+    for page in pages:
         shown = page.name == state.view
         title = page.short if page.name in short and page.short else page.title
-        words = f"[{number} {title}]" if shown else f"{' ' * wide}{number} {title}{' ' * wide}"
+        words = " ".join(filter(None, (key_of(page.name), title)))
+        if page.name in bare:
+            words = key_of(page.name) or "…"
+        words = f"[{words}]" if shown else f"{' ' * wide}{words}{' ' * wide}"
         words = words if wide else f" {words}"
         items.append(Item(words, "accent" if shown else "muted", f"view('{page.name}')"))
     return items

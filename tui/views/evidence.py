@@ -208,8 +208,8 @@ def about(
     looked: ModelAnswer | None = None,
 ) -> list[Line]:
     """The model that is used and why, what the one that is `looked` at says beside the time, how it
-    did on left-out runs, who does not answer and why (first the one that is looked at), what the
-    cost assumes, and the warnings."""
+    did on left-out runs, the warnings, who does not answer and why (first of all the one that is
+    looked at), and what the cost assumes."""
     silent = [(name, _silence(name, why, marks)) for name, why in _silent(compared)]
     asked = looked.model if looked is not None else ""
     lines: list[Line] = [line for name, line in silent if name == asked]
@@ -217,6 +217,7 @@ def about(
     lines += _why_used(state, compared)
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
+    lines += words.warnings(words.notices(answer), marks)
     lines += [line for name, line in silent if name != asked]
     found = answer.report.recommendation
     lines.append(
@@ -226,7 +227,6 @@ def about(
         ]
     )
     lines += [[("Cost: ", "muted"), (words.sentence(line), "base")] for line in _costs(answer)]
-    lines += words.warnings(words.notices(answer), marks)
     return lines
 
 

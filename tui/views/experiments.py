@@ -31,14 +31,14 @@ NEXT, TRAINING = "next-runs", "training-runs"
 
 NEXT_COLUMNS = (
     Column(title="next run", shrink=True, least=14),
-    Column(title="input", width=6, align="right", priority=3),
+    Column(title="input", width=6, align="right", priority=4),
     Column(title="time", width=7, align="right"),
-    Column(title="interval", width=13, align="right", priority=4),
+    Column(title="interval", width=13, align="right", priority=5),
     Column(title="price", width=8, align="right"),
-    Column(title="saves/run", width=9, align="right", priority=2),
+    Column(title="saves/run", width=9, align="right", priority=3),
     Column(title="pays after", width=11, align="right"),
-    Column(title="changes", width=7, align="right"),
-    Column(title="choice then", width=13, align="right", priority=1),
+    Column(title="changes", width=7, align="right", priority=1),
+    Column(title="choice then", width=13, align="right", priority=2),
 )
 
 TRAINING_COLUMNS = (
@@ -330,6 +330,7 @@ def at_cursor(panels: Panels, answer: Answer, found: Found | None) -> list[Line]
             return []
         run = found.advice.next_runs[nexts.cursor]
         what = f"saves {training_words.saved(run)} each time the job runs, by a better choice"
+        what = f"{what}; {text.percent(run.changes)} that it changes the choice"
         one = _one(run, f"{odds} runs: {text.span(run.low, run.high)}", what)
         return [one, *_elsewhere(run, answer, odds)]
     cursor = panels.table(TRAINING).cursor

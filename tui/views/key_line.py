@@ -8,6 +8,7 @@ from textual.widget import Widget
 
 from tui.state import View
 from tui.views import compositions
+from tui.views.pages import page
 from tui.views.prose import Prose
 from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
@@ -22,22 +23,8 @@ ENTER = {"inputs": "change", "frontier-list": "deadline", "pins": "return"}
 CLEARED = ("deadline", "budget")
 """Sliders that can be switched off."""
 
-LISTS = (
-    *("frontier-list", "phases", "stage-list", "models", "runs", "states", "pins"),
-    *("next-runs", "training-runs"),
-)
-"""Lists that are filtered by what is typed; that of all compositions filters what is planned."""
-
-LIST_OF = {
-    "compositions": "full",
-    "frontier": "frontier-list",
-    "stages": "stage-list",
-    "evidence": "models",
-    "workflow": "states",
-    "compare": "pins",
-    "experiments": "training-runs",
-}
-"""The list of a view, by the name of the view."""
+OF_TYPES = ("inputs", "short")
+"""Tables where `/` chooses the candidate types; every other one is filtered by what is typed."""
 
 
 class Key(NamedTuple):
@@ -59,13 +46,15 @@ SAVE = Key("E", "save", "save_chart")
 
 def list_at(focused: Widget | None, view: View) -> str:
     """The id of the list that `/` filters; empty where it chooses the candidate types: among the
-    inputs, and where there are curves."""
-    name = "" if focused is None else str(focused.id)
-    if name in LISTS or view == "compositions":
-        return name if name in LISTS else "full"
-    if not name or isinstance(focused, Slider) or name in ("inputs", "why"):
+    inputs, and where there are curves. In the list of all compositions it filters what is planned.
+    """
+    if isinstance(focused, Table) and focused.id not in OF_TYPES:
+        return str(focused.id)
+    if view == "compositions":
+        return page(view).filtered
+    if focused is None or isinstance(focused, Slider) or focused.id in ("inputs", "why"):
         return ""
-    return LIST_OF.get(view, "")
+    return page(view).filtered
 
 
 def keys(focused: Widget | None, view: View, *, narrow: bool) -> tuple[list[Key], list[Key]]:

@@ -2,7 +2,8 @@
 
 A view NAME is the module `tui.views.NAME` with two functions: `fill(panels)` makes its widgets when
 it is first looked at, and `show(panels, answer)` shows an answer on them. Its key, tab, palette
-entry and typed command follow from its line here. Widgets take their heights from `app.tcss`.
+entry and typed command follow from its line here. Panels share the rows of a page, a text beside
+them gets three; other heights are said in `app.tcss`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ class Page(NamedTuple):
         name, title: of the module, and on its tab; `short` where columns are few.
         what: it answers, for the palette.
         focus: id of the widget that the keyboard goes to.
+        filtered: id of the list that `/` filters, wherever in the view the keyboard is; "" where it
+            chooses the candidate types.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Page(NamedTuple):
     what: str
     focus: str
     short: str = ""
+    filtered: str = ""
 
 
 FRONTIER_LIST = "frontier-list"
@@ -31,24 +35,41 @@ FRONTIER_LIST = "frontier-list"
 PAGES = (
     Page("curves", "Curves", "Show the curves of time and cost", "deadline"),
     Page(
-        "compositions", "Compositions", "Show all compositions and why others lost", "full", "Types"
+        *("compositions", "Compositions", "Show all compositions and why others lost", "full"),
+        short="Types",
+        filtered="full",
     ),
-    Page("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST, "Front"),
-    Page("stages", "Stages", "Show where the time goes", "stage-list"),
-    Page("evidence", "Evidence", "Show what the answer rests on", "models"),
-    Page("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt", "Flow"),
-    Page("compare", "Compare", "Compare pinned scenarios", "pins"),
     Page(
-        "experiments", "Experiments", "Show what to run next to be surer", "training-runs", "Runs"
+        *("frontier", "Frontier", "Show what more time or money buys", FRONTIER_LIST),
+        short="Front",
+        filtered=FRONTIER_LIST,
+    ),
+    Page("stages", "Stages", "Show where the time goes", "stage-list", filtered="stage-list"),
+    Page("evidence", "Evidence", "Show what the answer rests on", "models", filtered="models"),
+    Page(
+        *("workflow", "Workflow", "Show the jobs by state, and what bounds each", "gantt"),
+        short="Flow",
+        filtered="states",
+    ),
+    Page("compare", "Compare", "Compare pinned scenarios", "pins", filtered="pins"),
+    Page(
+        *("experiments", "Experiments", "Show what to run next to be surer", "training-runs"),
+        short="Runs",
+        filtered="training-runs",
     ),
 )
 
 NAMES = tuple(page.name for page in PAGES)
 
+NUMBER_KEYS = 9
+"""Views that have a key of their own; those after them are reached by `[` and `]`, by their tab,
+by name in the palette, and by `:view`."""
+
 
 def key_of(name: str) -> str:
-    """The number key of a view."""
-    return str(NAMES.index(name) + 1)
+    """The number key of a view; "" for one after the last of these."""
+    number = NAMES.index(name) + 1
+    return str(number) if number <= NUMBER_KEYS else ""
 
 
 def page(name: str) -> Page:

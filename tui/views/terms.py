@@ -9,6 +9,7 @@ from tui import format as text
 from tui.state import PlanState
 from tui.views import inputs
 from tui.views.compositions import SHORTER
+from tui.views.pages import page
 from tui.widgets.chart import Chart
 from tui.widgets.numbers import money_text, time_text
 from tui.widgets.slider import Slider
@@ -174,6 +175,9 @@ def _row(table: Table) -> str:
 
 def _widget(state: PlanState, name: str) -> str:
     found = {**SLIDERS, **TABLES, **CHARTS, **PANELS}.get(name, "")
+    if name and not found:
+        shown = page(state.view)
+        return f"{shown.title}: {shown.what[:1].lower()}{shown.what[1:]}"
     return found.format(odds=f"{text.odds(state.confidence)} runs")
 
 

@@ -11,7 +11,7 @@ from made_runs import Job, Stage, observed
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.pauses import long_pauses, pause_notice
-from engine.profile import JobRun, Profile, Run
+from engine.profile import JobRun, Notice, Profile, Run
 
 BLOCK = 128.0 * 1024**2
 
@@ -57,6 +57,16 @@ def test_the_warning_says_how_long_and_what_to_do() -> None:
     assert notice.code == "long-pauses"
     assert "2 times no job was in flight for a minute or more, 3m 30s of a run" in notice.text
     assert "take 3m 30s off" in notice.remedy
+
+
+def test_what_the_reader_of_the_log_has_said_is_not_said_again() -> None:
+    """A log of mostly pauses was warned of twice, in two sets of words."""
+    read = Notice("long-pauses", "no job ran for 5m of 6m", "give the log of a run without")
+    run = replace(waiting(300.0), notices=(read,))
+    fitted = engine.fit(Profile("job", (run,)), model="sparkplan")
+    cluster = Cluster.of_executors(executors=40, executor_cores=1)
+    found = fitted.predict(cluster=cluster, workload=Workload(20 * BLOCK))
+    assert [notice for notice in found.warnings if notice.code == "long-pauses"] == [read]
 
 
 @pytest.mark.parametrize("name", ["sparkplan", "simcost", "boe", "peridot"])

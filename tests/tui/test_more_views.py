@@ -1,0 +1,82 @@
+"""A view more is one file and one line: keys, tab, help, filter and room follow from them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tui.views import pages
+
+VIEW = """
+from tui.views.prose import Prose
+from tui.widgets.table import Column, Table
+
+
+def fill(panels):
+    list_of = panels.new(Table, (Column(title="hour", width=8),), id="{name}-list")
+    return [panels.new(Prose, id="{name}-about"), panels.panel(list_of, "Hours of {title}")]
+
+
+def show(panels, answer):
+    panels.prose("{name}-about").show([[("about {name}", "base")]])
+    panels.refill("{name}-list", [((f"hour {{n}}", "plain"),) for n in range(24)])
+"""
+TITLES = ("Schedule", "Storage", "History", "Tenants")
+
+
+@pytest.fixture
+def screens(tmp_path):
+    """Takes down a planner with so many views more, after each key."""
+
+    def take(more, size, *keys):
+        lines = ""
+        for title in TITLES[:more]:
+            name = title.lower()
+            (tmp_path / f"{name}.py").write_text(VIEW.format(name=name, title=title))
+            lines += (
+                f'    Page("{name}", "{title}", "Show what {name} is", "{name}-list", '
+                f'filtered="{name}-list"),\n'
+            )
+        source = Path(pages.__file__).read_text()
+        head, end, tail = source.partition("\n)\n\nNAMES = ")
+        (tmp_path / "pages.py").write_text(f"{head}\n{lines}{end[1:]}{tail}")
+        script = Path(__file__).with_name("planner_with_more_views.py")
+        command = [sys.executable, script, tmp_path, *map(str, size), *keys]
+        found = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert found.returncode == 0, found.stderr
+        return [screen.splitlines() for screen in json.loads(found.stdout)]
+
+    return take
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_a_ninth_view_is_one_file_and_one_line(screens, size):
+    shown, asked, _, helped = screens(1, size, "9", "slash", "escape", "question_mark")
+    assert "[9 Schedule]" in shown[1]
+    assert all(f"{number} " in shown[1] for number in range(1, 9))
+    about = next(y for y, row in enumerate(shown) if "about schedule" in row)
+    assert "Hours of Schedule" in shown[about + 3], "a text takes three rows, not half the page"
+    assert shown[-2].strip() == "Schedule: show what schedule is"
+    assert " / filter " in shown[-1]
+    assert "hour 0" in "\n".join(asked)
+    assert "Schedule: show what schedule is" in "\n".join(helped)
+
+
+def test_views_beyond_the_number_keys_are_reached_one_by_one(screens):
+    ninth, eighth, first, last = screens(
+        4, (120, 40), "9", "left_square_bracket", "1", "left_square_bracket"
+    )
+    assert "[9 Schedule]" in ninth[1]
+    assert "[8 Experiments]" in eighth[1]
+    assert "[1 Curves]" in first[1]
+    assert "[Tenants]" in last[1]
+    assert "Hours of Tenants" in "\n".join(last)
+
+
+def test_the_tab_of_what_is_shown_is_never_cut(screens):
+    keys = ("1", *["right_square_bracket"] * 12)
+    for rows in screens(4, (80, 24), *keys):
+        assert rows[1].count("[") == rows[1].count("]") == 1, rows[1]
+    assert rows[1].startswith(" [1 Curves]"), "after the last there is the first"
