@@ -81,6 +81,7 @@ class CurvesModel(FittedModel):
     given: tuple[Curve, ...] = ()
     iterations_in_model: bool = False
     _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
+    _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
 
     def completed(self, workload: Workload) -> Workload:
         """The workload with what it leaves open (see `machines.completed`)."""
@@ -152,19 +153,38 @@ class CurvesModel(FittedModel):
         prior, noise = float(at.log_scale[0]), curve.spread.log_scale
         return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
 
+    def _fit_family(self, runs: MachineRuns) -> FittedCurve:
+        """`fit_curve`, once for the same runs: they answer for any number of iterations."""
+        columns = (runs.machines, runs.size, runs.iterations, runs.seconds)
+        key = (runs.members, bool(runs.observed), *(column.tobytes() for column in columns))
+        if key not in self._families:
+            self._families[key] = self.fit_curve(runs)
+        return self._families[key]
+
     def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[Curve]:
         wanted = workload.iterations
         if self.iterations_in_model or wanted is None:
-            return [self.fit_curve(family) for family in families(runs)]
+            return [self._fit_family(family) for family in families(runs)]
         counted = [run for run in runs if run.workload.iterations is not None]
         same = [
             run for run in counted if abs((run.workload.iterations or 0.0) / wanted - 1.0) < SAME
         ]
         try:
-            return [self.fit_curve(family) for family in families(same)]
+            own = families(same)
         except ModelDoesNotFit:
-            every = families(counted)
-            return [along_iterations(self.fit_curve, family, wanted) for family in every]
+            return [
+                along_iterations(self._fit_family, family, wanted) for family in families(counted)
+            ]
+        every = {family.members: family for family in families(counted)}
+        return [
+            along_iterations(
+                self._fit_family,
+                every.get(family.members, family),
+                wanted,
+                own=self._fit_family(family),
+            )
+            for family in own
+        ]
 
     def _asked(self, batch: ClusterBatch, workload: Workload) -> Question:
         wanted = self.completed(workload)
@@ -260,8 +280,8 @@ def validation_of(curves: Sequence[Curve]) -> LeaveOneOut | None:
     pairs = [
         (predicted, actual)
         for curve in curves
-        if isinstance(curve, FittedCurve)
-        for predicted, actual in zip(curve.fit.left_out_seconds, curve.fit.seconds, strict=True)
+        if (own := curve.fitted) is not None
+        for predicted, actual in zip(own.fit.left_out_seconds, own.fit.seconds, strict=True)
         if np.isfinite(predicted)
     ]
     if not pairs:

@@ -42,6 +42,11 @@ class Curve(ABC):
         parts = self.phases(machines, size=size, iterations=iterations)
         return np.maximum(sum(parts.values(), np.zeros_like(machines)), SMALLEST_SECONDS)
 
+    @property
+    def fitted(self) -> FittedCurve | None:
+        """The fit to runs that answers; None where none does alone."""
+        return None
+
     def doubt_of(self, iterations: float | None) -> float:
         """Spread of log time for iterations that no run did, within the measured range."""
         return 0.0
@@ -69,6 +74,10 @@ class FittedCurve(Curve):
     spread: Spread
     fit_notices: tuple[Notice, ...] = ()
     iterations_in_terms: bool = False
+
+    @property
+    def fitted(self) -> FittedCurve:
+        return self
 
     def phases(
         self, machines: FloatArray, *, size: float | None, iterations: float | None

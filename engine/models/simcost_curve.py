@@ -47,9 +47,9 @@ class SimcostCurves(CurvesModel):
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         """Phases, and what Lemmas 1 and 3 say of any number of machines."""
         asked = self._asked(batch, workload)
-        curve = asked.curves[int(asked.at.family[0])]
+        curve = asked.curves[int(asked.at.family[0])].fitted
         found = super().explain(batch, workload)
-        if not isinstance(curve, FittedCurve):
+        if curve is None:
             return found
         law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
         figures = {"fastest_possible_seconds": least_seconds(law)}
@@ -72,9 +72,9 @@ class SimcostCurves(CurvesModel):
         asked = self._asked(batch, workload)
         found = list(super().notices(batch, workload))
         for place in np.unique(asked.at.family):
-            curve = asked.curves[place]
+            curve = asked.curves[place].fitted
             machines = asked.at.machines[asked.at.family == place]
-            if isinstance(curve, FittedCurve):
+            if curve is not None:
                 found += _beyond_fastest(curve, machines, asked)
         return distinct(found)
 
