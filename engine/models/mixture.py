@@ -103,6 +103,10 @@ class Candidates:
             processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
         return cls(encoding, level, law, tuple(processes)), counts
 
+    def law_means(self, rows: Rows) -> FloatArray:
+        """(n,) mean of the laws, effects apart."""
+        return np.asarray(self.law.laws.log_times(self.encoding.points(rows)).mean(axis=1))
+
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
         """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
         candidate."""

@@ -21,6 +21,7 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.design import Kind, Rows, kinds_of, rows_of
+from engine.models.iteration_course import along_iterations, counts_run, of_parameters
 from engine.models.laws import PHASES
 from engine.models.log_notices import transferred_notice
 from engine.models.machines import (
@@ -52,7 +53,7 @@ from engine.models.run_time_notices import (
     shape_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times
-from engine.models.shares import Share, distinct_rows, heaviest, told_by
+from engine.models.shares import Moments, Share, distinct_rows, heaviest, told_by
 from engine.models.workloads import (
     SAME,
     completed,
@@ -182,11 +183,29 @@ class TableModel(FittedModel):
         known = np.flatnonzero(~np.isnan(rows.machines))
         if len(known):
             asked, family, back = distinct_rows(rows.pick(known), at.family[known])
-            told = told_by(answers.shares, asked, family)
+            told = self._told(wanted, asked, family)
             parts = where_measured(answers.joint, answers.noise, asked, told)
             mean[known], scale[known], dof[known] = (part[back] for part in parts)
         doubt = np.hypot(at.log_scale, _beyond(rows, answers))
         return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
+
+    def _told(self, wanted: Workload, asked: Rows, family: NDArray[np.int64]) -> Moments:
+        """What the fits say of n rows of some types, made to grow with the iterations."""
+        answers = self.answers(wanted)
+        here, scale, dof = told_by(answers.shares, asked, family)
+        counts = counts_run(answers.joint.rows, wanted, answers.names)
+        if len(counts) < 2 or wanted.iterations is None:
+            return here, scale, dof
+
+        def told(count: float) -> FloatArray:
+            if count == wanted.iterations:
+                return here
+            shares = self.answers(replace(wanted, iterations=count)).shares
+            rows = replace(asked, iterations=np.full(len(asked), count))
+            return told_by(shares, rows, family)[0]
+
+        mean = along_iterations(told, answers.joint.candidates, asked, counts, wanted.iterations)
+        return mean, scale, dof
 
     def runs_used(self, workload: Workload) -> int:
         return self.answers(completed(workload, self.profile)).runs
@@ -209,7 +228,7 @@ class TableModel(FittedModel):
         if np.isnan(rows.machines[0]):
             return Explanation()
         best = heaviest(answers.shares[int(at.family[0])]).candidates
-        parts = best.law.laws.phases(best.encoding.points(_first(rows))).mean(axis=0)
+        parts = best.law.laws.phases(best.encoding.points(rows.pick(slice(1)))).mean(axis=0)
         parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
         seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
         named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
@@ -231,7 +250,9 @@ class TableModel(FittedModel):
         found += range_warnings(float(rows.size[0]), answers.tables, at)
         if not np.isnan(rows.machines[0]):
             unit = answers.tables[0].unit
-            found += memory_notices(fit, _first(rows), unit=unit, in_gib=_in_gib(answers.kinds))
+            found += memory_notices(
+                fit, rows.pick(slice(1)), unit=unit, in_gib=_in_gib(answers.kinds)
+            )
         if wanted.shuffle_partitions is not None:
             found.append(
                 Notice(
@@ -296,10 +317,8 @@ def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
 
 def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
     """(r,) runs with the wanted parameters and iterations."""
-    goal = np.asarray([wanted.parameters[name] for name in names])
-    same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
-    iterations = wanted.iterations or 1.0
-    return np.asarray(same & np.isclose(rows.iterations, iterations, rtol=SAME))
+    same = np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME)
+    return np.asarray(same & of_parameters(rows, wanted, names))
 
 
 def _shares(
@@ -315,10 +334,6 @@ def _shares(
     errors = joint.inside.errors[joint.places_of(alone.rows)]
     weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
     return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
-
-
-def _first(rows: Rows) -> Rows:
-    return rows.pick(np.asarray([0]))
 
 
 def _beyond(rows: Rows, answers: Answers) -> FloatArray:

@@ -124,7 +124,7 @@ class RunTimes:
         whole = np.maximum.accumulate(whole, axis=0)
         for at, last in ((~beyond, measured), (beyond, len(sizes))):
             if at.any():
-                mean[at] = _along(laws[:last, at], whole[:last, at], law[at])
+                mean[at] = along_laws(laws[:last, at], whole[:last, at], law[at])
         return mean
 
     @cached_property
@@ -224,9 +224,9 @@ BLOCK = 1024
 """Rows that are answered at once."""
 
 
-def _along(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:
-    """(n,) `whole` (k, n) as a piecewise linear, never falling function of `law` (k, n); slope 1
-    outside."""
+def along_laws(law: FloatArray, whole: FloatArray, wanted: FloatArray) -> FloatArray:
+    """(n,) log time where the laws say `wanted` (n,): `whole` (k, n) as a piecewise linear, never
+    falling function of `law` (k, n); slope 1 outside."""
     below = np.minimum(wanted - law[0], 0.0)
     beyond = np.maximum(wanted - law[-1], 0.0)
     result = whole[0].copy()

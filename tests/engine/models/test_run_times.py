@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from engine.forecast import FloatArray
 from engine.models.design import Encoding, Rows
 from engine.models.mixture import weights_of
-from engine.models.run_times import BLOCK, RunTimes, _along, fit_run_times
+from engine.models.run_times import BLOCK, RunTimes, along_laws, fit_run_times
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:
@@ -190,11 +190,11 @@ def test_along_never_falls_and_keeps_the_values_given() -> None:
     law = np.asarray([[0.0], [1.0], [1.0], [2.0]])
     whole = np.maximum.accumulate(np.asarray([[0.1], [1.5], [1.6], [1.2]]), axis=0)
     wanted = np.linspace(-1.0, 4.0, 101)
-    found = np.asarray([_along(law, whole, np.asarray([value]))[0] for value in wanted])
+    found = np.asarray([along_laws(law, whole, np.asarray([value]))[0] for value in wanted])
     assert np.all(np.diff(found) >= -1e-12)
-    assert _along(law, whole, np.asarray([0.0])) == pytest.approx([0.1])
-    assert _along(law, whole, np.asarray([2.0])) == pytest.approx([1.6])
-    assert _along(law, whole, np.asarray([3.0])) == pytest.approx([2.6])
+    assert along_laws(law, whole, np.asarray([0.0])) == pytest.approx([0.1])
+    assert along_laws(law, whole, np.asarray([2.0])) == pytest.approx([1.6])
+    assert along_laws(law, whole, np.asarray([3.0])) == pytest.approx([2.6])
 
 
 def test_repetitions_are_one_configuration() -> None:
