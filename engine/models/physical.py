@@ -21,7 +21,7 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, distinct
 from engine.models.design import Kind, Rows, kinds_of, rows_of
-from engine.models.iteration_course import along_iterations, counts_run, of_parameters
+from engine.models.iteration_course import along_iterations, counts_run
 from engine.models.laws import PHASES
 from engine.models.log_notices import transferred_notice
 from engine.models.machines import (
@@ -193,16 +193,15 @@ class TableModel(FittedModel):
         """What the fits say of n rows of some types, made to grow with the iterations."""
         answers = self.answers(wanted)
         here, scale, dof = told_by(answers.shares, asked, family)
-        counts = counts_run(answers.joint.rows, wanted, answers.names)
+        counts = counts_run(answers.joint.rows)
         if len(counts) < 2 or wanted.iterations is None:
             return here, scale, dof
 
         def told(count: float) -> FloatArray:
             if count == wanted.iterations:
                 return here
-            shares = self.answers(replace(wanted, iterations=count)).shares
             rows = replace(asked, iterations=np.full(len(asked), count))
-            return told_by(shares, rows, family)[0]
+            return told_by(self.answers(replace(wanted, iterations=count)).shares, rows, family)[0]
 
         mean = along_iterations(told, answers.joint.candidates, asked, counts, wanted.iterations)
         return mean, scale, dof
@@ -317,8 +316,9 @@ def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
 
 def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
     """(r,) runs with the wanted parameters and iterations."""
-    same = np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME)
-    return np.asarray(same & of_parameters(rows, wanted, names))
+    goal = np.asarray([wanted.parameters[name] for name in names])
+    same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
+    return np.asarray(same & np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME))
 
 
 def _shares(
