@@ -14,6 +14,7 @@ from typing import Any
 
 from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Convert, Section
+from engine.units import with_point
 
 
 def number_above(minimum: float, *, or_equal: bool = False) -> Convert[float]:
@@ -24,7 +25,9 @@ def number_above(minimum: float, *, or_equal: bool = False) -> Convert[float]:
         try:
             value = float(text)
         except ValueError:
-            raise ValueError(f"must be a number, not {text!r}") from None
+            pointed = with_point(text)
+            hint = f": write it with a point, {pointed}" if pointed else ""
+            raise ValueError(f"must be a number, not {text!r}{hint}") from None
         above = value >= minimum if or_equal else value > minimum
         if not above or value == float("inf"):
             raise ValueError(f"must be {bound}, not {text}")
@@ -134,9 +137,8 @@ def typed_table(
     Rows with a value that is wrong, or without a name, are left out and go to `problems`.
     """
     table = section.table(key)
-    for column in table.columns:
+    for column, line in zip(table.columns, table.column_lines, strict=True):
         if column not in columns:
-            line = max((table.lines or [section.line])[0] - 1, section.lines[key])
             raise UnknownName("column", column, columns, where=section.where(line))
     wrong: dict[int, str] = {}
     values: dict[str, Sequence[Any]] = {}

@@ -12,6 +12,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,6 +20,7 @@ from engine.errors import BadInput, UnknownName
 from engine.yaml_values import NULLS, STAND_IN, Located, load
 
 MAX_FILE_BYTES = 32 * 1024 * 1024
+_WHOLE, _FRACTION = re.compile(r"-?[0-9]+\Z"), re.compile(r"[0-9]+\Z")
 _BLOCK = re.compile(r"^(\s*[\w-]+:)\s*\|[-+]?\s*(?:#.*)?$")
 
 T = TypeVar("T")
@@ -31,11 +33,13 @@ class Table(NamedTuple):
 
     Args:
         columns: (c,) names. rows: (r, c) cells. lines: (r,) the line of each row.
+        column_lines: (c,) where each column is named first.
     """
 
     columns: tuple[str, ...] = ()
     rows: Sequence[Sequence[str]] = ()
     lines: Sequence[int] = ()
+    column_lines: Sequence[int] = ()
 
 
 class Block(NamedTuple):
@@ -77,9 +81,23 @@ class Section:
 
     def check_keys(self, known: tuple[str, ...]) -> None:
         """Raises for the first key that is not known, offering close matches."""
+        self.check_decimals()
         for key, line in self.lines.items():
             if key not in known:
                 raise UnknownName("key", key, known, where=self.where(line))
+
+    def check_decimals(self) -> None:
+        """Raises for `{price: 0,11}`, which is the price 0 and, without a value, the key 11."""
+        for before, key in pairwise(self.entries):
+            whole = self.entries[before]
+            if isinstance(whole, str) and _WHOLE.match(whole) and _FRACTION.match(key):
+                if self.get(key, str) is not None:
+                    continue
+                raise BadInput(
+                    f"{before}: {whole},{key} is two values",
+                    where=self.where(self.lines[key]),
+                    remedy=f"write it with a point: {whole}.{key}",
+                )
 
     def get(self, key: str, convert: Convert[T]) -> T | None:
         """A plain value, converted; None where the key is absent or empty."""
@@ -153,7 +171,7 @@ class Section:
                     where=self.where(number),
                     remedy=f"the columns are {', '.join(header)}",
                 )
-        return Table(header, rows, lines)
+        return Table(header, rows, lines, [numbered[0][0]] * len(header))
 
     def _cells(self, number: int, line: str) -> list[str]:
         if '"' not in line:
@@ -214,6 +232,10 @@ def _without_blocks(text: str) -> tuple[str, list[Block]]:
 
 def _table_of(records: Sequence[Section]) -> Table:
     """Mappings as one table: the columns are all keys, in the order of their first appearance."""
-    columns = tuple(dict.fromkeys(key for record in records for key in record.entries))
-    rows = [[record.get(key, str) or "" for key in columns] for record in records]
-    return Table(columns, rows, [record.line for record in records])
+    first: dict[str, int] = {}
+    for record in records:
+        record.check_decimals()
+        for key, line in record.lines.items():
+            first.setdefault(key, line)
+    rows = [[record.get(key, str) or "" for key in first] for record in records]
+    return Table(tuple(first), rows, [record.line for record in records], [*first.values()])

@@ -58,15 +58,20 @@ def _positive(value: float, text: str, what: str, *, where: str | None) -> float
     return value
 
 
-def _remedy(text: str, usual: str) -> str:
-    """How to write what could not be read: with a point, where a comma stands for it ("312,4",
-    "1.312,4 s"), as half of the world writes it."""
+def with_point(text: str) -> str | None:
+    """What was written with a decimal comma ("312,4", "1.312,4 s"), as half of the world does, with
+    a point; None for anything else."""
     found = _COMMA_DECIMAL.match(text.strip())
     if not found:
-        return usual
+        return None
     before, whole, fraction, after = found.groups()
-    pointed = f"{before}{whole.replace('.', '')}.{fraction}{after}"
-    return f"write it with a point: {pointed}"
+    return f"{before}{whole.replace('.', '')}.{fraction}{after}"
+
+
+def _remedy(text: str, usual: str) -> str:
+    """How to write what could not be read."""
+    pointed = with_point(text)
+    return usual if pointed is None else f"write it with a point: {pointed}"
 
 
 def parse_bytes(text: str, *, where: str | None = None) -> float:
