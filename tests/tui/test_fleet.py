@@ -112,6 +112,22 @@ def test_a_job_without_a_cluster_leaves_no_sum(capsys: pytest.CaptureFixture[str
     assert "$" not in out.splitlines()[-1]
 
 
+def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """It took two thirds of the time, and the row said "none": 78 % are no 90 %."""
+    one = "sort-small --catalog aws --ran-on m5.xlarge"
+    (job,) = answer(capsys, f"fleet {one}", status=1)["jobs"]
+    assert job["nearest"]["seconds"] < job["deadline_seconds"]
+    assert job["nearest_misses"].startswith("misses the deadline by ")
+    assert "with 90 %" in job["nearest_misses"]
+    out, _ = run(capsys, f"fleet {one}", status=1)
+    assert out.count("it misses the deadline by") == 1
+    deadline = out.partition("--deadline ")[2].split()[0]
+    assert all(len(line) <= 80 for line in out.splitlines())
+    taken = answer(capsys, f"fleet {one} --deadline {deadline}")["jobs"][0]
+    assert taken["recommended"] is not None
+    assert taken["nearest_misses"] is None
+
+
 def test_a_budget_is_of_each_run_and_sets_no_deadline(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, f"fleet {TWO} --budget $1")
     assert [job["deadline_from"] for job in found["jobs"]] == [None, None]

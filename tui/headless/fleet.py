@@ -45,6 +45,17 @@ class Planned:
         return self.found.nearest if self.found else None
 
     @property
+    def miss(self) -> engine.Rejected | None:
+        """Why the nearest does not count; None where it is not said or there is none."""
+        nearest = self.nearest
+        if self.found is None or nearest is None:
+            return None
+        first = next(iter(self.found.rejected), None)
+        if first is None or first.composition is None:
+            return None
+        return first if dict(first.composition) == dict(nearest.composition) else None
+
+    @property
     def time_of(self) -> str:
         """What its times and costs are of: see `RUN`."""
         profile = self.evidence.profile
@@ -195,6 +206,7 @@ def as_json(jobs: Sequence[Planned], together: Sequence[engine.Notice] = ()) -> 
                 "deadline_from": job.deadline_from,
                 "recommended": job.chosen.to_dict() if job.chosen else None,
                 "nearest": job.nearest.to_dict() if job.nearest else None,
+                "nearest_misses": job.miss.reason if job.miss else None,
                 "problem": str(job.problem) if job.problem else None,
                 "warnings": output.notices(job.warnings),
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def as_text(jobs: Sequence[Planned], total_usd: float | None) -> str:
     """Two rows for each job, and what one run of each costs."""
     rows: list[Row | str] = [*HEAD]
     for job in jobs:
-        rows += [_evidence(job), _answer(job)]
+        rows += [_evidence(job), _answer(job), *_why_none(job)]
     return "\n".join([*_lines(rows), "", *_sum(jobs, total_usd)])
 
 
@@ -65,6 +66,18 @@ def _answer(job: Planned) -> Row | str:
         text.usd(choice.cost_usd),
         text.percent(choice.p_deadline),
     )
+
+
+def _why_none(job: Planned) -> list[str]:
+    """What the nearest misses, and the deadline from which on it would count: it may well be
+    expected in time, and yet not be as sure to be as was asked."""
+    if (miss := job.miss) is None:
+        return []
+    remedy = ""
+    if miss.late_seconds is not None and miss.over_usd is None and job.deadline_seconds is not None:
+        tenths = math.ceil(10.0 * (job.deadline_seconds + miss.late_seconds))
+        remedy = f": --deadline {tenths / 10.0:g}s or a smaller --confidence takes it"
+    return [f"    it {text.shown(miss.reason)}{remedy}"]
 
 
 def _lines(rows: Sequence[Row | str]) -> list[str]:
