@@ -88,7 +88,7 @@ def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) ->
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
     if arguments[:1] == ["help"] and not Path("help").exists():
-        arguments = [*arguments[1:2], "--help"]
+        arguments = [*_command_of(arguments[1:2]), "--help"]
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
         parser = OneLineParser(
@@ -99,6 +99,14 @@ def run(arguments: list[str]) -> int:
         command.configure(parser)
         return int(command.run(parser.parse_args(arguments[1:])))
     return open_planner(arguments)
+
+
+def _command_of(words: list[str]) -> list[str]:
+    """The command whose help is asked for; none for that of the planner."""
+    for word in words:
+        if word not in COMMANDS and not word.startswith("-"):
+            raise engine.UnknownName("command", word, COMMANDS)
+    return words
 
 
 def open_planner(arguments: list[str]) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import engine
 
-_NEGATIVE = re.compile(r"-[\d.,]+[a-zA-Z$%]")
+_NEGATIVE = re.compile(r"-(?:\$[\d.,]+|[\d.,]+[a-zA-Z$%])")
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -27,7 +27,8 @@ class OneLineParser(argparse.ArgumentParser):
                 raise engine.BadInput(
                     "is empty", where=name, remedy="give it a value, or leave it out"
                 )
-            if before.startswith("--") and before not in flags and _NEGATIVE.match(word):
+            given = before.startswith("--") and before != "--" and before not in flags
+            if given and "=" not in before and _NEGATIVE.match(word):
                 # argparse takes it for an option, and says that the one before lacks a value.
                 raise engine.BadInput(
                     f"{word!r} is less than zero", where=before, remedy="give it a larger value"

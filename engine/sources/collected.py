@@ -7,6 +7,7 @@ hashes of the program's files, and asks for training anew (section 5).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +20,9 @@ MANIFEST = ".sparkplan-collect.json"
 
 CODE_SUFFIXES = frozenset({".py", ".jar", ".r", ".zip", ".egg", ".whl"})
 """What spark-submit takes as a program or as its modules; other files are data or settings."""
+
+_LOCAL = re.compile(r"^file:(?://(?=/))?")
+"""How Spark names a file of this machine as a URI: `file:/app.jar`, `file:///app.jar`."""
 
 Code = Mapping[str, str]
 """Path of a program's file, as the command has it -> its SHA-256."""
@@ -46,8 +50,8 @@ def code_of(command: Iterable[str]) -> dict[str, str]:
     of the cluster) cannot be hashed and are left out."""
     found: dict[str, str] = {}
     for word in command:
-        for name in word.split(","):
-            path = Path(name.removeprefix("file://"))
+        for name in word.rpartition("=")[2].split(","):
+            path = Path(_LOCAL.sub("", name))
             if path.suffix.lower() not in CODE_SUFFIXES:
                 continue
             try:
@@ -83,10 +87,11 @@ def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
         entries = read_manifest(folder)
     except BadInput:
         return []
+    here = frozenset(logs)
     known = [
         (name, entry["code"])
         for name, entry in entries.items()
-        if name in logs and isinstance(entry, Mapping) and isinstance(entry.get("code"), Mapping)
+        if name in here and isinstance(entry, Mapping) and isinstance(entry.get("code"), Mapping)
     ]
     if not known:
         return []
@@ -98,9 +103,9 @@ def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
     return [
         Notice(
             "code-changed",
-            f"{len(older)} of {len(known)} training runs in {folder.name} were made by another "
-            f"{titles} than the last one ({_some(list(older))}): a model is of one version of the "
-            "code",
+            f"{len(older)} of {len(known)} training runs in {folder.resolve().name} were made by "
+            f"another {titles} than the last one ({_some(list(older))}): a model is of one version "
+            "of the code",
             "remove the logs of the old version and collect those runs again",
         )
     ]

@@ -24,6 +24,7 @@ from engine.collect import (
 from engine.designed_runs import designed
 from engine.errors import BadInput
 from engine.experiments import Experiment, Grid
+from engine.sources.collected import changed, code_notices, code_of
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from real_spark import spark_home
@@ -157,6 +158,32 @@ def test_logs_of_another_version_of_the_code_are_named(fake: Path, tmp_path: Pat
     (folder / runs[0].name).unlink()
     list(collect_runs(runs, other, folder))
     assert "code-changed" not in {notice.code for notice in engine.read(str(folder)).notices}
+
+
+@pytest.mark.parametrize(
+    "spelt", ["{0}", "file:{0}", "file://{0}", "--py-files={0}", "spark.jars=s3://x/y.jar,{0}"]
+)
+def test_the_program_is_hashed_however_the_command_spells_it(tmp_path: Path, spelt: str) -> None:
+    """A URI of one slash, as Spark itself prints it, told no change."""
+    program = tmp_path / "job.py"
+    program.write_text("1")
+    before = code_of([spelt.format(program)])
+    program.write_text("2, longer")
+    (name,) = changed(before, code_of([spelt.format(program)]))
+    assert name.endswith(str(program))
+
+
+def test_the_folder_one_stands_in_has_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It said "training runs in  were"."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    runs = {name: {"code": {"job.py": name}} for name in ("r1", "r2")}
+    (folder / MANIFEST).write_text(json.dumps({"runs": runs}))
+    monkeypatch.chdir(folder)
+    (notice,) = code_notices(Path(), ["r1", "r2"])
+    assert "training runs in logs were" in notice.text
 
 
 def test_code_that_nobody_hashed_is_no_change(fake: Path, tmp_path: Path) -> None:

@@ -68,6 +68,21 @@ def test_help_is_also_a_word(capsys: pytest.CaptureFixture[str], line: str, usag
     assert capsys.readouterr().out.startswith(f"usage: sparkplan{usage} ")
 
 
+def test_money_below_zero_and_what_follows_two_dashes(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "recommend nightly-features --catalog aws --budget"
+    assert main([*shlex.split(line), "-$5"]) == 2
+    said = "sparkplan: --budget: '-$5' is less than zero; give it a larger value\n"
+    assert capsys.readouterr() == ("", said)
+    assert main(["predict", "nightly-features", "--", "-5m"]) == 2
+    assert "unknown file or sample '-5m'" in capsys.readouterr().err
+
+
+def test_help_of_no_command_names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """It was that of the planner, as if there were nothing wrong."""
+    assert main(["help", "predcit"]) == 2
+    assert "unknown command 'predcit'; did you mean predict?" in capsys.readouterr().err
+
+
 def test_values_that_only_end_like_nothing_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(shlex.split("predict nightly-features --param k=")) == 2
     assert "'k=' is not NAME=NUMBER" in capsys.readouterr().err
