@@ -30,6 +30,7 @@ _PLUMBING = ("WholeStageCodegen", "AdaptiveSparkPlan", "mapPartitionsInternal")
 
 _READS = (
     "Scan",
+    "BatchScan",
     "MicroBatchScan",
     "InMemoryTableScan",
     "LocalTableScan",

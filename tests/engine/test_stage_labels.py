@@ -31,6 +31,7 @@ def stage(name: str, *operations: str, **more: object) -> StageRun:
         ),
         (PY4J, ("mapPartitions", "parallelize"), "parquet: parallelize, mapPartitions"),
         (PY4J, (), "parquet"),
+        (PY4J, ("BatchScan orders", "Exchange"), "parquet: BatchScan orders, Exchange"),
         (
             "collect at DirectMethodHandleAccessor.java:103",
             ("Exchange", "Scan csv"),
