@@ -292,8 +292,8 @@ class Profile:
     @property
     def largest_run(self) -> Run | None:
         """The run with the largest input (the longest among equals) among those that came to their
-        end, where any did; None without runs."""
-        return max(whole(self.runs), key=_size_then_time, default=None)
+        end, where any did, and of a stream among its settled batches; None without runs."""
+        return max(settled(whole(self.runs)), key=_size_then_time, default=None)
 
     @property
     def reference_workload(self) -> Workload:
@@ -329,6 +329,34 @@ def whole(runs: Sequence[Run]) -> list[Run]:
     did, all of them where that is not known of any."""
     ended = [run for run in runs if run.complete] or list(runs)
     return [run for run in ended if not run.has_failed] or ended
+
+
+SIZE_OF_FIRST = 0.5
+"""A first micro-batch is left out where another has at least this share of its input."""
+
+
+def settled(runs: Sequence[Run]) -> list[Run]:
+    """The runs without those micro-batches that met new executors: they start them and load code,
+    which a stream does once, however long it runs. They stay where no other can stand for them."""
+    largest: dict[object, float] = {}
+    for run in runs:
+        if not _is_cold_batch(run):
+            key = _stream_of(run)
+            largest[key] = max(largest.get(key, 0.0), run.workload.input_bytes or 0.0)
+
+    def stands(run: Run) -> bool:
+        return largest.get(_stream_of(run), -1.0) >= SIZE_OF_FIRST * (run.workload.input_bytes or 0)
+
+    return [run for run in runs if not (_is_cold_batch(run) and stands(run))]
+
+
+def _is_cold_batch(run: Run) -> bool:
+    return run.batch_id is not None and any(stage.first_wave_seconds for stage in run.stages)
+
+
+def _stream_of(run: Run) -> object:
+    """What batches of one query in one log have in common."""
+    return run.source, run.app_id, run.application
 
 
 def _size_then_time(run: Run) -> tuple[float, float, float]:

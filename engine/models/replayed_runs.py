@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.profile import Run, whole
+from engine.profile import Run, settled, whole
 
 MOST_REPLAYS = 8
 """Logs that are replayed; of more (micro-batches) a spread over the sizes is taken."""
@@ -14,40 +14,13 @@ MOST_REPLAYS = 8
 PER_REPLAY = 3
 """Then each stands for at least so many: the median leaves out a first, cold micro-batch."""
 
-SIZE_OF_FIRST = 0.5
-"""Of fewer, a first micro-batch is left out where another has at least this share of its input."""
-
 
 def replayable(logs: Sequence[Run]) -> list[Run]:
     """Of logs with the same job parameters the whole ones, if there are any, and those that say
     their size, where some do; first micro-batches only where no other can stand for them."""
     runs = whole(logs)
     sized = [run for run in runs if run.workload.input_bytes] or runs
-    return sized if len(sized) > MOST_REPLAYS else _settled(sized)
-
-
-def _settled(runs: Sequence[Run]) -> list[Run]:
-    """The runs without those micro-batches that met new executors: they start them and load code,
-    which a stream does once, however long it runs."""
-    largest: dict[object, float] = {}
-    for run in runs:
-        if not _is_cold_batch(run):
-            key = _stream_of(run)
-            largest[key] = max(largest.get(key, 0.0), run.workload.input_bytes or 0.0)
-
-    def stands(run: Run) -> bool:
-        return largest.get(_stream_of(run), -1.0) >= SIZE_OF_FIRST * (run.workload.input_bytes or 0)
-
-    return [run for run in runs if not (_is_cold_batch(run) and stands(run))]
-
-
-def _is_cold_batch(run: Run) -> bool:
-    return run.batch_id is not None and any(stage.first_wave_seconds for stage in run.stages)
-
-
-def _stream_of(run: Run) -> object:
-    """What batches of one query in one log have in common."""
-    return run.source, run.app_id, run.application
+    return sized if len(sized) > MOST_REPLAYS else settled(sized)
 
 
 def representatives(runs: Sequence[Run]) -> list[Run]:

@@ -23,7 +23,7 @@ LIBRARY_SHARE = 0.10
 
 MOST_OPERATIONS = 64
 
-_FOLDERS = re.compile(r"(?:[A-Za-z][\w+.-]*:)?/(?:[^/\s:()]*/)*(?=[^/\s:()]*)")
+_FOLDERS = re.compile(r"(?<![^\s()])[^\s()]*[/\\](?=[^\s()])")
 _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 """Sources that read nothing from outside."""
 
@@ -41,7 +41,8 @@ _decode_scope = msgspec.json.Decoder(_Scope).decode
 
 @lru_cache(maxsize=1024)
 def without_paths(text: str) -> str:
-    """The text with `/home/someone/job.py:42` shortened to `job.py:42`."""
+    """The text with `/home/someone/job.py:42`, `../jobs/job.py:42` and `C:\\jobs\\job.py:42`
+    shortened to `job.py:42`."""
     return _FOLDERS.sub("", text)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from screen import settled, text_of, typed
+from textual.app import App
+from textual.events import Key
 
 import engine
 from tui.changes import (
@@ -23,6 +25,7 @@ from tui.changes import (
     ShowChart,
 )
 from tui.commands import offered, outcome_of
+from tui.screens.dialog import Dialog
 from tui.session import EngineSession
 from tui.state import Terms
 from tui.verbs import VERBS, Names
@@ -141,6 +144,36 @@ async def test_a_command_typed_in_the_planner(planner):
         await pilot.pause()
         assert app.state.deadline_seconds == 5400.0
         assert "never" in text_of(app)
+
+
+def _at_once(app: App[None], words: str) -> None:
+    """Every key is there before the first is handled, as on a slow line."""
+    for character in words:
+        key = {":": "colon", " ": "space", "\r": "enter"}.get(character, character)
+        app.post_message(Key(key, character))
+
+
+async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":deadline 2h\r")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 7200.0
+        _at_once(app, ":deadline 3h\r1")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 10800.0
+        assert not isinstance(app.screen, Dialog)
+
+
+async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
+    """Its digits were the numbers of views, or nothing."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.state.view
+        _at_once(app, "\r45m\r")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 2700.0
+        assert app.state.view == before
 
 
 async def test_a_command_with_markup_is_only_text(planner):

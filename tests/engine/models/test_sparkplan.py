@@ -284,6 +284,18 @@ def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
     assert replayable([replace(first, batch_id=None), *warm])[0].batch_id is None
 
 
+def test_a_first_micro_batch_is_not_the_measured_run_of_a_stream() -> None:
+    """It took longest of all, at the same input or where none is known."""
+    cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=300.0)
+    first, second, third = (
+        replace(run, batch_id=number, app_id="a", workload=Workload())
+        for number, run in enumerate((observed([cold], slots=4), run_of(8), run_of(8)))
+    )
+    assert first.seconds > second.seconds
+    assert Profile("stream", (first, second, third)).largest_run == second
+    assert Profile("stream", (first,)).largest_run == first
+
+
 def test_many_micro_batches_are_represented_by_a_few() -> None:
     batches = [replace(run_of(8, 0.25 + 0.05 * (i % 12)), batch_id=i) for i in range(40)]
     model = fit(*batches)

@@ -10,6 +10,7 @@ import sparklog as log
 from distilled import run_of, stage_of
 
 from engine.sources import read
+from engine.sources.categories import without_paths
 
 
 def cached_stage(number: int, *, source: bool = True) -> log.Event:
@@ -127,6 +128,23 @@ def test_names_without_folders_and_operations(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.stages[0].name == "count at job.py:3"
     assert run.stages[0].operations == ("reduceByKey", "map")
+
+
+@pytest.mark.parametrize(
+    ("site", "shown"),
+    [
+        ("collect at jobs/etl.py:10", "collect at etl.py:10"),
+        ("parquet at ../scala/Etl.scala:28", "parquet at Etl.scala:28"),
+        ("count at ./etl.py:3", "count at etl.py:3"),
+        ("count at C:\\jobs\\etl.py:3", "count at etl.py:3"),
+        ("Scan csv hdfs://name:8020/data/orders.csv", "Scan csv orders.csv"),
+        ("map at <console>:25", "map at <console>:25"),
+        ("rows / 2", "rows / 2"),
+    ],
+)
+def test_a_path_is_shortened_to_its_file(site: str, shown: str) -> None:
+    """Relative ones too, as `spark-submit jobs/etl.py` and `spark-shell -i ../x.scala` log them."""
+    assert without_paths(site) == shown
 
 
 def test_python_functions_are_operations(tmp_path: Path) -> None:
