@@ -1,9 +1,10 @@
 """Logs of `local` masters: driver, executors and compilers share the cores of one machine.
 
 No log says how many cores that machine has. Asked for more slots on it, nobody knows whether each
-gets a core of its own (twice the slots, half the time) or none (the same work on the same cores):
-what a doubling costs is taken to lie evenly between the two, in log time. That is asked of further
-executors alone: nodes, and named types, are machines of their own.
+gets a core of its own (tasks take as long as before) or none (on twice the slots twice as long):
+what a doubling costs is taken to lie evenly between the two, in log time, for all tasks, since
+compilers and the driver are on those cores too. That is asked of further executors alone: nodes,
+and named types, are machines of their own.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals
 hold what that may be wrong by (`law_doubt`).
@@ -101,7 +102,7 @@ def law_doubt(
     return np.asarray(LAW_DOUBT * share * np.abs(of_batch(batch, np.log2(busy / slots))))
 
 
-TAKEN = "twice the slots are taken to save between half of the tasks' time and nothing"
+TAKEN = "on twice the slots tasks are taken to be between one and two times as long"
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:
