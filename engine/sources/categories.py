@@ -150,18 +150,19 @@ class Lineage:
         return tuple(found)
 
     def reads_cache(self, rdds: Sequence[RddInfo]) -> bool:
-        """Whether all input of a stage comes from RDDs that an earlier stage has persisted.
+        """Whether all input of a stage comes from RDDs that an earlier stage has persisted, or it
+        itself: what a task has cached and needs a second time counts as read too.
 
         Walks from the stage's RDD up its narrow parents and stops at persisted, computed ones;
         a source that it still reaches is read again. Logs without RDD parents (before Spark
         1.5) say no more than that a persisted RDD is there.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        ready = [rdd_id for rdd_id in by_id if rdd_id in self._computed]
-        if not ready:
-            return False
+        ready = any(rdd_id in self._computed for rdd_id in by_id)
         if not any(rdd.parents for rdd in rdds):
-            return True
+            return ready
+        if not ready and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
+            return False
         pending, visited = [rdds[0].rdd_id], set()
         while pending:
             rdd = by_id.get(pending.pop())

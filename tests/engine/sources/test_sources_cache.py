@@ -39,6 +39,21 @@ def test_reads_of_a_cached_rdd_are_no_input(tmp_path: Path) -> None:
     assert run.workload.input_bytes == 1000.0
 
 
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_block_that_a_stage_cached_itself_and_read_again_is_no_input(
+    tmp_path: Path, cached: bool
+) -> None:
+    """As GraphX does behind a shuffle (parent 1 is another stage's); without a cache nobody knows
+    where the bytes are from."""
+    stage = log.info(1, 1, rdds=[log.rdd(9, [7]), log.rdd(7, [1], cached=cached)])
+    run = run_of(
+        tmp_path,
+        [*log.header(), *reading(0, cached_stage(0), 2.0, 1000), *reading(1, stage, 4.0, 700),
+         log.end(6.0)],
+    )  # fmt: skip
+    assert run.workload.input_bytes == (1000.0 if cached else 1700.0)
+
+
 def test_an_unpersisted_rdd_is_read_again(tmp_path: Path) -> None:
     unpersist = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 5}
     run = run_of(
