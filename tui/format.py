@@ -9,7 +9,6 @@ import engine
 from tui.widgets.numbers import number_text
 
 UNKNOWN = "–"
-UNKNOWN_ASCII = "-"
 
 
 def seconds(value: float | None) -> str:

@@ -112,11 +112,6 @@ class ObservedJob:
         spreads = tuple(_spread(shape.stage.task_seconds) for shape in shapes)
         return cls(run, slots, nodes, rates, graph_of(run), shapes, works, spreads)
 
-    @property
-    def machine_rates(self) -> Rates:
-        """The observed nodes as the task model sees them."""
-        return Rates(self.slots / self.nodes, self.rates.disk, self.rates.network)
-
     def activities(
         self,
         *,

@@ -83,14 +83,3 @@ def _kind(stage: StageRun) -> tuple[bool, bool, bool]:
         read(stage.shuffle_read_bytes and stage.shuffle_read_bytes.total),
         read(stage.shuffle_write_bytes and stage.shuffle_write_bytes.total),
     )
-
-
-def matched_share(run: Run, places: Sequence[int | None]) -> float:
-    """Share of a run's task time in stages that have a counterpart."""
-    total = sum(stage.task_seconds.total for stage in run.stages)
-    own = sum(
-        stage.task_seconds.total
-        for stage, place in zip(run.stages, places, strict=True)
-        if place is not None
-    )
-    return own / total if total else 0.0

@@ -214,10 +214,6 @@ class ChartControl(FrameWidget):
         elif self._data.y.window is not None:
             self._look(self._data.x.window, panned(scales.y, scales.whole_y, share=share))
 
-    def show_whole(self) -> None:
-        """Back to the whole of both axes."""
-        self._look(None, None)
-
     def _look(self, x: Window | None, y: Window | None) -> None:
         """Look at these parts of the axes, and tell it."""
         data = self._data

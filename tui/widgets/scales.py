@@ -287,14 +287,6 @@ def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float,
     return (low, *inside, high)
 
 
-def linear_stops(low: float, high: float, step: float, *, coarse_step: float) -> Stops:
-    """Multiples of `step`, and of `coarse_step` for big steps, with both ends."""
-    return Stops(
-        _with_ends(multiples(low, high, step), low, high),
-        _with_ends(multiples(low, high, coarse_step), low, high),
-    )
-
-
 def log_stops(
     low: float, high: float, kind: Kind = "number", *, grain: float = 0.125, least: float = 0.0
 ) -> Stops:

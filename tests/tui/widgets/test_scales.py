@@ -20,8 +20,8 @@ from tui.widgets.scales import (
     DiscreteScale,
     LinearScale,
     LogScale,
+    Stops,
     discrete_stops,
-    linear_stops,
     log_stops,
     nice_bounds,
     step_at_least,
@@ -194,7 +194,7 @@ def test_every_stop_is_reached_and_left_again(low, ratio, kind):
 
 
 def test_a_typed_value_between_stops_steps_to_a_stop():
-    stops = linear_stops(0, 100, 5, coarse_step=20)
+    stops = Stops(tuple(range(0, 101, 5)), tuple(range(0, 101, 20)))
     assert (stops.after(42), stops.before(42)) == (45, 40)
     assert (stops.after(42, coarse=True), stops.before(42, coarse=True)) == (60, 40)
     assert stops.nearest(43, LinearScale(0, 100)) == 45
