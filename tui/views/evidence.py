@@ -35,7 +35,7 @@ MODEL_COLUMNS = (
 )
 
 RUN_COLUMNS = (
-    Column(title="measured run", shrink=True, least=14),
+    Column(title="measured run", shrink=True, least=14, names=True),
     Column(title="cluster", shrink=True, least=12, priority=2),
     Column(title="input", width=12, align="right", priority=3),
     Column(title="job", shrink=True, least=12, priority=4),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tui.panels import Panels
 
 PHASE_COLUMNS = (
-    Column(title="phase", shrink=True, least=12),
+    Column(title="phase", shrink=True, least=12, names=True),
     Column(title="time", width=9, align="right"),
     Column(title="share", width=6, align="right"),
     Column(title="", width=24, priority=1),
@@ -26,7 +26,7 @@ PHASE_COLUMNS = (
 STAGE_COLUMNS = (
     Column(title="", width=1),
     Column(title="stage", width=5, align="right"),
-    Column(title="what", shrink=True, least=16),
+    Column(title="what", shrink=True, least=16, names=True),
     Column(title="tasks", width=7, align="right"),
     Column(title="waves", width=6, align="right", priority=2),
     Column(title="starts", width=8, align="right", priority=4),

@@ -24,6 +24,7 @@ class Column(NamedTuple):
         shrink: may be cut to `least` cells before any column is left out.
         least: the least width when it shrinks.
         grows: takes the cells of the columns that were left out.
+        names: holds names: where a cut makes some alike, these lose their middle, not their end.
     """
 
     title: str
@@ -33,6 +34,7 @@ class Column(NamedTuple):
     shrink: bool = False
     least: int = 8
     grows: bool = False
+    names: bool = False
 
 
 def fit_columns(

@@ -14,7 +14,7 @@ from textual.message import Message
 from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
-from tui.widgets.text import fit, plain, wrapped
+from tui.widgets.text import cut_alike, fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
@@ -314,12 +314,17 @@ class Table(FrameWidget, can_focus=True):
             (column.title, "cursor" if place == self._column else "header")
             for place, column in enumerate(self._columns)
         ]
+        alike = self._alike(fitted)
         more = self._more(len(shown))
         end = frame.width - cell_len(more) - 1 if more else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
         frame.put(end + 1, 0, more, "header")
         for y, index in enumerate(shown, start=1):
             row = [self._cell(cell) for cell in self._rows[index]]
+            for place, width, texts in alike:
+                if place < len(row) and row[place][0] in texts:
+                    ends = fit_ends(row[place][0], width, ellipsis=self._glyphs.ellipsis)
+                    row[place] = ends, row[place][1]
             at_cursor = index == self._cursor
             self._draw_row(
                 frame, y, row, fitted, "cursor" if at_cursor and self.has_focus else None
@@ -337,6 +342,16 @@ class Table(FrameWidget, can_focus=True):
         """Printable text and style name of a cell."""
         text, style = (cell, "plain") if isinstance(cell, str) else cell
         return plain(text, ascii_only=self._glyphs.ascii_only), style
+
+    def _alike(self, fitted: Sequence[tuple[int, int]]) -> list[tuple[int, int, frozenset[str]]]:
+        """Column, width, and its texts that would be cut to the same (of all rows, as `_natural`);
+        only columns that have any."""
+        columns = [(place, width) for place, width in fitted if self._columns[place].names]
+        found = []
+        for place, width in columns:
+            texts = (self._cell(row[place])[0] for row in self._rows if place < len(row))
+            found.append((place, width, cut_alike(texts, width)))
+        return [entry for entry in found if entry[2]]
 
     def _natural(self) -> list[int]:
         """The width that each column would like, over all rows so that scrolling moves nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from typing import Literal
 
 from rich.cells import cell_len, get_character_cell_size
@@ -11,6 +12,9 @@ from tui.widgets.ascii_forms import in_ascii
 
 _ESCAPED_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
 Align = Literal["left", "right", "center"]
+
+LEAST_ENDS = 8
+"""Cells from which on both ends of a text say more than its beginning."""
 
 
 def _visible(character: str, ascii_only: bool) -> str:
@@ -100,3 +104,29 @@ def fit(text: str, width: int, *, align: Align = "left", ellipsis: str = "…") 
     if align == "center":
         return " " * (room // 2) + text + " " * (room - room // 2)
     return text + " " * room
+
+
+def fit_ends(text: str, width: int, *, ellipsis: str = "…") -> str:
+    """As `fit`, at the left, but what is too long loses its middle: names that begin alike, such as
+    the ids of one cluster's applications, are told apart by how they end."""
+    if cell_len(text) <= width or width < LEAST_ENDS:
+        return fit(text, width, ellipsis=ellipsis)
+    ending = (width - 1) // 2
+    tail, used = [], 0
+    for character in reversed(text):
+        size = get_character_cell_size(character)
+        if used + size > ending:
+            break
+        tail.append(character)
+        used += size
+    head = fit(text, width - used, ellipsis=ellipsis)
+    return head + "".join(reversed(tail))
+
+
+def cut_alike(texts: Iterable[str], width: int) -> frozenset[str]:
+    """Those of `texts` that `fit` cuts to the same cells as another, different one."""
+    cut: dict[str, list[str]] = {}
+    for text in set(texts):
+        if cell_len(text) > width:
+            cut.setdefault(fit(text, width), []).append(text)
+    return frozenset(text for group in cut.values() if len(group) > 1 for text in group)

@@ -183,3 +183,17 @@ async def test_a_message_that_is_longer_than_a_row_goes_on_below():
         await pilot.pause()
         said = [text(app.table, y).strip() for y in (1, 2)]
         assert said == ["press p to pin this plan,", "then change it"]
+
+
+async def test_names_that_begin_alike_are_told_apart_by_how_they_end():
+    names = ["application_1700000000000_0042", "application_1700000000000_0043", "nightly_features"]
+    columns = (
+        Column(title="run", shrink=True, least=14, names=True),
+        Column(title="time", width=40),
+    )
+    app = TableApp(Table(columns, [(name, "1m") for name in names], glyphs=UNICODE))
+    async with app.run_test(size=(60, 24)) as pilot:
+        await pilot.pause()
+        shown = [text(app.table, y).split()[-2] for y in (1, 2, 3)]
+        assert [name[-5:] for name in shown[:2]] == ["_0042", "_0043"]
+        assert shown[2] == "nightly_features"

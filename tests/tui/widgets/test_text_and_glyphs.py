@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tui.widgets.glyphs import ASCII, BLOCKS, UNICODE, choose_glyphs
-from tui.widgets.text import cells, fit, plain
+from tui.widgets.text import cells, cut_alike, fit, fit_ends, plain
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,20 @@ def test_glyphs_are_one_cell_wide(glyphs):
     texts = [value for value in shown.values() if isinstance(value, str)]
     assert all(cell_len(text) == 1 for text in texts)
     assert glyphs.ascii_only == all(text.isascii() for text in texts)
+
+
+@pytest.mark.parametrize("width", [1, 5, 8, 12, 17, 60])
+@pytest.mark.parametrize("said", ["application_1700000000000_0042", "漢字" * 8])
+def test_both_ends_of_a_cut_text_fill_exactly_the_width(said, width):
+    assert cell_len(fit_ends(said, width)) == width
+
+
+def test_a_text_cut_in_the_middle_shows_how_it_ends():
+    assert fit_ends("application_1700000000000_0042", 17) == "applicat…000_0042"
+    assert fit_ends("short", 8) == "short   "
+
+
+def test_only_different_texts_that_are_cut_to_the_same_are_alike():
+    names = ["application_0042", "application_0043", "application_0043", "other_application"]
+    assert cut_alike(names, 12) == {"application_0042", "application_0043"}
+    assert cut_alike(names, 16) == frozenset()
