@@ -30,6 +30,9 @@ WITH_STEPS = "with --steps, --auto-terminate ends it right after the last one in
 RELEASE = "emr-7.5.0"
 """Any release with Spark 3.5 reads this configuration; written so that it can be changed."""
 
+REFUSED = "<>$|`"
+"""In the name of a cluster."""
+
 SPOT_TIMEOUT_MINUTES = 20
 MOST_TYPES = 49
 """One core group and 48 task groups."""
@@ -183,5 +186,7 @@ def configurations(handover: Handover) -> list[dict[str, object]]:
 
 
 def cluster_name(application: str) -> str:
-    """A cluster name from an application's: printable, and no longer than EMR's 256 characters."""
-    return printable(application)[:256] or "sparkplan"
+    """A cluster name from an application's: printable, without the characters that EMR refuses in
+    names (its API's `Cluster.Name`), and no longer than its 256 characters."""
+    named = "".join("-" if char in REFUSED else char for char in printable(application))
+    return named[:256] or "sparkplan"

@@ -55,6 +55,13 @@ def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
         assert "rm" not in words(text)
 
 
+@pytest.mark.parametrize("target", ["emr", "terraform"])
+def test_a_cluster_of_emr_has_none_of_the_characters_that_its_names_refuse(target: str) -> None:
+    text = render(handover(application="nightly <ETL> [a|b] `c` $5"), to=target)
+    assert "nightly -ETL- [a-b] -c- -5" in text
+    assert "<ETL>" not in text
+
+
 def test_spark_submit_takes_the_layout_apart() -> None:
     said = words(render(handover(), to="spark-submit"))
     assert said[0] == "spark-submit"
@@ -263,8 +270,9 @@ def test_terraform_for_the_other_clouds() -> None:
 
 def test_a_template_in_a_name_is_only_text() -> None:
     assert quoted('${file("x")} %{if}') == '"$${file(\\"x\\")} %%{if}"'
-    (cluster,) = resources(render(handover(application="${file(1)}"), to="terraform")).values()
-    assert cluster["name"] == "$${file(1)}"
+    named = handover(application="${file(1)}", provider="azure")
+    (cluster,) = resources(render(named, to="terraform")).values()
+    assert cluster["cluster_name"] == "$${file(1)}"
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_what_cannot_be_met_ends_with_1_and_the_nearest_miss(
     assert found["nearest"]["composition"]
     assert {entry["instance"] for entry in found["rejected"]} == {"m5.xlarge"}
     out, _ = run(capsys, line, status=1)
-    assert "nearest miss" in out
+    assert "satisfies the goal (deadline 10 s at 90 %); the nearest miss:" in out
 
 
 def test_clusters_one_owns_need_no_prices(capsys: pytest.CaptureFixture[str]) -> None:

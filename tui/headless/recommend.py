@@ -208,10 +208,10 @@ def as_text(found: engine.Recommendation) -> str:
         lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
         lines += found.recommended.why
     elif found.nearest is not None:
-        lines += ["no composition satisfies the goal; the nearest miss:", describe(found.nearest)]
+        lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest)]
         lines += cost_lines(found.nearest)
     else:
-        lines.append("no composition satisfies the goal")
+        lines.append(unmet(found.goal))
     if found.sensitivity is not None:
         lines += ["", *hinges.lines(found.sensitivity, found)]
     if found.alternatives:
@@ -226,6 +226,18 @@ def as_text(found: engine.Recommendation) -> str:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
     lines += ["", f"{found.evaluated:,} compositions evaluated, model {found.model}"]
     return "\n".join(lines)
+
+
+def unmet(goal: engine.Goal) -> str:
+    """That nothing satisfies it, and what it was taken to be: a bare 45 is 45 seconds."""
+    asked = []
+    if goal.deadline_seconds is not None:
+        deadline = text.seconds(goal.deadline_seconds)
+        asked.append(f"deadline {deadline} at {100.0 * goal.confidence:.8g} %")
+    if goal.budget_usd is not None:
+        asked.append(f"budget {text.usd(goal.budget_usd)}")
+    said = f" ({', '.join(asked)})" if asked else ""
+    return f"no composition satisfies the goal{said}"
 
 
 def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
