@@ -42,6 +42,7 @@ $(DEV_STAMP): pyproject.toml constraints.txt
 define install
 $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
   { echo "sparkplan needs Python 3.11 or newer; name one with: make PYTHON=python3.12"; exit 1; }; \
+echo "installing into $(VENV), once"; \
 if command -v uv >/dev/null 2>&1; then \
   uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
   uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '$(1)'; \

@@ -20,6 +20,9 @@ from engine.memory import requested_cores
 SPARK_VERSION = "3.5.3"
 IMAGE = "spark:3.5.3"
 
+_EXAMPLES = "# type, image, sparkVersion and mainApplicationFile are examples: put your own"
+"""The evidence tells neither the language nor the image."""
+
 _YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
 
 
@@ -35,7 +38,7 @@ class Kubernetes(Export):
         import yaml
 
         text = yaml.safe_dump(application_of(handover), sort_keys=False, default_flow_style=False)
-        return f"{comments(handover)}\n{_nodes(handover)}{text}"
+        return f"{comments(handover)}\n{_nodes(handover)}{_EXAMPLES}\n{text}"
 
 
 def _nodes(handover: Handover) -> str:

@@ -211,6 +211,11 @@ def test_databricks_is_the_json_of_its_api(provider, attributes, spot, availabil
     assert "spark.executor.instances" not in cluster["spark_conf"]
 
 
+def test_kubernetes_says_what_of_it_is_only_an_example() -> None:
+    said = "# type, image, sparkVersion and mainApplicationFile are examples: put your own\napiVer"
+    assert said in render(handover(), to="kubernetes")
+
+
 def test_kubernetes_is_a_spark_application() -> None:
     text = render(handover(application="Nightly: [x]", shuffle_partitions=400), to="kubernetes")
     resource = yaml.safe_load(text)
