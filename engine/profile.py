@@ -99,6 +99,7 @@ class StageRun:
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
+    Records are in all tasks together, None where none moved or the log does not say.
     `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
     off: no task of them is shorter.
     """
@@ -125,6 +126,10 @@ class StageRun:
     shuffle_write_bytes: Measure | None = None
     memory_spilled_bytes: float | None = None
     disk_spilled_bytes: float | None = None
+    input_records: float | None = None
+    shuffle_read_records: float | None = None
+    shuffle_write_records: float | None = None
+    output_records: float | None = None
     peak_execution_memory_bytes: Measure | None = None
     first_wave_seconds: Measure | None = None
     running_seconds: Measure | None = None

@@ -11,11 +11,15 @@ from engine.forecast import FloatArray
 from engine.models.base import Explanation, StageForecast
 from engine.models.disturbance import computes_elsewhere
 from engine.models.replay import Replay, Replayed
+from engine.models.slots_over_time import waited_seconds
 from engine.models.stage_shapes import warm_and_cold
 from engine.profile import Notice, StageRun
 from engine.stage_labels import stage_label
 
 DRIVER = "driver"
+WAITING = "wait for executors"
+"""Phase: stages were submitted and no executor was there."""
+
 OTHER_STAGES = "other stages"
 MEMORY = "memory"
 AGAIN = "cache does not fit"
@@ -71,7 +75,10 @@ def explanation(
         bounds[word] = bounds.get(word, 0.0) + spent
     if driver < DRIVER_BOUND * seconds and len(bounds) > 1:
         del bounds[DRIVER]
-    phases = dict(_phases(driver, names, own))
+    waited = min(driver, waited_seconds(replay.run) * idle_factor)
+    phases = dict(_phases(driver - waited, names, own))
+    if waited > 0.0:
+        phases[WAITING] = waited
     if again_seconds > 0.0:
         phases[AGAIN] = again_seconds
     return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))

@@ -24,7 +24,10 @@ _TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_
 _UNCHANGED = ("first_wave_seconds", "running_seconds")
 """Measures that the tasks to come bring nothing to."""
 
-_AMOUNTS = ("cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes")
+_AMOUNTS = (
+    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
 
 UNDER_WAY = 0.5
 """Share of its time that a task under way has behind it, where a log does not say since when."""

@@ -280,6 +280,7 @@ class _Context:
             running_seconds=self._running.get(stage_id),
             recomputed=self._graph.recomputed(stage_id),
             waste=Waste(failed, killed, max(0, len(stage.attempts) - 1), wasted),
+            **summary.records,  # type: ignore[arg-type]
             **measures,  # type: ignore[arg-type]
         )
 

@@ -21,18 +21,21 @@ class ShuffleRead(Struct, frozen=True, gc=False):
     fetch_wait_ms: int = field(default=UNKNOWN, name="Fetch Wait Time")
     remote_bytes: int = field(default=UNKNOWN, name="Remote Bytes Read")
     local_bytes: int = field(default=UNKNOWN, name="Local Bytes Read")
+    records: int = field(default=UNKNOWN, name="Total Records Read")
 
 
 class ShuffleWrite(Struct, frozen=True, gc=False):
     """`Shuffle Write Metrics` of a task."""
 
     bytes_written: int = field(default=UNKNOWN, name="Shuffle Bytes Written")
+    records: int = field(default=UNKNOWN, name="Shuffle Records Written")
 
 
 class Input(Struct, frozen=True, gc=False):
     """`Input Metrics` of a task; `method` (Memory, Disk, Hadoop, Network) only in Spark 1.x."""
 
     bytes_read: int = field(default=UNKNOWN, name="Bytes Read")
+    records: int = field(default=UNKNOWN, name="Records Read")
     method: str | None = field(default=None, name="Data Read Method")
 
 
@@ -40,6 +43,7 @@ class Output(Struct, frozen=True, gc=False):
     """`Output Metrics` of a task."""
 
     bytes_written: int = field(default=UNKNOWN, name="Bytes Written")
+    records: int = field(default=UNKNOWN, name="Records Written")
 
 
 class BlockStatus(Struct, frozen=True, gc=False):

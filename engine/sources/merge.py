@@ -41,6 +41,7 @@ def together(found: Sequence[Found]) -> Profile:
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications)))
+    notices.extend(_shapes(runs))
     if len(set(categories)) > 1:
         notices.append(_categories(categories))
     runs = list(_with_one_shape_each(runs, notices))
@@ -170,6 +171,16 @@ def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:
 
 def _size(value: float, unit: str) -> str:
     return format_bytes(value) if unit == "bytes" else f"{value:g} {unit}"
+
+
+def _shapes(runs: Sequence[Run]) -> list[Notice]:
+    """That logs are of data of another shape than the last one's."""
+    if sum(bool(run.stages) for run in runs) < 2:
+        return []
+    # Here: it needs what models know of stages, whose loading a single log does without.
+    from engine.models.data_shape import shape_notices
+
+    return shape_notices(runs)
 
 
 def _mixed(applications: Sequence[str]) -> Notice:

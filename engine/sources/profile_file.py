@@ -197,7 +197,7 @@ def _check_amounts(entry: object, names: Sequence[str], located: Located, path: 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    _check_amounts(stage, _STAGE_MEMORY, located, path)
+    _check_amounts(stage, _STAGE_AMOUNTS, located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
@@ -217,7 +217,10 @@ _POSITIVE = (
     "executor_memory_gib", "input_size", "iterations", "scale",
 )  # fmt: skip
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
-_STAGE_MEMORY = ("cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes")
+_STAGE_AMOUNTS = (
+    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 
 

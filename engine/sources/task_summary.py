@@ -17,10 +17,12 @@ from engine.sources import measures
 from engine.sources.sketch import QuantileSketch
 from engine.sources.task_rows import (
     COLD,
+    COLUMNS,
     FETCH_WAIT,
     FINISH,
     GC,
     INPUT,
+    INPUT_RECORDS,
     LAUNCH,
     LOCAL_READ,
     OUTPUT,
@@ -47,6 +49,7 @@ class TaskSummary:
     cached_input_bytes: float
     memory_spilled_bytes: float | None
     disk_spilled_bytes: float | None
+    records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
 
 
@@ -66,6 +69,10 @@ SPECS: dict[str, tuple[float, int]] = {
     "first_wave_seconds": (MS, measures.PRIMARY_VALUES),
 }
 """Measure -> (its unit per stored integer, quantiles to keep)."""
+
+RECORDS = COLUMNS[INPUT_RECORDS:]
+"""Numbers of records, of which a stage keeps the sum; none where nothing moved, as of
+`_NONE_WHEN_ZERO`."""
 
 _UNITS, _POINTS = zip(*SPECS.values(), strict=True)
 

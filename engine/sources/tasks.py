@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine.sources.sketch import QuantileSketch
 from engine.sources.task_rows import (
     ATTEMPT,
-    CACHED_INPUT,
+    COLUMNS,
     FAILED,
     FINISH,
     INDEX,
@@ -27,10 +27,12 @@ from engine.sources.task_rows import (
     ROW_BYTES,
     STATUS,
     SUCCESS,
+    SUMMED,
     WIDTH,
     Rows,
 )
 from engine.sources.task_summary import (
+    RECORDS,
     SPECS,
     Measures,
     TaskSummary,
@@ -72,8 +74,8 @@ class StageTasks:
         self._in_vain: dict[int, int] = {}
         self._rows: list[Rows] = []
         self._sketches: dict[str, QuantileSketch] | None = None
-        self._sums = np.zeros(3, dtype=np.float64)
-        self._reported = np.zeros(3, dtype=bool)
+        self._sums = np.zeros(len(COLUMNS[SUMMED]), dtype=np.float64)
+        self._reported = np.zeros(len(COLUMNS[SUMMED]), dtype=bool)
         self._summary: TaskSummary | None = None
 
     @property
@@ -208,7 +210,7 @@ class StageTasks:
         self.wasted_ms += int(spent.sum()) - useful
 
     def _keep(self, work: Rows) -> None:
-        extra = work[:, CACHED_INPUT:]
+        extra = work[:, SUMMED]
         most = extra.max(axis=0)
         self._reported |= most >= 0
         if most.max() > 0:
@@ -244,8 +246,8 @@ class StageTasks:
 
     def sum_up(self, found: Measures, warm_up: tuple[float, ...]) -> None:
         """Takes what the rows add up to and gives them up."""
-        cached, memory, disk = self._sums.tolist()
-        _, has_memory, has_disk = self._reported.tolist()
+        cached, memory, disk, *records = self._sums.tolist()
+        _, has_memory, has_disk, *_ = self._reported.tolist()
         self._summary = TaskSummary(
             first_launch_ms=self.first_launch_ms or 0,
             last_finish_ms=self.last_finish_ms,
@@ -253,6 +255,7 @@ class StageTasks:
             cached_input_bytes=cached,
             memory_spilled_bytes=memory if has_memory else None,
             disk_spilled_bytes=disk if has_disk else None,
+            records={name: own or None for name, own in zip(RECORDS, records, strict=True)},
             warm_up=warm_up,
         )
         self._rows, self._sketches, self._closed = [], None, True

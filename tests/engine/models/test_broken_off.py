@@ -83,6 +83,18 @@ def test_whole_runs_stay_as_they_are() -> None:
     assert in_part_notice([run]) is None
 
 
+def test_a_whole_stage_has_all_of_its_records_and_bytes() -> None:
+    run = broken_off(SECONDS, 40)
+    (stage,) = run.stages
+    stage = replace(stage, input_records=1e4, shuffle_write_records=2e3)
+    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    assert whole.input_bytes is not None
+    assert whole.input_bytes.total == pytest.approx(1e9 * TASKS / 40)
+    assert whole.input_records == pytest.approx(1e4 * TASKS / 40)
+    assert whole.shuffle_write_records == pytest.approx(2e3 * TASKS / 40)
+    assert whole.output_records is None
+
+
 def test_two_logs_that_broke_off_agree() -> None:
     """What one foretells for the other is held against the whole of it, not its first part."""
     for model in ("sparkplan", "simcost", "boe"):

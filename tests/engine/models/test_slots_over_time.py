@@ -11,7 +11,14 @@ from made_runs import Stage, observed
 from engine.cluster import Cluster, Workload
 from engine.models.replay import Replay
 from engine.models.replay_model import fit_replays
-from engine.models.slots_over_time import Slots, arrivals, end_of_tasks, first_arrivals, stage_slots
+from engine.models.slots_over_time import (
+    Slots,
+    arrivals,
+    end_of_tasks,
+    first_arrivals,
+    stage_slots,
+    waited_seconds,
+)
 from engine.profile import Profile, Run
 from engine.scheduling import Node, schedule
 from engine.waves import Tasks
@@ -72,6 +79,28 @@ def test_late_executors_cost_the_same_time_for_any_question(ratio: float, slots:
     workload = Workload(ratio * (run.workload.input_bytes or 0.0))
     found = fitted.predict(cluster=asked, workload=workload).seconds
     assert found == pytest.approx(truth, rel=0.35)  # growth and warm-up apart
+
+
+def test_the_wait_for_executors_is_a_phase_and_no_work_of_the_driver() -> None:
+    """Submitted at 2 s, begun at 5 s: the driver worked for 2 s, as the measured run shows it."""
+    run = made(LATE)
+    stage = replace(run.stages[0], submitted_seconds=2.0)
+    run = replace(run, stages=(stage,), driver_seconds=2.0)
+    assert waited_seconds(run) == pytest.approx(3.0)
+    for slots in (20, 40):
+        found = fit_replays(Profile("late", (run,))).predict(
+            cluster=Cluster.of_executors(executors=slots, executor_cores=1)
+        )
+        assert found.phases is not None
+        assert found.phases["driver"] == pytest.approx(2.0)
+        assert found.phases["wait for executors"] == pytest.approx(3.0)
+        assert sum(found.phases.values()) == pytest.approx(found.seconds)
+
+
+def test_no_wait_where_executors_are_there_or_nobody_says() -> None:
+    run = made(((0.0, 20),))
+    assert waited_seconds(run) == 0.0
+    assert waited_seconds(replace(run, cores=())) == 0.0
 
 
 def test_executors_asked_for_by_stages_are_there_for_a_fixed_cluster() -> None:
