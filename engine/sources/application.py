@@ -14,6 +14,7 @@ from engine.sources import events
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.categories import Lineage
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
+from engine.sources.file_scans import FileScans, reads_vectored
 from engine.sources.tasks import StageTasks, summarise
 
 MOST_ROLLOVERS = 100_000
@@ -77,6 +78,7 @@ class Application:
         self.batches: dict[tuple[str, int], Batch] = {}
         self.lineage = Lineage()
         self.blocks = CachedBlocks()
+        self.scans = FileScans()
         self.cold_tasks: set[int] = set()
         self.cold_slots = 0
         self.starts_to_read = 1
@@ -126,6 +128,11 @@ class Application:
                 self.properties[key] = msgspec.json.decode(raw, type=str)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
+
+    @property
+    def reads_vectored(self) -> bool:
+        """Whether Parquet may be read in a way that tasks do not count."""
+        return reads_vectored(self.version, self.properties)
 
     def resource_profile(self, event: events.ResourceProfile) -> None:
         self.profiles[event.profile] = event

@@ -10,12 +10,13 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from engine.errors import BadInput
-from engine.sources import events
+from engine.sources import events, plan_events
 from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.lines import Lines
 from engine.sources.running import REMEMBERED_STARTS
@@ -93,6 +94,10 @@ def _handler(kind: Any, method: Callable[[Application, Any], None]) -> Handler:
 
 _decode_stage = msgspec.json.Decoder(events.StageEvent).decode
 _decode_completed = msgspec.json.Decoder(events.StageCompleted).decode
+_decode_metrics = msgspec.json.Decoder(plan_events.StageMetrics).decode
+_decode_sql_start = msgspec.json.Decoder(events.SqlExecutionStart).decode
+_decode_plan = msgspec.json.Decoder(plan_events.SqlPlan).decode
+_decode_driver_metrics = msgspec.json.Decoder(plan_events.DriverMetrics).decode
 
 
 def _stage_submitted(application: Application, line: bytes) -> None:
@@ -104,6 +109,31 @@ def _stage_completed(application: Application, line: bytes) -> None:
     if not application.submission_seen(event.info.stage):
         application.stage_submitted(_decode_stage(line), line)
     application.stage_completed(event)
+    _stage_metrics(application, line)
+
+
+def _stage_metrics(application: Application, line: bytes) -> None:
+    """Which scans a stage ran, wanted only where tasks may not count what they read."""
+    if application.reads_vectored:
+        info = _decode_metrics(line).info
+        application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
+
+
+def _sql_start(application: Application, line: bytes) -> None:
+    application.sql_start(_decode_sql_start(line))
+    _sql_plan(application, line)
+
+
+def _sql_plan(application: Application, line: bytes) -> None:
+    """A plan, wanted in the same case; one too deep to decode is no damage."""
+    if application.reads_vectored:
+        with suppress(RecursionError):
+            application.scans.planned(_decode_plan(line).plan)
+
+
+def _driver_metrics(application: Application, line: bytes) -> None:
+    if application.reads_vectored:
+        application.scans.updated(_decode_driver_metrics(line).updates)
 
 
 _HANDLERS: dict[bytes, Handler] = {
@@ -131,9 +161,9 @@ _HANDLERS: dict[bytes, Handler] = {
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
     b"SparkListenerStageSubmitted": _stage_submitted,
     b"SparkListenerStageCompleted": _stage_completed,
-    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _handler(
-        events.SqlExecutionStart, Application.sql_start
-    ),
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart": _sql_start,
+    b"org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate": _sql_plan,
+    b"org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates": _driver_metrics,
     b"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd": _handler(
         events.SqlExecutionEnd, Application.sql_end
     ),

@@ -2,10 +2,10 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux. Each log is scrubbed as the samples are.
-The log of the job `plain` is then written again by Spark's own writer of event logs with each of
-its codecs, flushed where Spark flushes: to the end, and as an application leaves it that is
-killed.
+Needs what `sample_logs/make_samples.py` needs, on Linux, and `vectored` Spark 4.1 or newer. Each
+log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's own
+writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
+application leaves it that is killed.
 """
 
 from __future__ import annotations
@@ -48,6 +48,9 @@ SPECULATION = {
     "spark.speculation.quantile": "0.5",
     "spark.driver.host": "127.0.0.1",
 }
+ONE_FILE = {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
+"""As Spark 3 writes logs unless told otherwise."""
+
 CODECS = ("lz4", "lzf", "snappy", "zstd")
 
 
@@ -72,6 +75,7 @@ RECIPES = (
     ),
     Recipe("killed", killed=True),
     Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
+    Recipe("vectored", conf=ONE_FILE),
 )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from pyspark import SparkContext, StorageLevel
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
+from pyspark.sql import SparkSession
 
 FOLDER = Path(sys.argv[1])
 Pair = tuple[int, int]
@@ -118,6 +119,18 @@ def hang_in_last(partition: int, values: Iterator[Any]) -> Iterator[Any]:
     return values
 
 
+def vectored(context: SparkContext) -> None:
+    """Parquet is read in vectored reads: two columns of all files, none for a count, and one file
+    after the other in search of a row."""
+    session = SparkSession(context)
+    path = str(FOLDER / "table")
+    session.range(0, 300_000, 1, 4).selectExpr("id % 97 AS k", "rand(1) AS v").write.parquet(path)
+    table = session.read.parquet(path)
+    table.groupBy("k").sum("v").collect()
+    table.count()
+    table.filter("v * v > 2").take(1)
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -125,7 +138,17 @@ def parent_of(process: int) -> int:
 
 JOBS: dict[str, Callable[[SparkContext], None]] = {
     job.__name__: job
-    for job in (plain, retries, resubmitted, failing, dynamic, profiles, killed, speculative)
+    for job in (
+        plain,
+        retries,
+        resubmitted,
+        failing,
+        dynamic,
+        profiles,
+        killed,
+        speculative,
+        vectored,
+    )
 }
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
         application.stage_submitted(event, line)
         application.stage_completed(events.StageCompleted(event.info))
         application.sum_up()
+        eventlog._stage_metrics(application, line)
 
     def one_by_one(stages: list[tasks.StageTasks]) -> None:
         for stage in stages:

@@ -1,0 +1,64 @@
+"""The events that tell the plans of SQL queries and their metrics, as `engine.sources.events`."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from engine.sources.events import UNKNOWN
+
+
+class PlanMetric(Struct, frozen=True, gc=False):
+    """A metric of a node of a query's plan."""
+
+    name: str = field(default="", name="name")
+    accumulator: int = field(default=UNKNOWN, name="accumulatorId")
+
+
+class PlanMetadata(Struct, frozen=True, gc=False):
+    """What the plan tells of a scan of files: where they are (cut where long), in which format and
+    which columns are read."""
+
+    location: str | None = field(default=None, name="Location")
+    format: str | None = field(default=None, name="Format")
+    schema: str | None = field(default=None, name="ReadSchema")
+
+
+class Plan(Struct, frozen=True, gc=False):
+    """`sparkPlanInfo`: a node of a query's plan with those below it."""
+
+    name: str = field(default="", name="nodeName")
+    children: tuple[Plan, ...] = field(default=(), name="children")
+    metadata: PlanMetadata = field(default=PlanMetadata(), name="metadata")
+    metrics: tuple[PlanMetric, ...] = field(default=(), name="metrics")
+
+
+class SqlPlan(Struct, frozen=True, gc=False):
+    """The plan in a `SparkListenerSQLExecutionStart` or, since Spark 3.0, in a
+    `SparkListenerSQLAdaptiveExecutionUpdate`."""
+
+    plan: Plan | None = field(default=None, name="sparkPlanInfo")
+
+
+class DriverMetrics(Struct, frozen=True, gc=False):
+    """`SparkListenerDriverAccumUpdates`: accumulators and their values."""
+
+    updates: tuple[tuple[int, int], ...] = field(default=(), name="accumUpdates")
+
+
+class Accumulable(Struct, frozen=True, gc=False):
+    """An entry of the `Accumulables` of a stage."""
+
+    accumulator: int = field(default=UNKNOWN, name="ID")
+
+
+class MeteredStage(Struct, frozen=True, gc=False):
+    """Which metrics the tasks of a completed stage counted."""
+
+    stage: int = field(name="Stage ID")
+    accumulables: tuple[Accumulable, ...] = field(default=(), name="Accumulables")
+
+
+class StageMetrics(Struct, frozen=True, gc=False):
+    """`SparkListenerStageCompleted`, of which this looks at the metrics alone."""
+
+    info: MeteredStage = field(name="Stage Info")

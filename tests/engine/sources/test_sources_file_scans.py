@@ -1,0 +1,106 @@
+"""Input that the tasks of Spark 4.1 do not count, on a real log in which they do not."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from pitfall_logs import DATA, codes, notice, one, text_of
+
+from engine.profile import Run, StageRun
+
+LOG = DATA / "vectored.zstd"
+TABLE_BYTES = 2_434_758
+"""Of the four files, as the plan tells their size."""
+
+SWITCH = "spark.hadoop.parquet.hadoop.vectored.io.enabled"
+OLDER = (r'"Spark Version":"4\.1\.0"', '"Spark Version":"4.0.1"')
+
+
+def told(value: str) -> tuple[str, str]:
+    return r'"Spark Properties":\{', f'"Spark Properties":{{"{SWITCH}":"{value}",'
+
+
+def counting(each_bytes: int) -> tuple[str, str]:
+    """Each task that counted footers counts this."""
+    return r'"Bytes Read":[1-9]\d*', f'"Bytes Read":{each_bytes}'
+
+
+def counted() -> list[float]:
+    """Bytes that the tasks of each stage counted, of those that counted any."""
+    found: Counter[int] = Counter()
+    for line in text_of(LOG).splitlines():
+        event = json.loads(line)
+        if event["Event"] == "SparkListenerTaskEnd":
+            found[event["Stage ID"]] += event["Task Metrics"]["Input Metrics"]["Bytes Read"]
+    return [float(total) for _, total in sorted(found.items()) if total]
+
+
+def changed(folder: Path, *replacements: tuple[str, str]) -> Run:
+    text = text_of(LOG).decode()
+    for pattern, by in replacements:
+        text, times = re.subn(pattern, by, text)
+        assert times
+    path = folder / "changed"
+    path.write_text(text)
+    return one(path)
+
+
+def reading(run: Run) -> list[StageRun]:
+    return [stage for stage in run.stages if stage.input_bytes is not None]
+
+
+def totals(run: Run) -> list[float]:
+    return [stage.input_bytes.total for stage in reading(run) if stage.input_bytes]
+
+
+def test_what_was_not_counted_is_the_size_of_the_files():
+    run = one(LOG)
+    whole, count, first, second = totals(run)
+    assert whole == pytest.approx(TABLE_BYTES)
+    assert count == counted()[1], "a count of rows reads no column"
+    assert first + second == pytest.approx(TABLE_BYTES), "two stages looked at a half each"
+    assert first == pytest.approx(second, rel=0.01)
+    assert run.workload.input_bytes == pytest.approx(2 * TABLE_BYTES + count)
+    for stage in reading(run):
+        measure = stage.input_bytes
+        assert measure is not None
+        assert measure.mean == pytest.approx(sum(measure.quantiles) / len(measure.quantiles))
+
+
+def test_it_is_said():
+    said = notice(one(LOG), "input-size-inferred")
+    assert "stage 2 (collect at pitfalls.py:" in said
+    assert "and 2 more" in said
+    assert "47.7 kB of 4.87 MB" in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [OLDER, told("false"), (r"\[file:", "[hdfs:"), (r"Scan parquet|Format\":\"Parquet", "csv")],
+    ids=["older Spark", "switched off", "counted by the file system", "another format"],
+)
+def test_what_is_counted_stays(tmp_path: Path, change: tuple[str, str]):
+    run = changed(tmp_path, change)
+    assert "input-size-inferred" not in codes(run)
+    assert totals(run) == counted()
+
+
+def test_an_older_spark_that_was_told_to_read_vectored(tmp_path: Path):
+    assert totals(changed(tmp_path, OLDER, told("true"))) == totals(one(LOG))
+
+
+def test_a_scan_that_counted_a_good_part_left_out_columns(tmp_path: Path):
+    each = 400_000
+    whole, _, first, second = totals(changed(tmp_path, counting(each)))
+    assert (whole, first, second) == (2 * each, each, each)
+
+
+def test_where_no_byte_was_counted_the_files_are_spread_evenly(tmp_path: Path):
+    whole, first, second = reading(changed(tmp_path, counting(0)))
+    assert whole.input_bytes is not None
+    assert whole.input_bytes.quantiles == (TABLE_BYTES / 2,)
+    assert [s.input_bytes.total for s in (first, second) if s.input_bytes] == [TABLE_BYTES / 2] * 2
