@@ -105,13 +105,14 @@ def difference(now: Run, then: Run) -> Difference | None:
     """What differs most between the data of two runs of one application; None where nothing does
     beyond what runs on data of one shape do."""
     least, least_then = (_least_seconds(run) for run in (now, then))
+    counted = not any(map(_inferred, (now, then)))
     found: list[Difference] = []
     for stage, place in zip(now.stages, matches(now, then), strict=True):
         if place is None or stage.recomputed:
             continue
         other = then.stages[place]
         if stage.task_seconds.total >= least or other.task_seconds.total >= least_then:
-            found += differences(stage, other)
+            found += differences(stage, other, counted=counted)
     return max(found, key=lambda entry: entry.excess, default=None)
 
 
@@ -120,9 +121,19 @@ def _least_seconds(run: Run) -> float:
     return WORTH_SAYING * sum(stage.task_seconds.total for stage in run.stages)
 
 
-def differences(now: StageRun, then: StageRun) -> Iterator[Difference]:
-    """The ratios of a stage that differ by more than they do on data of one shape."""
-    for beyond, text in (_width(now, then), _yield(now, then), _evenness(now, then)):
+def _inferred(run: Run) -> bool:
+    """Whether input is the size of files: what of a record was read is not known then."""
+    return any(notice.code == "input-size-inferred" for notice in run.notices)
+
+
+def differences(now: StageRun, then: StageRun, *, counted: bool = True) -> Iterator[Difference]:
+    """The ratios of a stage that differ by more than they do on data of one shape.
+
+    Args:
+        counted: whether the bytes that come from outside are those that were read.
+    """
+    width = _width(now, then) if counted else NOTHING
+    for beyond, text in (width, _yield(now, then), _evenness(now, then)):
         if beyond > 1.0:
             yield Difference(now, text, beyond)
 

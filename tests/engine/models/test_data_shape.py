@@ -11,7 +11,7 @@ import pytest
 
 import engine
 from engine.models.data_shape import CODE, difference, shape_notices
-from engine.profile import Measure, Run, StageRun
+from engine.profile import Measure, Notice, Run, StageRun
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
 RECORDS = 1e6
@@ -108,6 +108,14 @@ def test_another_shape_is_told_by_its_stage_and_both_ratios(
     assert notice.code == CODE
     assert notice.text.startswith("run2 worked on data of another shape than run1: ")
     assert text in notice.text
+
+
+def test_the_size_of_files_tells_nothing_of_what_was_read_of_a_record() -> None:
+    wide = run_of(scan(2.0, tasks=16, input_bytes=measure(600.0 * RECORDS)), merge(2.0), day=2)
+    inferred = replace(wide, notices=(Notice("input-size-inferred", "of files", "count it"),))
+    assert difference(wide, BEFORE) is not None
+    assert difference(inferred, BEFORE) is None
+    assert difference(BEFORE, inferred) is None
 
 
 def test_as_many_tasks_of_more_data_each_may_write_as_much_up_to_in_proportion() -> None:
