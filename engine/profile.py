@@ -92,6 +92,7 @@ class StageRun:
     `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
     the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
     for those whose result is read from the cache; left out where that is once each.
+    `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
     others are computed again. `needed_rdds` are those of `cached_rdds` that its tasks read or
     compute, nearest first: what lies behind one that was computed before is not needed while that
@@ -137,6 +138,7 @@ class StageRun:
     resource_profile_id: int = 0
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
+    coalesced: bool = False
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()

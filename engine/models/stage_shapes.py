@@ -30,7 +30,7 @@ ADAPTIVE_SINCE = (3, 2)
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
-    measured = {stage.tasks for stage in reading if not _joins_scans(stage)}
+    measured = {stage.tasks for stage in reading if not (stage.coalesced or _joins_scans(stage))}
     knows_input = bool(reading)
     rules = Partitioning.of(run, slots)
     seen: Counter[Hashable] = Counter()
@@ -91,7 +91,10 @@ def _shape(
 def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
-    number; other data, tables in buckets too, keeps its number of partitions."""
+    number; other data, tables in buckets too, keeps its number of partitions, and so does what the
+    program put together to a number of its own."""
+    if stage.coalesced and stage.read_bytes > 0.0:
+        return Growth.WORK
     if _external_bytes(stage) > 0.0:
         return Growth.WORK if _joins_scans(stage) else Growth.TASKS
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0

@@ -198,7 +198,7 @@ class StageShape:
         return PartitionCount(n)
 
     def _takes_partitions(self) -> bool:
-        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1
+        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1 and not self.stage.coalesced
 
     @property
     def _shuffled_bytes(self) -> float:

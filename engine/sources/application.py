@@ -296,6 +296,7 @@ class Application:
         stage.library = self.lineage.library_of(line)
         stage.operations = self.lineage.operations_of(info.rdds)
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
+        stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.cached_rdds = self.lineage.cached_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)

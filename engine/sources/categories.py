@@ -30,6 +30,9 @@ _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 _PYTHON = "PythonRDD"
 """What Spark calls an RDD whose functions run in Python; it gives it no scope."""
 
+_COALESCED = "CoalescedRDD"
+"""What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
+
 
 class _Scope(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
@@ -121,6 +124,19 @@ class Lineage:
                 found[rdd.rdd_id] = rdd
                 pending.extend(rdd.parents)
         return list(found.values())
+
+    @staticmethod
+    def coalesces(rdds: Sequence[RddInfo]) -> bool:
+        """Whether the program asked for the number of partitions of a stage: `coalesce` put those
+        of an RDD of the same stage together to fewer. One that left them as they were binds
+        nothing here, and is none."""
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        return any(
+            rdd.name == _COALESCED
+            and 0 < rdd.partitions == rdds[0].partitions
+            and any(by_id[p].partitions > rdd.partitions for p in rdd.parents if p in by_id)
+            for rdd in rdds
+        )
 
     @staticmethod
     def cached_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:

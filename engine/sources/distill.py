@@ -274,6 +274,7 @@ class _Context:
             resource_profile_id=stage.profile,
             operations=stage.operations,
             operation_counts=stage.operation_counts,
+            coalesced=stage.coalesced,
             cached_rdds=stage.cached_rdds,
             disk_backed_rdds=stage.disk_backed_rdds,
             needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),

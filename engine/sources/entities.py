@@ -66,6 +66,7 @@ class Stage:
     needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
+    coalesced: bool = False
     reads_cache: bool = False
     library: str | None = None
     tasks: StageTasks = field(default_factory=StageTasks)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,6 +128,34 @@ def test_a_number_that_the_query_asked_for_stays() -> None:
     run = replace(observed(stages, slots=4), spark_version="3.5.1")
     shape = shapes(run)[1]
     assert (shape.scaled(9.0, None).tasks, shape.scaled(9.0, None, 32).tasks) == (8, 8)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        {"input_bytes": 2 * 512 * MIB, "more": SCAN | {"coalesced": True}},
+        {"shuffle_bytes": 64 * MIB, "more": MERGED_READ | {"coalesced": True}},
+    ],
+)
+def test_what_is_coalesced_to_a_number_stays_there(reads: dict[str, Any]) -> None:
+    """`coalesce(2)` leaves two tasks on any cluster, of any input, each of which grows."""
+    run = replace(observed([Stage(np.full(2, 4.0), **reads)], slots=2), spark_version="3.5.1")
+    shape = shapes(run)[0]
+    asked = [shape.scaled(8.0, partitions, slots) for partitions in (None, 50) for slots in (2, 64)]
+    assert all((each.tasks, each.work) == (2, pytest.approx(8.0)) for each in asked)
+    replay = Replay.of(run)
+    assert replay.replayed(64).seconds == pytest.approx(replay.replayed(2).seconds, rel=0.1)
+
+
+def test_a_cached_result_of_coalesce_is_no_input_that_grows() -> None:
+    """Reading it again keeps its number, though the stage that read the files had as many."""
+    cached = {"cached_input_bytes": 64.0 * MIB}
+    stages = [
+        Stage(np.full(2, 4.0), input_bytes=64 * MIB, more=SCAN | {"coalesced": True}),
+        Stage(np.full(2, 1.0), input_bytes=64 * MIB, more=cached),
+    ]
+    again = shapes(replace(observed(stages, slots=2), spark_version="3.5.1"))[1]
+    assert again.scaled(8.0, None, 64).tasks == 2
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,29 @@ def test_skipped_stages_are_resolved_by_their_rdd(tmp_path: Path) -> None:
     assert [job.stage_ids for job in run.jobs] == [(0, 1), (2, 3), (4, 5)]
 
 
+@pytest.mark.parametrize(
+    ("before", "last", "told"),
+    [
+        (4, 2, True),  # coalesce(2) of four partitions
+        (2, 2, False),  # coalesce(8) of two: they would be more of more input
+        (4, 5, False),  # a union of the two with three others
+    ],
+)
+def test_coalesce_to_fewer_partitions_is_told(
+    tmp_path: Path, before: int, last: int, told: bool
+) -> None:
+    rdds = [
+        log.rdd(9, [8], name="MapPartitionsRDD", scope="WriteFiles", partitions=last),
+        log.rdd(7, name="FileScanRDD", scope="Scan csv", partitions=before),
+        log.rdd(8, [7], name="CoalescedRDD", scope="Coalesce", partitions=2),
+    ]
+    stage = log.info(0, last, rdds=rdds)
+    tasks = [log.task(0, n, 2.0, 3.0, index=n) for n in range(last)]
+    events = [*log.header(), log.job(0, [stage], 1.0), log.submitted(stage, 2.0), *tasks]
+    run = run_of(tmp_path, [*events, log.completed(stage, 2.0, 3.0), log.end(4.0)])
+    assert stage_of(run, 0).coalesced is told
+
+
 def test_real_log_with_a_lost_executor() -> None:
     (run,) = read(DATA / "retries.zstd").runs
     stages = {stage.stage_id: stage for stage in run.stages}
