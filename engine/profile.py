@@ -93,6 +93,7 @@ class StageRun:
     the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
     for those whose result is read from the cache; left out where that is once each.
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
+    `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
     others are computed again. `needed_rdds` are those of `cached_rdds` that its tasks read or
     compute, nearest first: what lies behind one that was computed before is not needed while that
@@ -139,6 +140,7 @@ class StageRun:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    in_part: bool = False
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()

@@ -30,7 +30,7 @@ ADAPTIVE_SINCE = (3, 2)
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
-    measured = {stage.tasks for stage in reading if not (stage.coalesced or _joins_scans(stage))}
+    measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading)
     rules = Partitioning.of(run, slots)
     seen: Counter[Hashable] = Counter()
@@ -92,17 +92,25 @@ def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool)
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
     number; other data, tables in buckets too, keeps its number of partitions, and so does what the
-    program put together to a number of its own."""
-    if stage.coalesced and stage.read_bytes > 0.0:
-        return Growth.WORK
-    if _external_bytes(stage) > 0.0:
-        return Growth.WORK if _joins_scans(stage) else Growth.TASKS
+    program put together to a number of its own. Who takes the first rows of an input reads no more
+    of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    if _external_bytes(stage) > 0.0:
+        if stage.in_part and not shuffled:
+            return Growth.NONE
+        return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
+    if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
+        return Growth.WORK
     if shuffled:
         return Growth.MERGED if _merged(run, stage) else Growth.WORK
     if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
         return Growth.TASKS if stage.tasks in measured else Growth.WORK
     return Growth.NONE if knows_input else Growth.WORK
+
+
+def _cut_by_input(stage: StageRun) -> bool:
+    """Whether a stage that reads from outside has partitions as its input has them."""
+    return not (stage.coalesced or stage.in_part or _joins_scans(stage))
 
 
 def _joins_scans(stage: StageRun) -> bool:

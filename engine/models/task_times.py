@@ -49,7 +49,7 @@ class Growth(Enum):
     WORK = "work"
     """A fixed number of partitions: each grows."""
     NONE = "none"
-    """Reads nothing: stays as it is."""
+    """Reads nothing, or the first rows alone: stays as it is."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,6 +275,7 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
+            in_part=self._graph.in_part(stage_id),
             cached_rdds=stage.cached_rdds,
             disk_backed_rdds=stage.disk_backed_rdds,
             needed_rdds=tuple(rdd_id for rdd_id, _ in stage.needed_rdds),

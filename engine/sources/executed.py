@@ -173,6 +173,18 @@ class StageGraph:
             return False
         return any(_tasks_ended(writer) >= stage.partitions for writer in writers)
 
+    def in_part(self, stage_id: int) -> bool:
+        """Whether an action took what it wanted from the first partitions of an RDD (`take`,
+        `first`, `show`): all stages of that RDD together ran fewer than it has. All but one is
+        `zipWithIndex`, which counts what stands before the last; all of them, one after the other,
+        `toLocalIterator`."""
+        entry = self._executed[stage_id]
+        final, partitions = entry.stage.final_rdd, entry.stage.partitions
+        if final is None or entry.summary.measures["shuffle_write_bytes"] is not None:
+            return False
+        ran = (self._executed[other].stage for other in self._by_final_rdd[final])
+        return sum(stage.tasks.tasks or 0 for stage in ran) < partitions - 1
+
     @cached_property
     def _first_read(self) -> dict[int, int]:
         """When the first stage that reads each began, in epoch ms."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_runs import Stage, observed
+from made_runs import Job, Stage, observed
 
 from engine.models.partitions import Partitioning
 from engine.models.replay import Replay
@@ -145,6 +145,19 @@ def test_what_is_coalesced_to_a_number_stays_there(reads: dict[str, Any]) -> Non
     assert all((each.tasks, each.work) == (2, pytest.approx(8.0)) for each in asked)
     replay = Replay.of(run)
     assert replay.replayed(64).seconds == pytest.approx(replay.replayed(2).seconds, rel=0.1)
+
+
+def test_the_first_rows_of_an_input_are_no_more_of_a_larger_one() -> None:
+    """`take`, `first` and `show` run one of many partitions, however many there are; of a cache
+    with a fixed number of them that one grows."""
+    whole = Stage(np.full(16, 4.0), input_bytes=16 * 128 * MIB, more=SCAN)
+    first = Stage(np.full(1, 4.0), job=1, input_bytes=1 * MIB, more=SCAN | {"in_part": True})
+    cached = {"cached_input_bytes": 8.0 * MIB, "in_part": True}
+    again = Stage(np.full(1, 4.0), job=2, input_bytes=8 * MIB, more=cached)
+    jobs = [Job(), Job((0,)), Job((1,))]
+    run = replace(observed([whole, first, again], jobs, slots=4), spark_version="3.5.1")
+    each = [shape.scaled(100.0, None, 64) for shape in shapes(run)]
+    assert [(one.tasks, one.work) for one in each] == [(1600, 1.0), (1, 1.0), (1, 100.0)]
 
 
 def test_a_cached_result_of_coalesce_is_no_input_that_grows() -> None:
