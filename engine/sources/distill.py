@@ -171,7 +171,8 @@ class _Context:
         """The run of one window of time."""
         application, observed = self._application, self._observed
         timeline, idle_said = self._timeline(window)
-        stages, inferred = application.scans.inferred(self._stages(window, timeline))
+        told = self._stages(window, timeline)
+        stages, inferred = application.scans.inferred(told, application.stages)
         seconds = max(0.001, timeline.seconds(window.end_ms))
         ran = self._useful if window.batch_id is None else self._busy
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0

@@ -9,11 +9,11 @@ knows the size of the files, which stands in the log as a metric of the driver.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from engine.profile import Measure, Notice, StageRun
+from engine.sources.entities import Stage
 from engine.sources.plan_events import Plan
 from engine.stage_labels import stage_label
 from engine.units import format_bytes
@@ -91,38 +91,32 @@ class FileScans:
         if ran:
             self._of_stage.setdefault(stage_id, set()).update(ran)
 
-    def inferred(self, stages: Sequence[StageRun]) -> tuple[tuple[StageRun, ...], list[Notice]]:
+    def inferred(
+        self, stages: Sequence[StageRun], entries: Mapping[int, Stage]
+    ) -> tuple[tuple[StageRun, ...], list[Notice]]:
         """Stages with the size of their files for an input that was not counted, and what to say
-        of that."""
-        sizes = self._uncounted(stages)
+        of that.
+
+        Args:
+            entries: what the log tells of each stage, by its id.
+        """
+        found = {one.stage_id: self._uncounted(one, entries[one.stage_id]) for one in stages}
+        sizes = {stage_id: size for stage_id, size in found.items() if size is not None}
         changed = tuple(
             _with_input(stage, sizes[stage.stage_id]) if stage.stage_id in sizes else stage
             for stage in stages
         )
         return changed, _notices([stage for stage in stages if stage.stage_id in sizes], sizes)
 
-    def _uncounted(self, stages: Sequence[StageRun]) -> dict[int, float]:
-        """Bytes of the files of stages whose tasks did not count them.
-
-        A scan that several stages ran (a query with a limit looks at more and more of its files) is
-        shared among them by what they counted of it, or evenly.
-        """
-        together: dict[int, list[StageRun]] = defaultdict(list)
-        for stage in stages:
-            for rows in self._of_stage.get(stage.stage_id, ()):
-                together[rows].append(stage)
-        found = {}
-        for stage in stages:
-            scans = {rows: self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())}
-            if not scans or not all(_may_lose(scan) for scan in scans.values()):
-                continue
-            size = sum(
-                self._sizes.get(scan.size, 0) * _share(stage, together[rows])
-                for rows, scan in scans.items()
-            )
-            if _counted(stage) < COUNTED_SHARE * size:
-                found[stage.stage_id] = size
-        return found
+    def _uncounted(self, stage: StageRun, entry: Stage) -> float | None:
+        """Bytes of the files that a stage read, where its tasks did not count them: of all where it
+        ran all partitions, which those of a search for the first rows do not."""
+        scans = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
+        if not scans or not all(map(_may_lose, scans)):
+            return None
+        ran = min(1.0, stage.tasks / entry.partitions) if entry.partitions else 1.0
+        size = ran * sum(self._sizes.get(scan.size, 0) for scan in scans)
+        return size if _counted(stage) < COUNTED_SHARE * size else None
 
 
 def _scan(node: Plan, size: int) -> FileScan:
@@ -142,11 +136,6 @@ def _may_lose(scan: FileScan) -> bool:
 
 def _counted(stage: StageRun) -> float:
     return stage.input_bytes.total if stage.input_bytes is not None else 0.0
-
-
-def _share(stage: StageRun, together: Sequence[StageRun]) -> float:
-    total = sum(_counted(one) for one in together)
-    return _counted(stage) / total if total else 1.0 / len(together)
 
 
 def _with_input(stage: StageRun, size: float) -> StageRun:
