@@ -65,7 +65,8 @@ class Averaged:
         return mean, variance
 
     def means(self, at: Points, sizes: FloatArray) -> FloatArray:
-        """(s, n) mean log time, effects apart, with each of s sizes in place of the points' own."""
+        """(s, n) mean log time, effects and iterations apart, with each of s sizes in place of the
+        points' own."""
         means = np.empty((len(sizes), len(at)))
         for rows in _blocks(at):
             means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)

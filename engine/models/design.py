@@ -79,9 +79,9 @@ class Rows:
             self.parameters[places],
         )
 
-    def sized(self, size: float) -> Rows:
-        """The same with another size."""
-        return replace(self, size=np.full(len(self), size))
+    def iterated(self, iterations: float) -> Rows:
+        """The same with another number of iterations."""
+        return replace(self, iterations=np.full(len(self), iterations))
 
     @property
     def jobs(self) -> FloatArray:
@@ -204,11 +204,22 @@ class Encoding:
         """(c,) prior lengths of the coordinates."""
         return np.asarray(LENGTH * self._coordinates(self.runs)[:, self._varying].std(axis=0))
 
-    @property
-    def size_coordinate(self) -> int | None:
-        """Which coordinate the size is; None where all runs had one."""
-        varying = self._varying
-        return int(varying[:SIZE].sum()) if varying[SIZE] else None
+    def moved(
+        self, sizes: FloatArray, iterations: FloatArray | None
+    ) -> tuple[NDArray[np.int64], FloatArray]:
+        """(q,) the coordinates that the size and the iterations are, as far as these varied among
+        the runs, and (k s, q) their values for each of k numbers of iterations and s sizes; the
+        iterations are left alone for None."""
+        counts = 1 if iterations is None else len(iterations)
+        values = {SIZE: np.tile(np.log(sizes), counts)}
+        if iterations is not None:
+            values[ITERATIONS] = np.repeat(np.log(iterations), len(sizes))
+        varied = [place for place in values if self._varying[place]]
+        columns = np.asarray([self._varying[:place].sum() for place in varied], dtype=np.int64)
+        found = np.empty((counts * len(sizes), len(varied)))
+        for column, place in enumerate(varied):
+            found[:, column] = values[place]
+        return columns, found
 
     @cached_property
     def _varying(self) -> NDArray[np.bool_]:
@@ -220,8 +231,8 @@ class Encoding:
         return np.column_stack((logs.T, _per_core(rows), parameters))
 
 
-SIZE = 1
-"""Place of the size among the coordinates, before those are left out that do not vary."""
+SIZE, ITERATIONS = 1, 2
+"""Their places among the coordinates, before those are left out that do not vary."""
 
 
 def _per_core(rows: Rows) -> FloatArray:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Mapping
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.design import Rows
-from engine.models.mixture import Candidates
+from engine.models.laws import Laws
 from engine.models.rising import rising
 from engine.models.run_times import along_laws
-
-Means = Callable[[float], FloatArray]
-"""Number of iterations that was run -> (n,) mean log time of its answer."""
-
 
 MOST_COUNTS = 8
 """Numbers of iterations through which the course goes; of more, some evenly."""
@@ -30,9 +25,9 @@ def counts_run(rows: Rows) -> dict[float, int]:
 
 
 def along_iterations(
-    told: Means, laws: Candidates, asked: Rows, counts: dict[float, int], wanted: float
+    told: Mapping[float, FloatArray], laws: Laws, counts: dict[float, int], wanted: float
 ) -> FloatArray:
-    """(n,) mean log time for the iterations of the rows asked: it never falls with them.
+    """(n,) mean log time for the wanted iterations: it never falls with them.
 
     Fits of one number of iterations answer where it was run, the fit of all numbers between them:
     from the one to the other the time fell for more iterations. So the answers for the numbers that
@@ -40,17 +35,13 @@ def along_iterations(
     them it follows the laws.
 
     Args:
+        told: (n,) mean log time of the answer for each number of iterations that was run.
         laws: after the runs of all numbers.
-        asked: n rows.
         counts: two numbers of iterations or more that were run, and how many runs did each.
-        wanted: the iterations of the rows.
     """
-    course = rising(
-        np.stack([told(count) for count in counts]), np.asarray([*counts.values()], dtype=float)
-    )
+    runs = np.asarray([*counts.values()], dtype=float)
+    course = rising(np.stack([told[count] for count in counts]), runs)
     if wanted in counts:
         return np.asarray(course[[*counts].index(wanted)])
-    at = [replace(asked, iterations=np.full(len(asked), count)) for count in counts]
-    return along_laws(
-        np.stack([laws.law_means(rows) for rows in at]), course, laws.law_means(asked)
-    )
+    means = laws.mean_log_iterations(np.asarray([*counts, wanted]))
+    return along_laws(means[:-1, None], course, means[-1:])

@@ -172,11 +172,13 @@ class Frame:
 
     def seen(self, at: Points) -> Seen:
         """Points relative to this frame."""
-        same = not np.any(at.iterations != self.iterations)
+        known = at.iterations
+        one = len(known) > 0 and bool((known == known[0]).all())
+        same = one and known[0] == self.iterations
         return Seen(
             terms=self.relative(at),
             memory_per_input=at.memory_per_input,
-            iterations=None if same else at.iterations[:, None] / self.iterations,
+            iterations=None if same else known[: 1 if one else None, None] / self.iterations,
         )
 
 
@@ -187,7 +189,8 @@ class Seen:
     Args:
         terms: (n, 8) relative to those on the fewest machines of the runs.
         memory_per_input: (n,) its logarithm.
-        iterations: (n, 1) relative to those of the run with the most; None where all have as many.
+        iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
+            as many; None where that is as many as that run.
     """
 
     terms: FloatArray
@@ -293,24 +296,30 @@ class Laws:
         again *= seen.memory_per_input[:, None] < self.threshold.take(met)
         first = len(met) > 0 and int(met[-1]) == len(met) - 1
         sums[:, slice(len(met)) if first else met] += again
-        return self._in_iterations(np.log(sums, out=sums), seen)
+        np.log(sums, out=sums)
+        if seen.iterations is not None:
+            sums += self._log_iterations(seen.iterations)
+        return sums
 
     def mean_log_times(self, at: Points, sizes: FloatArray) -> FloatArray:
-        """(s, n) mean of the laws' `log_times` with each of s sizes in place of the points' own:
-        what a term is per unit of size serves all sizes."""
+        """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, and
+        as many iterations as most runs had: what a term is per unit of size serves all sizes."""
         unit = self.frame.seen(at.sized(1.0))
         fixed = (unit.terms * ~GROWING) @ self.shares.T
         grown = (unit.terms * GROWING) @ self.shares.T
         again = unit.terms @ self.again.T
-        found, sums, more = np.empty((len(sizes), len(at))), np.empty_like(grown), again.copy()
+        found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
+        evenly = np.full(len(self), 1.0 / len(self))
         for place, size in enumerate(sizes):
-            np.add(np.multiply(grown, size, out=sums), fixed, out=sums)
             per_input = at.sized(size).memory_per_input
             laws = self._first_met(per_input)
-            np.multiply(again[:, laws], size, out=more[:, laws])
-            more[:, laws] *= per_input[:, None] < self.threshold[laws]
-            sums[:, laws] += more[:, laws]
-            found[place] = self._in_iterations(np.log(sums, out=sums), unit).mean(axis=1)
+            unfit = per_input[:, None] < self.threshold[laws]
+            np.multiply(again[:, laws], unfit, out=sums[:, laws])
+            sums[:, laws] += grown[:, laws]
+            sums[:, laws.stop :] = grown[:, laws.stop :]
+            sums *= size
+            sums += fixed
+            np.dot(np.log(sums, out=sums), evenly, out=found[place])
         return found
 
     def _first_met(self, per_input: FloatArray) -> slice:
@@ -319,12 +328,17 @@ class Laws:
         met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
         return slice(0, int(met[-1]) + 1 if len(met) else 0)
 
-    def _in_iterations(self, times: FloatArray, seen: Seen) -> FloatArray:
-        """Log times (n, d) of as many iterations as most runs had, in those of the points."""
-        if seen.iterations is not None:
-            once = 1.0 / (1.0 + np.exp(-self.logit_once))
-            times += np.log(once + (1.0 - once) * seen.iterations)
-        return times
+    def mean_log_iterations(self, iterations: FloatArray) -> FloatArray:
+        """(...) mean of the laws' log time of numbers of iterations (...), relative to that of as
+        many as most runs had: it is added to that of all else."""
+        known, back = np.unique(iterations, return_inverse=True)
+        means = self._log_iterations(known[:, None] / self.frame.iterations).mean(axis=1)
+        return np.asarray(means[back].reshape(iterations.shape))
+
+    def _log_iterations(self, relative: FloatArray) -> FloatArray:
+        """(n, d) the laws' log time of (n, 1) iterations relative to those of the run with most."""
+        once = 1.0 / (1.0 + np.exp(-self.logit_once))
+        return np.asarray(np.log(once + (1.0 - once) * relative))
 
     def phases(self, at: Points) -> FloatArray:
         """(d, 9) shares of the terms of the time at one point, then of what memory costs."""

@@ -103,10 +103,6 @@ class Candidates:
             processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
         return cls(encoding, level, law, tuple(processes)), counts
 
-    def law_means(self, rows: Rows) -> FloatArray:
-        """(n,) mean of the laws, effects apart."""
-        return np.asarray(self.law.laws.log_times(self.encoding.points(rows)).mean(axis=1))
-
     def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
         """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
         candidate."""
@@ -119,15 +115,20 @@ class Candidates:
             Variances(np.stack([part for _, part in parts]), variance),
         )
 
-    def means(self, rows: Rows, sizes: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(s, n) mean of the laws, effects apart, and (s, c, n) mean of log time by each candidate,
-        with each of s sizes in place of the rows' own."""
-        encoding, residuals = self.encoding, self.law.residuals
-        law = self.law.means(encoding.points(rows), sizes / encoding.largest)
-        inputs = [encoding.inputs(rows.sized(size)) for size in sizes.tolist()]
-        column = encoding.size_coordinate
-        parts = [process.means(inputs, residuals, column) for process in self.processes]
-        return law, self.level + law[:, None, :] + np.stack(parts, axis=1)
+    def means(
+        self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(k, s, n) mean of the laws, effects apart, and (k, s, c, n) mean of log time by each
+        candidate, with each of k numbers of iterations and s sizes in place of the rows' own; their
+        own iterations (k = 1) for None. What does not hang on these is worked out once."""
+        encoding, law = self.encoding, self.law
+        sized = law.means(encoding.points(rows), sizes / encoding.largest)
+        done = rows.iterations[None] if iterations is None else iterations[:, None]
+        laws = sized + law.laws.mean_log_iterations(done)[:, None]
+        inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
+        parts = [process.means(inputs, law.residuals, *moved) for process in self.processes]
+        apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
+        return laws, self.level + laws[:, :, None] + apart
 
     def left_out(self) -> tuple[FloatArray, Variances]:
         """(c, r) error and variances of log time of each run without it."""

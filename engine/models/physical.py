@@ -53,7 +53,7 @@ from engine.models.run_time_notices import (
     shape_notices,
 )
 from engine.models.run_times import RunTimes, fit_run_times
-from engine.models.shares import Moments, Share, distinct_rows, heaviest, told_by
+from engine.models.shares import Moments, Share, distinct_rows, heaviest, means_of, told_by
 from engine.models.workloads import (
     SAME,
     completed,
@@ -196,15 +196,12 @@ class TableModel(FittedModel):
         counts = counts_run(answers.joint.rows)
         if len(counts) < 2 or wanted.iterations is None:
             return here, scale, dof
-
-        def told(count: float) -> FloatArray:
-            if count == wanted.iterations:
-                return here
-            rows = replace(asked, iterations=np.full(len(asked), count))
-            return told_by(self.answers(replace(wanted, iterations=count)).shares, rows, family)[0]
-
-        mean = along_iterations(told, answers.joint.candidates, asked, counts, wanted.iterations)
-        return mean, scale, dof
+        others = [count for count in counts if count != wanted.iterations]
+        shares = [self.answers(replace(wanted, iterations=count)).shares for count in others]
+        means = means_of(shares, asked, family, np.asarray(others))
+        told = {wanted.iterations: here, **dict(zip(others, means, strict=True))}
+        laws = answers.joint.candidates.law.laws
+        return along_iterations(told, laws, counts, wanted.iterations), scale, dof
 
     def runs_used(self, workload: Workload) -> int:
         return self.answers(completed(workload, self.profile)).runs

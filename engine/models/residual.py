@@ -16,10 +16,11 @@ fades: the mean goes back to the physical law, the variance to the prior's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
@@ -86,33 +87,48 @@ class Process:
     inverse: FloatArray
     counts: FloatArray
 
-    def means(self, at: Sequence[Inputs], residuals: FloatArray, column: int | None) -> FloatArray:
+    def means(
+        self,
+        at: Inputs,
+        residuals: FloatArray,
+        columns: NDArray[np.int64],
+        values: FloatArray,
+    ) -> FloatArray:
         """(s, n) mean of log time about the law, after residuals (r,) of the runs, at s times the
-        same n points with other values, one for all, of one coordinate; `column` None for the same
-        values. What the kernel says of the others is worked out once."""
-        behind, runs, first = self.inverse @ residuals, self.runs, at[0]
-        means = np.stack([inputs.effects @ (runs.effects.T @ behind) for inputs in at])
-        if self.amplitude > 0.0:
-            weights = np.tile(behind, (len(at), 1))
-            others = np.arange(len(self.lengths)) != column
-            if column is not None and len(first):
-                moved = np.stack([inputs.coordinates[0, column] for inputs in at])[:, None]
-                apart = (moved - runs.coordinates[:, column]) / self.lengths[column]
-                weights *= np.exp(-0.5 * apart**2)
-            x = first.coordinates[:, others] / self.lengths[others]
-            y = runs.coordinates[:, others] / self.lengths[others]
-            means += self.amplitude**2 * weights @ np.exp(-0.5 * _distances(y, x))
+        same n points, each time with other `values` (s, q), the same for all points, of some
+        coordinates, `columns` (q,). What the kernel says of the others is worked out once."""
+        behind, runs = self.inverse @ residuals, self.runs
+        means = at.effects @ (runs.effects.T @ behind)
         if self.waves > 0.0:
-            means += behind @ self._waves(first).T
-        return means
+            means += self._waves(at) @ behind
+        found = np.tile(means, (len(values), 1))
+        if self.amplitude > 0.0:
+            apart = (values[:, None] - runs.coordinates[:, columns]) / self.lengths[columns]
+            weights = behind * np.exp(-0.5 * (apart**2).sum(axis=2))
+            x = np.delete(at.coordinates / self.lengths, columns, axis=1)
+            y = np.delete(runs.coordinates / self.lengths, columns, axis=1)
+            found += self.amplitude**2 * weights @ np.exp(-0.5 * _distances(y, x))
+        return found
 
     def moments(self, at: Inputs, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The mean, and (n,) its variance, noise included."""
+        """(n,) the mean, and (n,) its variance, noise included."""
+        effects, behind = at.effects, self.inverse @ residuals
+        if self.amplitude == 0.0 and self.waves == 0.0:
+            variance = np.einsum("ne,ne->n", effects @ self._effects, effects)
+            return effects @ (self.runs.effects.T @ behind), self.noise**2 + variance
         cross = self._cross(at)
-        prior = np.einsum("ne,ne->n", at.effects, at.effects)
+        prior = np.einsum("ne,ne->n", effects, effects)
         prior += self.amplitude**2 + self.waves**2 + self.noise**2
         variance = prior - np.einsum("nr,nr->n", cross @ self.inverse, cross)
-        return cross @ (self.inverse @ residuals), np.maximum(variance, self.noise**2)
+        return cross @ behind, np.maximum(variance, self.noise**2)
+
+    @cached_property
+    def _effects(self) -> FloatArray:
+        """(e, e) covariance that the runs leave of the effects where these are all there is, each
+        relative to its prior spread (Rasmussen and Williams 2.8): far smaller than `inverse`, and
+        no difference of large numbers."""
+        x = self.runs.effects * (np.sqrt(self.counts) / self.noise)[:, None]
+        return np.asarray(np.linalg.inv(np.eye(x.shape[1]) + x.T @ x))
 
     def _cross(self, at: Inputs) -> FloatArray:
         """(n, r) covariance with the runs."""

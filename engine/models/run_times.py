@@ -111,21 +111,63 @@ class RunTimes:
         undo that. It is the running maximum over the measured sizes, at the same machines, as a
         function of what the laws say; beyond them the laws' growth.
         """
-        mean = self._weighted(asked.shares(rows.size), means)
-        sizes = self._sizes
+        sizes = self._below(float(rows.size.max(initial=0.0)))
         if not len(sizes):
-            return mean
-        measured, beyond = len(sizes), rows.size > sizes[-1]
-        if beyond.any():
-            sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
+            return self._weighted(asked.shares(rows.size), means)
         laws, course = self.candidates.means(rows, sizes)
+        return self._growing(rows, asked, sizes, (laws[0], course[0]), law)
+
+    def means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
+        """(k, n) what `moments` says of the mean for each of k numbers of iterations in place of
+        the rows' own; all rows ask for one size."""
+        starts = range(0, len(rows), BLOCK)
+        parts = [np.empty((len(iterations), 0))]
+        parts += [
+            self._means(rows.pick(slice(start, start + BLOCK)), iterations) for start in starts
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _means(self, rows: Rows, iterations: FloatArray) -> FloatArray:
+        sizes = self._below(float(rows.size[0]))
+        known = np.concatenate((rows.size[:1], sizes))
+        parts = zip(iterations, *self.candidates.means(rows, known, iterations), strict=True)
+        found = []
+        for count, laws, course in parts:
+            asked = self.asked(rows.iterated(count))
+            if len(sizes):
+                found.append(self._growing(rows, asked, sizes, (laws[1:], course[1:]), laws[0]))
+            else:
+                found.append(self._weighted(asked.shares(rows.size), course[0]))
+        return np.stack(found)
+
+    def _growing(
+        self,
+        rows: Rows,
+        asked: Asked,
+        sizes: FloatArray,
+        known: tuple[FloatArray, FloatArray],
+        law: FloatArray,
+    ) -> FloatArray:
+        """(n,) mean of log time where the laws say `law` (n,), by what is `known` for each of s
+        sizes: the mean of the laws (s, n), of the candidates (s, c, n)."""
+        laws, course = known
         parts = zip(sizes, course, strict=True)
         whole = np.stack([self._weighted(asked.shares(size), part) for size, part in parts])
         whole = np.maximum.accumulate(whole, axis=0)
+        beyond, measured = rows.size > self._sizes[-1], len(self._sizes)
+        mean = np.empty(len(rows))
         for at, last in ((~beyond, measured), (beyond, len(sizes))):
             if at.any():
                 mean[at] = along_laws(laws[:last, at], whole[:last, at], law[at])
         return mean
+
+    def _below(self, largest: float) -> FloatArray:
+        """(s,) sizes that the mean up to the largest one hangs on: the measured ones up to the next
+        one, and two beyond these for a size beyond."""
+        sizes = self._sizes
+        if len(sizes) and largest > sizes[-1]:
+            sizes = np.concatenate((sizes, sizes[-1] * BETWEEN))
+        return np.asarray(sizes[: np.searchsorted(sizes, largest) + 1])
 
     @cached_property
     def _sizes(self) -> FloatArray:

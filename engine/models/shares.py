@@ -36,7 +36,7 @@ Moments = tuple[FloatArray, FloatArray, FloatArray]
 def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.int64]) -> Moments:
     """What the weighted fits of each row's `family` say. The fit of all runs, which all families
     share, is asked once for those rows where it counts."""
-    asked = [[share for share in own if share.weight >= IGNORED_WEIGHT] for own in shares]
+    asked = [_counting(own) for own in shares]
     joint = shares[0][0].fit
     counts = np.asarray([own[0].fit is joint for own in asked])[family]
     by_all = np.cumsum(counts) - 1
@@ -54,6 +54,38 @@ def told_by(shares: Sequence[Sequence[Share]], rows: Rows, family: NDArray[np.in
             ],
         )
     return found[0], found[1], found[2]
+
+
+def means_of(
+    shares: Sequence[Sequence[Sequence[Share]]],
+    rows: Rows,
+    family: NDArray[np.int64],
+    iterations: FloatArray,
+) -> FloatArray:
+    """(k, n) the mean log time that `told_by` says of n rows of one size with each of k numbers of
+    iterations in place of their own, by the `shares` for each number. A fit of all runs that these
+    share is asked once."""
+    asked = [[_counting(own) for own in each] for each in shares]
+    joint, found = shares[0][0][0].fit, np.zeros((len(shares), len(rows)))
+    counts = np.any([[own[0].fit is joint for own in each] for each in asked], axis=0)
+    by_all, of_all = np.asarray(counts)[family], np.empty_like(found)
+    of_all[:, by_all] = joint.means(rows.pick(by_all), iterations)
+    for number, each in enumerate(asked):
+        for place in np.unique(family):
+            at = np.flatnonzero(family == place)
+            for share in each[place]:
+                if share.fit is joint:
+                    told = of_all[number, at]
+                else:
+                    told = share.fit.means(rows.pick(at), iterations[number : number + 1])[0]
+                found[number, at] += share.weight * told
+            found[number, at] /= sum(share.weight for share in each[place])
+    return found
+
+
+def _counting(own: Sequence[Share]) -> list[Share]:
+    """Those that are asked."""
+    return [share for share in own if share.weight >= IGNORED_WEIGHT]
 
 
 def _mixed(weights: FloatArray, parts: Sequence[tuple[FloatArray, ...]]) -> Moments:

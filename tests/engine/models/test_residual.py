@@ -46,7 +46,14 @@ def test_moments_are_those_of_the_book() -> None:
     prior = np.diag(plain(process, at, at)) + process.noise**2
     explained = np.einsum("nr,nr->n", cross, np.linalg.solve(covariance, cross.T).T)
     assert variance == pytest.approx(prior - explained, abs=1e-6)
-    assert process.means([at], values, None)[0] == pytest.approx(mean)
+    for columns in ([], [0], [0, 1]):
+        moved = np.asarray([[0.3] * len(columns), [-0.7] * len(columns)])
+        found = process.means(at, values, np.asarray(columns, dtype=np.int64), moved)
+        for row, values_at in zip(found, moved, strict=True):
+            coordinates = at.coordinates.copy()
+            coordinates[:, columns] = values_at
+            there = Inputs(at.effects, coordinates, at.cores)
+            assert row == pytest.approx(process.moments(there, values)[0], rel=1e-9)
 
 
 def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
@@ -105,9 +112,23 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
     known = Inputs(effects, np.zeros((10, 0)), np.zeros((10, 1)))
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
-    assert linear(known, 0.3, np.ones(10)).means([known], values, None)[0] == pytest.approx(
-        effects @ ridge
-    )
+    process = linear(known, 0.3, np.ones(10))
+    mean, variance = process.moments(known, values)
+    assert mean == pytest.approx(effects @ ridge)
+    alone = process.means(known, values, np.empty(0, dtype=np.int64), np.empty((1, 0)))[0]
+    assert alone == pytest.approx(mean)
+    explained = effects @ effects.T @ process.inverse @ effects @ effects.T
+    prior = np.diag(effects @ effects.T) + 0.09
+    assert variance == pytest.approx(prior - np.diag(explained))
+
+
+def test_the_variance_of_linear_effects_is_exact_where_little_is_left_of_the_prior() -> None:
+    """A level of prior spread 3 after 100 runs with noise of a thousandth: prior less what is
+    explained would be the difference of numbers a million times as large."""
+    level = Inputs(np.full((100, 1), 3.0), np.zeros((100, 0)), np.zeros((100, 1)))
+    process = linear(level, 1e-3, np.ones(100))
+    variance = process.moments(level, np.zeros(100))[1]
+    assert variance == pytest.approx(1e-6 + 1.0 / (1.0 / 9.0 + 100.0 / 1e-6), rel=1e-12)
 
 
 def test_what_a_run_counts_for_divides_the_variance_of_its_noise() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import t as student
@@ -159,7 +161,7 @@ def test_the_scale_grows_beyond_the_runs() -> None:
 def test_far_beyond_the_mean_is_that_of_the_laws() -> None:
     model = fitted(noise=0.1, seed=3)
     far = rows(np.asarray([3000.0, 6000.0]), np.ones(2))
-    law = model.candidates.means(far, np.ones(1))[0][0]
+    law = model.candidates.means(far, np.ones(1))[0][0, 0]
     mean = model.moments(far)[0]
     assert mean[1] - mean[0] == pytest.approx(law[1] - law[0], abs=0.02)
 
@@ -170,12 +172,26 @@ def test_several_sizes_at_once_are_each_by_itself() -> None:
     candidates = fitted(noise=0.1, seed=4).candidates
     at = rows(np.linspace(1.0, 70.0, 300), np.full(300, 0.7))
     sizes = np.asarray([0.2, 0.7, 3.0])
-    law, means = candidates.means(at, sizes)
+    (law,), (means,) = candidates.means(at, sizes)
     assert len(candidates.processes) == 2
     for place, size in enumerate(sizes.tolist()):
-        plain_law, plain_means, _ = candidates.moments(at.sized(size))
+        plain_law, plain_means, _ = candidates.moments(replace(at, size=np.full(300, size)))
         assert law[place] == pytest.approx(plain_law, rel=1e-9, abs=1e-12)
         assert means[place] == pytest.approx(plain_means, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("size", [0.1, 0.6, 1.0, 1.3, 5.0])
+def test_several_iterations_at_once_are_each_by_itself(size: float) -> None:
+    """So is the mean made to grow with the size, which needs only the sizes up to the next one."""
+    machines = np.linspace(1.0, 70.0, BLOCK + 5)
+    at = rows(machines, np.full(len(machines), size))
+    runs = replace(grid(), iterations=np.tile([5.0, 20.0, 40.0], 5))
+    times = (30.0 + 20.0 * runs.iterations * runs.size / runs.machines) * np.tile([1.0, 1.1], 8)[1:]
+    for model in (fit_run_times(runs, times), fit_run_times(runs.pick(slice(4)), times[:4])):
+        found = model.means(at, np.asarray([5.0, 7.0, 80.0]))
+        for mean, count in zip(found, (5.0, 7.0, 80.0), strict=True):
+            assert mean == pytest.approx(model.moments(at.iterated(count))[0], rel=1e-9)
+        assert model.means(at.pick(slice(0)), np.ones(2)).shape == (2, 0)
 
 
 def test_rows_of_many_blocks_are_answered_one_by_one() -> None:

@@ -1,0 +1,33 @@
+"""Fits that answer together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.models.design import Rows
+from engine.models.run_times import fit_run_times
+from engine.models.shares import Share, means_of, told_by
+
+
+def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:
+    """A type told by all runs, one told by its own, and one by both, which ones depending on the
+    iterations."""
+    machines, kind = np.tile([2.0, 4.0, 8.0, 16.0], 9), np.repeat([0, 1, 2], 12)
+    one, iterations = np.ones(36), np.tile(np.repeat([5.0, 20.0, 40.0], 4), 3)
+    rows = Rows(machines, one, one, one, iterations, kind, np.zeros((36, 0)))
+    seconds = (20.0 + 30.0 * iterations / machines) * (1.0 + 0.1 * kind)
+    joint = fit_run_times(rows, seconds)
+    alone = [fit_run_times(rows.pick(kind == k), seconds[kind == k]) for k in (1, 2)]
+    first = (
+        (Share(joint, 1.0),),
+        (Share(joint, 0.0), Share(alone[0], 1.0)),
+        (Share(joint, 0.4), Share(alone[1], 0.6)),
+    )
+    second = ((Share(joint, 1.0),), (Share(joint, 1.0),), (Share(joint, 0.005), first[2][1]))
+    asked, family = rows.pick(np.arange(36) % 4 < 3), kind[np.arange(36) % 4 < 3]
+    counts = np.asarray([5.0, 30.0])
+    found = means_of((first, second), asked, family, counts)
+    for mean, shares, count in zip(found, (first, second), counts.tolist(), strict=True):
+        told = told_by(shares, asked.iterated(count), family)[0]
+        assert mean == pytest.approx(told, rel=1e-9)
