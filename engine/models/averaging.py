@@ -22,7 +22,7 @@ from engine.models.law_sampling import (
     normalised,
     posterior,
 )
-from engine.models.laws import SHARED_TERMS, Laws, Points
+from engine.models.laws import DONE_AGAIN, Laws, Points
 
 ANSWERING = 300
 """Draws that answer questions."""
@@ -79,7 +79,11 @@ class Averaged:
         if probability == 0.0:
             return Cliff(0.0, 1.0, memory_per_input)
         shares = np.exp(self.laws.log_shares[unfit])
-        again = shares @ SHARED_TERMS * np.exp(self.laws.log_height[unfit]) / shares.sum(axis=1)
+        again = (
+            shares[:, DONE_AGAIN].sum(axis=1)
+            * np.exp(self.laws.log_height[unfit])
+            / shares.sum(axis=1)
+        )
         return Cliff(
             probability,
             float(np.exp(np.log1p(again).mean())),

@@ -6,6 +6,7 @@ times is in `averaging.py`.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -32,8 +33,8 @@ MOVES, LAST_MOVES = 4, 8
 LEFT = 0.5
 """Effective draws that a step leaves, as a share of those that are kept."""
 
-HALVINGS = 30
-"""Of the interval in which the length of a step is sought."""
+STEPS = 2**30
+"""Parts of the longest step, of which a step takes some."""
 
 TIMES_AT_ONCE = 65_536
 """Times of laws, of all runs, that are worked out at once."""
@@ -85,9 +86,11 @@ class Evidence:
 
     def misfit(self, residuals: FloatArray) -> FloatArray:
         """(d,) sum of squares of residuals (r, d), less what the effects explain."""
-        residuals = self._scaled(residuals)
         explained = self._explaining @ residuals
-        squares = np.einsum("rd,rd->d", residuals, residuals)
+        if self.counts is None:
+            squares = np.einsum("rd,rd->d", residuals, residuals)
+        else:
+            squares = self.counts @ residuals**2
         squares -= np.einsum("ed,ed->d", explained, explained)
         return np.asarray(np.maximum(squares, 0.0))
 
@@ -97,7 +100,7 @@ class Evidence:
         effects explain: found once, where solving for the effects takes every law its time."""
         x = self._scaled(self.effects / RUN_NOISE)
         factor = np.linalg.cholesky(np.eye(x.shape[1]) + x.T @ x)
-        return np.asarray(np.linalg.solve(factor, x.T))
+        return np.asarray(np.linalg.solve(factor, self._scaled(x).T))
 
     def _scaled(self, rows: FloatArray) -> FloatArray:
         """(r, .) rows whose squares count as their runs do."""
@@ -207,13 +210,24 @@ def _step(density: FloatArray, longest: float, effective: float) -> float:
         np.exp(np.multiply(above, step, out=weights), out=weights)
         return float(weights.sum() ** 2 / (weights @ weights))
 
-    if left(longest) >= effective:
+    def more(parts: int) -> float:
+        return math.log(left(longest * parts / STEPS) / effective)
+
+    low, high, before = 0, STEPS, 0
+    at_low, at_high = math.log(len(density) / effective), more(STEPS)
+    if at_high >= 0.0:
         return longest
-    low, high = 0.0, longest
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if left(middle) >= effective else (low, middle)
-    return high
+    while high - low > 1:  # regula falsi, with the end that stays halved: the Illinois algorithm
+        middle = low + int((high - low) * at_low / (at_low - at_high))
+        middle = min(max(middle, low + 1), high - 1)
+        found = more(middle)
+        if found >= 0.0:
+            at_high *= 0.5 if before > 0 else 1.0
+            low, at_low, before = middle, found, 1
+        else:
+            at_low *= 0.5 if before < 0 else 1.0
+            high, at_high, before = middle, found, -1
+    return longest * high / STEPS
 
 
 def evenly(weights: FloatArray, count: int, offset: float) -> NDArray[np.int64]:

@@ -106,11 +106,14 @@ def terms(at: Points) -> FloatArray:
 GROWING = np.asarray([False, True, False, False, False, True, True, True])
 """Which terms are in proportion to the size; the others have nothing to do with it."""
 
-SHARED_TERMS = np.asarray([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0])
-"""Which terms are done again where data does not fit."""
+BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
+"""Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
 
-BY_CORES, BY_MACHINES = 1, 7
-"""Places of the shared work that cores bound (z / p) and that machines bound (z / m)."""
+DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
+"""Places of the terms that are done again where data does not fit."""
+
+DENSE = 0.5
+"""Share of neighbouring laws from which on all of them are reckoned with, not some picked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,36 +233,23 @@ class Laws:
 
     def pick(self, places: NDArray[np.int64]) -> Laws:
         """Some of the laws."""
-        return Laws(
-            self.frame,
-            self.log_shares.take(places, axis=0),
-            self.cliff.take(places),
-            self.log_height.take(places),
-            self.logit_once.take(places),
-            self.logit_reading.take(places),
-        )
+        return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
 
     def part(self, rows: slice) -> Laws:
         """Neighbouring laws."""
-        return Laws(
-            self.frame,
-            self.log_shares[rows],
-            self.cliff[rows],
-            self.log_height[rows],
-            self.logit_once[rows],
-            self.logit_reading[rows],
-        )
+        return Laws(self.frame, *(values[rows] for values in self._numbers))
 
     def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
         """`other`'s laws at the mask, these elsewhere."""
+        pairs = zip(other._numbers, self._numbers, strict=True)
         return Laws(
-            self.frame,
-            np.where(mask[:, None], other.log_shares, self.log_shares),
-            np.where(mask, other.cliff, self.cliff),
-            np.where(mask, other.log_height, self.log_height),
-            np.where(mask, other.logit_once, self.logit_once),
-            np.where(mask, other.logit_reading, self.logit_reading),
+            self.frame, *(np.where(mask if a.ndim == 1 else mask[:, None], a, b) for a, b in pairs)
         )
+
+    @property
+    def _numbers(self) -> tuple[FloatArray, ...]:
+        """What laws consist of besides their frame."""
+        return self.log_shares, self.cliff, self.log_height, self.logit_once, self.logit_reading
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -268,21 +258,27 @@ class Laws:
 
     @cached_property
     def again(self) -> FloatArray:
-        """(d, 8) of the terms of what is done again where data does not fit: the shared work, as
+        """(d, 3) shares of the terms `DONE_AGAIN` of what is done again where data does not fit: as
         often as the cliff is high. To read again what was evicted waits for the disks or the
         network of each machine, to compute it again for its cores."""
-        shares = self.shares * SHARED_TERMS
-        moved = shares[:, BY_CORES] + shares[:, BY_MACHINES]
-        shares[:, BY_MACHINES] = moved / (1.0 + np.exp(-self.logit_reading))
-        shares[:, BY_CORES] = moved - shares[:, BY_MACHINES]
-        return np.asarray(shares * np.exp(self.log_height)[:, None])
+        return self._again(slice(None))
+
+    def _again(self, laws: NDArray[np.int64] | slice) -> FloatArray:
+        """`again` of some laws."""
+        shares, height = self.shares[laws], np.exp(self.log_height[laws])
+        moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
+        read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
+        return np.column_stack((moved - read, shares[:, BY_CORES_SQUARED] * height, read))
 
     @cached_property
     def threshold(self) -> FloatArray:
         """(d,) log memory per input below which data does not fit; -inf for none."""
         edges, start, slope = self.frame.thresholds
-        piece = np.searchsorted(edges, self.cliff, side="right") - 1
-        return np.asarray(start.take(piece) + slope.take(piece) * (self.cliff - edges.take(piece)))
+        found, some = np.full(len(self), -np.inf), (self.cliff >= edges[1]).nonzero()[0]
+        cliff = self.cliff.take(some)
+        piece = np.searchsorted(edges, cliff, side="right") - 1
+        found[some] = start.take(piece) + slope.take(piece) * (cliff - edges.take(piece))
+        return found
 
     def log_times(self, at: Points) -> FloatArray:
         """(n, d) log time of every law at every point, up to the level."""
@@ -292,10 +288,13 @@ class Laws:
         """`log_times` of points that the frame has seen."""
         sums = seen.terms @ self.shares.T
         met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
-        again = seen.terms @ self.again.take(met, axis=0).T
-        again *= seen.memory_per_input[:, None] < self.threshold.take(met)
-        first = len(met) > 0 and int(met[-1]) == len(met) - 1
-        sums[:, slice(len(met)) if first else met] += again
+        if len(met):
+            # A slice, where not many are reckoned with in vain: picking them takes longer.
+            first, last = int(met[0]), int(met[-1]) + 1
+            laws = slice(first, last) if len(met) > DENSE * (last - first) else met
+            again = seen.terms[:, DONE_AGAIN] @ self._again(laws).T
+            again *= seen.memory_per_input[:, None] < self.threshold[laws]
+            sums[:, laws] += again
         np.log(sums, out=sums)
         if seen.iterations is not None:
             sums += self._log_iterations(seen.iterations)
@@ -307,7 +306,7 @@ class Laws:
         unit = self.frame.seen(at.sized(1.0))
         fixed = (unit.terms * ~GROWING) @ self.shares.T
         grown = (unit.terms * GROWING) @ self.shares.T
-        again = unit.terms @ self.again.T
+        again = unit.terms[:, DONE_AGAIN] @ self.again.T
         found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
         evenly = np.full(len(self), 1.0 / len(self))
         for place, size in enumerate(sizes):
@@ -344,7 +343,7 @@ class Laws:
         """(d, 9) shares of the terms of the time at one point, then of what memory costs."""
         here = self.frame.relative(at)[0]
         unfit = at.memory_per_input[0] < self.threshold
-        again = np.where(unfit, self.again @ here, 0.0)
+        again = np.where(unfit, self.again @ here[DONE_AGAIN], 0.0)
         parts = np.column_stack((here * self.shares, again))
         if not self.frame.cores_differ:
             parts[:, BY_CORES] += parts[:, BY_MACHINES]
