@@ -182,6 +182,11 @@ class JobRun:
     batch_id: int | None = None
 
 
+LEAST_SECONDS, MOST_SECONDS = 1e-6, 1e10
+"""What a run may last: a microsecond to three centuries. What follows from other times leaves the
+range of numbers."""
+
+
 @dataclass(frozen=True)
 class Run:
     """One observed execution of an application.
@@ -216,8 +221,12 @@ class Run:
     notices: tuple[Notice, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.seconds > 0:
-            raise BadInput(f"a run must last more than 0 s, not {self.seconds}", where=self.source)
+        if not LEAST_SECONDS <= self.seconds <= MOST_SECONDS:
+            raise BadInput(
+                f"no run lasts {self.seconds:g} s",
+                where=self.source or None,
+                remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s, or leave it out",
+            )
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
 
     @property

@@ -7,6 +7,7 @@ times is in `averaging.py`.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -124,14 +125,20 @@ class Followed:
     """Equally probable laws after the runs.
 
     Args:
-        laws: after all of the likelihood.
         flattened: after the likelihood to some `power`: so wide that the same draws serve with any
             one run left out.
+        to_the_end: what takes these to all of the likelihood: whoever doubts runs needs no more
+            than the flattened ones.
     """
 
-    laws: Laws
     flattened: Laws
     power: float
+    to_the_end: Callable[[], Laws]
+
+    @cached_property
+    def laws(self) -> Laws:
+        """After all of the likelihood."""
+        return self.to_the_end()
 
 
 def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
@@ -147,19 +154,11 @@ def posterior(evidence: Evidence, *, seed: int = 0) -> Followed:
     frame = Frame.of(evidence.at)
     likelihood = Likelihood(evidence, frame.seen(evidence.at))
     weighed = likelihood.of(drawn(frame, max(FIRST_DRAWS // runs, kept), seed=seed))
-    chance = Chance(seed, kept)
-    power, flat = 0.0, max(0.5, 1.0 - 3.0 / runs)
-    flattened = weighed.laws
-    for goal in (flat, 1.0):
-        while power < goal:
-            step = _step(weighed.density, goal - power, LEFT * kept)
-            power = goal if step == goal - power else power + step
-            weights = normalised(step * weighed.density)
-            weighed = weighed.pick(evenly(weights, kept, chance.offset()))
-            for _ in range(LAST_MOVES if power == goal else MOVES):
-                weighed = _moved(weighed, likelihood, power, chance.throw())
-        flattened = weighed.laws if goal == flat else flattened
-    return Followed(weighed.laws, flattened, flat)
+    chance, flat = Chance(seed, kept), max(0.5, 1.0 - 3.0 / runs)
+    flattened = likelihood.raised(weighed, 0.0, flat, chance)
+    return Followed(
+        flattened.laws, flat, lambda: likelihood.raised(flattened, flat, 1.0, chance).laws
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,6 +190,18 @@ class Likelihood:
             for start in range(0, len(laws), at_once)
         ]
         return Weighed(laws, np.concatenate(parts), np.empty(0))
+
+    def raised(self, weighed: Weighed, power: float, goal: float, chance: Chance) -> Weighed:
+        """Laws after this likelihood to some power, from there to a higher one."""
+        kept = chance.count
+        while power < goal:
+            step = _step(weighed.density, goal - power, LEFT * kept)
+            power = goal if step == goal - power else power + step
+            weights = normalised(step * weighed.density)
+            weighed = weighed.pick(evenly(weights, kept, chance.offset()))
+            for _ in range(LAST_MOVES if power == goal else MOVES):
+                weighed = _moved(weighed, self, power, chance.throw())
+        return weighed
 
     def log_density(self, laws: Laws) -> FloatArray:
         """(d,) log likelihood."""
@@ -291,17 +302,18 @@ class Chance:
     """
 
     def __init__(self, seed: int, count: int) -> None:
-        self._seed, self._count, self._asked = seed, count, ""
+        self.count = count
+        self._seed, self._asked = seed, ""
 
     def offset(self) -> float:
         """Evenly from [0, 1)."""
         self._asked += "o"
-        return float(_numbers(self._seed, self._count, self._asked)[0])  # type: ignore[arg-type]
+        return float(_numbers(self._seed, self.count, self._asked)[0])  # type: ignore[arg-type]
 
     def throw(self) -> Throw:
         """What the next move of all laws needs."""
         self._asked += "t"
-        return _numbers(self._seed, self._count, self._asked)[0]  # type: ignore[return-value]
+        return _numbers(self._seed, self.count, self._asked)[0]  # type: ignore[return-value]
 
 
 @lru_cache(maxsize=MOST_THROWS)

@@ -84,7 +84,7 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     told = evidence(m6=2.0, m10=2.5)
     followed = posterior(told)
     one = followed.laws.pick(np.asarray([7]))
-    sought = _Sought.of(told, told, Followed(one, one, 0.0), HARDER)
+    sought = _Sought.of(told, told, Followed(one, 0.0, lambda: one), HARDER)
     residuals = told.log_seconds - one.log_times(told.at)[:, 0]
 
     def density(places: list[int]) -> float:

@@ -220,3 +220,13 @@ def test_public_measurements(path: Path) -> None:
     assert len(profile.runs) == len(lines) - 1
     assert len(profile.instance_types) >= 3
     assert profile.notices == ()
+
+
+@pytest.mark.parametrize("seconds", ["1e300", "1e-300", "1e15"])
+def test_times_that_no_run_takes_are_refused_with_their_line(seconds: str) -> None:
+    """They lead beyond the range of numbers, not to an answer."""
+    with pytest.raises(BadInput) as caught:
+        parse(f"nodes,input_size,seconds\n2,1,30\n4,1,{seconds}\n", "r.csv")
+    assert caught.value.where == "r.csv:3"
+    assert "no run lasts" in str(caught.value)
+    assert "1e-06 and 1e+10 s" in str(caught.value)
