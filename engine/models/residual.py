@@ -100,7 +100,7 @@ class Process:
         behind, runs = self.inverse @ residuals, self.runs
         means = at.effects @ (runs.effects.T @ behind)
         if self.waves > 0.0:
-            means += self._waves(at) @ behind
+            means += self._waves(at) @ np.bincount(self._cores[1], behind)
         found = np.tile(means, (len(values), 1))
         if self.amplitude > 0.0:
             apart = (values[:, None] - runs.coordinates[:, columns]) / self.lengths[columns]
@@ -137,13 +137,18 @@ class Process:
             apart = _distances(at.coordinates / self.lengths, self.runs.coordinates / self.lengths)
             cross += self.amplitude**2 * np.exp(-0.5 * apart)
         if self.waves > 0.0:
-            cross += self._waves(at)
+            cross += self._waves(at)[:, self._cores[1]]
         return np.asarray(cross)
 
     def _waves(self, at: Inputs) -> FloatArray:
-        """(n, r) covariance by what is peculiar to a number of cores."""
-        apart = _distances(at.cores / WAVES_LENGTH, self.runs.cores / WAVES_LENGTH)
-        return np.asarray(self.waves**2 * np.exp(-0.5 * apart))
+        """(n, u) covariance by what is peculiar to a number of cores, with each that runs had."""
+        apart = (at.cores - self._cores[0]) / WAVES_LENGTH
+        return np.asarray(self.waves**2 * np.exp(-0.5 * apart**2))
+
+    @cached_property
+    def _cores(self) -> tuple[FloatArray, NDArray[np.int64]]:
+        """(u,) the numbers of cores that runs had, as logarithms, and (r,) which of them each."""
+        return np.unique(self.runs.cores[:, 0], return_inverse=True)
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it; the noise in it is that

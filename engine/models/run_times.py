@@ -198,13 +198,14 @@ class RunTimes:
 
     def _new_parameters(self, rows: Rows) -> BoolArray:
         """(n,) whether no run had the parameters and iterations of a row."""
-        asked = rows.jobs
+        asked, back = rows.jobs, np.zeros(len(rows), dtype=np.int64)
         if (asked == asked[:1]).all():
             asked = asked[:1]
-        asked, back = np.unique(asked, axis=0, return_inverse=True)
+        else:
+            asked, back = np.unique(asked, axis=0, return_inverse=True)
         near = np.isclose(asked[:, None], self._jobs[None], rtol=SAME, atol=SAME)
-        new = np.asarray([not row.all(axis=1).any() for row in near], dtype=bool)
-        return np.broadcast_to(new[back.reshape(-1)], len(rows))
+        new = np.asarray(~np.any(np.all(near, axis=2), axis=1))
+        return np.asarray(new[back.reshape(-1)])
 
     @cached_property
     def _jobs(self) -> FloatArray:
