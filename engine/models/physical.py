@@ -273,9 +273,8 @@ def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
 
 
 def _check_numbers(run: Run, wanted: Workload) -> None:
-    values = {name: run.workload.parameters[name] for name in wanted.parameters}
-    for name, value in {"seconds": run.seconds, **values}.items():
-        if not math.isfinite(value):
+    for name in wanted.parameters:
+        if not math.isfinite(value := run.workload.parameters[name]):
             raise BadInput(
                 f"{name} is {value:g}",
                 where=run.source or None,
