@@ -16,6 +16,8 @@ from engine.catalog import InstanceType
 from engine.cluster import LEAST_HEAP_GIB, Cluster, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.profile import (
+    LEAST_SECONDS,
+    MOST_SECONDS,
     Measure,
     Notice,
     Operation,
@@ -64,7 +66,7 @@ types = st.sampled_from(
 )
 runs = st.builds(
     Run,
-    seconds=numbers,
+    seconds=st.floats(LEAST_SECONDS, MOST_SECONDS),
     cluster=st.builds(
         Cluster,
         groups=st.lists(
