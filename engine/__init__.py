@@ -29,6 +29,7 @@ _HOMES = {
     ),
     "engine.units": (
         "format_bytes",
+        "format_interval",
         "format_seconds",
         "format_usd",
         "has_size_unit",

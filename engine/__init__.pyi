@@ -134,6 +134,7 @@ from engine.training import TrainingRequest as TrainingRequest
 from engine.training import lessons_of as lessons_of
 from engine.training import plan_experiments as plan_experiments
 from engine.units import format_bytes as format_bytes
+from engine.units import format_interval as format_interval
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
 from engine.units import has_size_unit as has_size_unit

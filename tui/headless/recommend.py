@@ -244,7 +244,7 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
     """One composition in a line; what the goal asks for is in it."""
     parts = [
         composition(choice),
-        f"{text.seconds(choice.seconds)} ({text.interval(choice.low, choice.high)})",
+        f"{text.seconds(choice.seconds)} ({text.span(choice.low, choice.high)})",
     ]
     if choice.cost_usd is not None:
         parts.append(text.usd(choice.cost_usd))
@@ -309,7 +309,7 @@ def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
         (
             composition(choice),
             text.seconds(choice.seconds),
-            text.interval(choice.low, choice.high),
+            text.span(choice.low, choice.high),
             text.usd(choice.cost_usd),
             text.percent(choice.p_deadline),
             choice.note or "",

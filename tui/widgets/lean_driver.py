@@ -108,7 +108,7 @@ class LeanDriver(LinuxDriver):
     def _sigcont_application(self, *arguments: Any) -> None:
         """The shell lets it go on."""
         self._continued = True
-        super()._sigcont_application(*arguments)  # type: ignore[no-untyped-call]
+        super()._sigcont_application(*arguments)
 
     def _forget(self) -> None:
         self._lean.size = self._get_terminal_size()
