@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(as_text(found))
         chosen = found.recommended or found.nearest
-        output.print_notices(dict.fromkeys([*found.warnings, *(chosen.warnings if chosen else ())]))
+        output.print_notices([*found.warnings, *(chosen.warnings if chosen else ())])
     return 0 if found.recommended is not None else 1
 
 
