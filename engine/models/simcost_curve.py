@@ -77,7 +77,19 @@ class SimcostCurves(CurvesModel):
             machines = asked.at.machines[asked.at.family == place]
             if curve is not None:
                 found += _beyond_fastest(curve, machines, asked)
+            elif asked.workload.iterations is not None:
+                found.append(_no_law(asked.workload.iterations))
         return in_order(found)
+
+
+def _no_law(iterations: float) -> Notice:
+    """Between two numbers of iterations the time is on a line through two laws: it has none."""
+    return Notice(
+        "not-modelled",
+        f"the fastest number of machines and the most throughput (Lemmas 1 and 3) are not told for "
+        f"{iterations:g} iterations, a number that was not run",
+        "ask for a number of iterations that was run, or add runs of this one",
+    )
 
 
 def _beyond_fastest(curve: FittedCurve, machines: FloatArray, asked: Question) -> list[Notice]:
