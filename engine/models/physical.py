@@ -254,13 +254,8 @@ class TableModel(FittedModel):
                 fit, rows.pick(slice(1)), unit=unit, in_gib=_in_gib(answers.kinds)
             )
         if wanted.shuffle_partitions is not None:
-            found.append(
-                Notice(
-                    "not-modelled",
-                    "run times tell nothing of shuffle partitions: they change nothing here",
-                    "add an event log",
-                )
-            )
+            said = "run times tell nothing of shuffle partitions: they change nothing here"
+            found.append(Notice("not-modelled", said, "add an event log"))
         return in_order(found)
 
 

@@ -21,6 +21,7 @@ from engine.sources.executed import (
     executed_stages,
     fruitless_stages,
 )
+from engine.sources.losses import incomplete_notice
 from engine.sources.running import running_seconds
 from engine.sources.settings import (
     kept_config,
@@ -41,10 +42,7 @@ from engine.sources.timeline import (
     is_session,
     pauses,
 )
-from engine.units import format_bytes, format_seconds
-
-_UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
-_DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
+from engine.units import format_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +183,11 @@ class _Context:
         read = _external_bytes(stages)
         notices = [
             *(
-                [_incomplete(lost, seconds, read, complete=complete, damaged=bool(self._lost))]
+                [
+                    incomplete_notice(
+                        lost, seconds, read, complete=complete, damaged=bool(self._lost)
+                    )
+                ]
                 if lost or not complete
                 else []
             ),
@@ -337,25 +339,6 @@ class _Context:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _incomplete(
-    lost: Sequence[str], seconds: float, read: float | None, *, complete: bool, damaged: bool
-) -> Notice:
-    """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is."""
-    said = ", ".join(lost) if lost else "the application's end is missing"
-    counted = (
-        "every task of this micro-batch is there"
-        if complete
-        else f"the run counts to its last event, {format_seconds(seconds)} after the start"
-    )
-    if not complete and read:
-        counted += f"; input sizes are held against the {format_bytes(read)} read until then"
-    return Notice(
-        "incomplete-log",
-        f"{said}; {counted}",
-        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
-    )
 
 
 def _external_bytes(stages: Sequence[StageRun]) -> float | None:
