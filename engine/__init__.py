@@ -29,6 +29,7 @@ _HOMES = {
     ),
     "engine.units": (
         "format_bytes",
+        "format_interval",
         "format_seconds",
         "format_usd",
         "has_size_unit",
@@ -40,6 +41,7 @@ _HOMES = {
         "parse_times",
         "parse_usd",
     ),
+    "engine.notice_order": ("in_order",),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("billing_notes",),
     "engine.cluster": ("Cluster", "Layout", "NodeGroup", "Workload", "parse_heap_gib"),

@@ -76,6 +76,7 @@ from engine.models.workflow_report import WorkflowState as WorkflowState
 from engine.named_types import held_against as held_against
 from engine.narrowing import Narrowing as Narrowing
 from engine.narrowing import narrowed as narrowed
+from engine.notice_order import in_order as in_order
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation
@@ -134,6 +135,7 @@ from engine.training import TrainingRequest as TrainingRequest
 from engine.training import lessons_of as lessons_of
 from engine.training import plan_experiments as plan_experiments
 from engine.units import format_bytes as format_bytes
+from engine.units import format_interval as format_interval
 from engine.units import format_seconds as format_seconds
 from engine.units import format_usd as format_usd
 from engine.units import has_size_unit as has_size_unit

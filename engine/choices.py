@@ -10,6 +10,7 @@ import numpy as np
 from engine.catalog import Billing, Catalog, Price
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.interruptions import interruption_notice
+from engine.notice_order import in_order
 from engine.platforms import NOT_SUPPORTED, support_notice
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Rejected
@@ -90,10 +91,12 @@ class Answers:
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=self._note(row),
             spot=self._spot(row, nodes),
-            warnings=(
-                *self._service_notices(row),
-                *self._speed_notices(row),
-                *self.price_notices(row),
+            warnings=in_order(
+                [
+                    *self._service_notices(row),
+                    *self._speed_notices(row),
+                    *self.price_notices(row),
+                ]
             ),
         )
 
@@ -148,7 +151,9 @@ class Answers:
     def warned(self, choice: Choice) -> Choice:
         """The choice with all that the model warns of, which a replay takes a while to find."""
         flat = self.surface.index(str(choice.instance), choice.nodes or 1)
-        return replace(choice, warnings=(*self.notices_at(flat), *self.interruptions(choice)))
+        return replace(
+            choice, warnings=in_order([*self.notices_at(flat), *self.interruptions(choice)])
+        )
 
     def interruptions(self, choice: Choice) -> tuple[Notice, ...]:
         """What interruptions of its spot nodes cost."""

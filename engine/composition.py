@@ -24,7 +24,8 @@ from engine.limits import Limits
 from engine.market import Found, Market
 from engine.mixed import Mix, Stock, behind
 from engine.mixes import ROUNDING, MixLaw
-from engine.models.base import FittedModel, Prediction, distinct
+from engine.models.base import FittedModel, Prediction
+from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal
 from engine.surface import MAX_POINTS, Surface
@@ -223,7 +224,7 @@ class Placed:
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
         """What the model warns of with that workload, over all types."""
         surface = self.surface(workload)
-        return distinct(
+        return in_order(
             [notice for point in self._behind(surface) for notice in surface.notices(point)]
         )
 
@@ -251,7 +252,7 @@ def _of_one_type(
         cluster=cluster, workload=surface.workload, confidence=goal.confidence
     )
     choice = answers.warned(answers.choice(point))
-    warnings = distinct([*prediction.warnings, *choice.warnings])
+    warnings = in_order([*prediction.warnings, *choice.warnings])
     phases = prediction.phases
     if phases is not None and choice.spot:
         phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
@@ -288,7 +289,7 @@ def _of_several(
         phases=None,
         stages=(),
         bottleneck=None,
-        warnings=distinct(notices),
+        warnings=in_order(notices),
         forecast=forecast,
     )
     return Composed(choice, prediction)

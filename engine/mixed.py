@@ -26,7 +26,7 @@ from engine.market import Found, Market, Share, values_of
 from engine.mix_notices import MIXED, not_mixed, of_members, of_prices
 from engine.mix_search import Search
 from engine.mixes import MixLaw
-from engine.models.base import distinct
+from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
@@ -115,7 +115,7 @@ def _said(
     bound = Search(alike, priced, searched, most_types, value=value).run().bound
     share = 1.0 - bound / value if 0.0 < value < math.inf else float(bound < value)
     said = [not_mixed(surface, row, common, share) for row, common in left_out.items()]
-    return replace(answer, warnings=distinct([*answer.warnings, *said]))
+    return replace(answer, warnings=in_order([*answer.warnings, *said]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,7 +317,7 @@ class Mix:
         mixed = [MIXED] if choice.instance is None else []
         said = of_members(self.surface, points, members)
         prices = of_prices(answers, self._paid())
-        return distinct([*mixed, *said, *prices, *answers.interruptions(choice)])
+        return in_order([*mixed, *said, *prices, *answers.interruptions(choice)])
 
 
 def added(costs: Sequence[Cost]) -> Cost:

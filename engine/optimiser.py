@@ -28,7 +28,8 @@ from engine.forecast import FloatArray
 from engine.lazy import Lazy
 from engine.limits import NO_LIMITS, Limits
 from engine.mixed import splits, with_mixes
-from engine.models.base import FittedModel, distinct
+from engine.models.base import FittedModel
+from engine.notice_order import in_order
 from engine.owned import recommend_owned
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
@@ -256,7 +257,7 @@ def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notic
     notices += surface.candidates.notices
     if goal.deadline_seconds is not None and shown is not None and shown.low is None:
         notices.append(NO_INTERVAL)
-    return distinct(notices)
+    return in_order(notices)
 
 
 class _Chained(Lazy[Rejected]):

@@ -19,9 +19,10 @@ from engine.cluster import Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
-from engine.models.base import AssuredMemory, FittedModel, distinct
+from engine.models.base import AssuredMemory, FittedModel
 from engine.models.simcost_costs import THETA, resource_time, throughput
 from engine.models.simcost_search import Round, most_rounds, range_search
+from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.sweeps import IntArray, significant
@@ -265,7 +266,7 @@ class _Owned:
             nearest=nearest,
             optimal=True,
             evaluated=len(self.batch),
-            warnings=distinct(notices),
+            warnings=in_order(notices),
         )
 
     def _ranked(self, places: IntArray) -> IntArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from engine.choices import plural
 from engine.cluster import Workload
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.units import format_bytes, format_seconds, format_usd
+from engine.units import format_bytes, format_interval, format_seconds, format_usd
 
 
 def statement(
@@ -62,7 +62,7 @@ def _share(p: float | None) -> str:
 def _bounds(choice: Choice, goal: Goal) -> str:
     if choice.low is None or choice.high is None:
         return " (no interval)"
-    within = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
+    within = format_interval(choice.low, choice.high)
     return f" ({100.0 * goal.confidence:.8g} % of runs: {within})"
 
 

@@ -250,6 +250,40 @@ def format_seconds(seconds: float) -> str:
     return f"{hours // 24}d {hours % 24:02d}h"
 
 
+_SPANS = (
+    (0.001, "ms", 1.0),
+    (1.0, "s", 100.0),
+    (60.0, "min", 7200.0),
+    (3600.0, "h", 2 * 86400.0),
+    (86400.0, "days", math.inf),
+)
+"""Seconds, name, and the seconds that the upper end of an interval in that unit stays below."""
+
+
+def format_interval(low: float, high: float, *, to: str = " to ") -> str:
+    """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
+    12.4 s", "12 to 34 s". A lower end below one of the upper end's unit takes both to the smaller
+    unit ("32 to 138 s"); only where neither would read well has each end its own ("7.2 s to
+    3.3 min").
+
+    Args:
+        low, high: seconds, `low` <= `high`.
+        to: what stands between the ends.
+    """
+    place = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
+    factor, unit, _ = _SPANS[place]
+    if place > 1 and round(low / factor, 1) < 1.0:
+        smaller, its_unit, _ = _SPANS[place - 1]
+        if low / smaller >= 9.95 and high / smaller < 999.5:
+            return f"{low / smaller:.0f}{to}{high / smaller:.0f} {its_unit}"
+        own, own_unit = max((f, name) for f, name, _ in _SPANS[1:] if f <= max(low, 1.0))
+        digits = 1 if low / own < 9.95 else 0
+        return f"{low / own:.{digits}f} {own_unit}{to}{high / factor:.1f} {unit}"
+    low, high = low / factor, high / factor
+    digits = 1 if low < 9.95 or high < 19.95 or high - low < 3.0 else 0
+    return f"{low:.{digits}f}{to}{high:.{digits}f} {unit}"
+
+
 def format_usd(usd: float) -> str:
     """An amount of money: cents from 1 USD up, more digits below: "$12.50", "$0.084"."""
     if usd >= 9999.5:

@@ -52,6 +52,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("notices", "Show the notices of this session", "n"),
     ("help", "Explain keys and words", "?"),
     ("tour", "Take the tour: two minutes on the bundled sample", ""),
+    ("suspend", "Go to the shell; fg comes back", "^z"),
     ("quit", "Quit", "^q"),
 )
 """Action of the app, what it does, its key."""

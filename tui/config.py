@@ -21,7 +21,7 @@ ACTIONS = (
     *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
     *("spot", "model"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
-    *("jump", "command", "quit", "previous-view", "next-view"),
+    *("jump", "command", "suspend", "quit", "previous-view", "next-view"),
     *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
     *("log-x", "log-y", "draw", "save-chart"),
 )
@@ -49,7 +49,7 @@ TEMPLATE = """\
 # vi: off                 # h j k l 0 G move as the arrow keys, home and end do
 
 # keys:                   # action: key, or several keys
-#   undo: u, ctrl+z
+#   undo: u, U
 #   pin: p
 """
 
@@ -194,7 +194,7 @@ def parse_keys(value: str) -> str:
         known = len(last) == 1 or last in NAMED_KEYS
         if not known or not last.isprintable() or not set(modifiers) <= MODIFIERS:
             raise engine.BadInput(
-                f"{key!r} is no key", remedy="write u, U, ctrl+z, f2, delete or several with commas"
+                f"{key!r} is no key", remedy="write u, U, ctrl+u, f2, delete or several with commas"
             )
         if key in FIXED_KEYS:
             raise engine.BadInput(f"{key} shows a view", remedy="choose another key")

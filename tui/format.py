@@ -45,13 +45,6 @@ def signed_percent(share: float, *, unit: str = " %") -> str:
     return f"{whole:+d}{unit}" if whole else f"0{unit}"
 
 
-def interval(low: float | None, high: float | None) -> str:
-    """ "38m 10s to 44m 02s", or the words for having none."""
-    if low is None or high is None or math.isnan(low) or math.isnan(high):
-        return "no interval"
-    return f"{engine.format_seconds(low)} to {engine.format_seconds(high)}"
-
-
 def odds(confidence: float) -> str:
     """ "9 in 10" for 0.9, "19 in 20" for 0.95, "97.5 in 100" otherwise."""
     for out_of in (10, 20, 100):
@@ -132,35 +125,15 @@ def table(rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> str:
     return "\n".join(lines)
 
 
-_UNITS = (
-    (1.0, "s", 100.0),
-    (60.0, "min", 7200.0),
-    (3600.0, "h", 2 * 86400.0),
-    (86400.0, "days", math.inf),
-)
-
-
 def span(low: float | None, high: float | None, *, to: str = " to ") -> str:
-    """An interval of time in one unit: "38 to 44 min", "9.1 to 12.4 s", "1.2 to 1.9 h". Where it is
-    so wide that its lower end would be a fraction of that unit, each end has its own:
-    "7.2 s to 3.3 min"."""
+    """An interval of time in one unit, "38 to 44 min", or the words for having none."""
     if low is None or high is None or math.isnan(low) or math.isnan(high):
         return "no interval"
-    factor, unit = next(((f, name) for f, name, most in _UNITS if high < most), _UNITS[-1][:2])
-    if unit != "s" and round(low / factor, 1) < 1.0:
-        own_factor, own_unit = max((f, name) for f, name, _ in _UNITS if f <= max(low, 1.0))
-        own = low / own_factor
-        digits = f"{own:.1f}" if own < 9.95 else f"{own:.0f}"
-        return f"{digits} {own_unit}{to}{_digits(high / factor)} {unit}"
-    return f"{_digits(low / factor)}{to}{_digits(high / factor)} {unit}"
+    return engine.format_interval(low, high, to=to)
 
 
 SPAN_CELLS = 13
 """The widest interval in a table, "10.4–15.5 min", of anything that ends within ten days."""
-
-
-def _digits(value: float) -> str:
-    return f"{value:.0f}" if value >= 19.95 else f"{value:.1f}"
 
 
 def figures(found: Mapping[str, float]) -> str:

@@ -26,6 +26,15 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)
 class HabitActions:
     """A part of `PlannerApp`."""
 
+    def action_suspend(self) -> None:
+        """Back to the shell that started the planner, until it is let go on."""
+        app = cast("PlannerApp", self)
+        app.action_suspend_process()
+        driver = app._driver
+        stopped = driver is not None and driver.can_suspend
+        if not stopped or not getattr(driver, "was_stopped", True):
+            app.show_notice("no shell waits behind the planner; ctrl+q leaves it", "warn")
+
     def action_undo(self) -> None:
         """Take back the last change of an input."""
         app = cast("PlannerApp", self)

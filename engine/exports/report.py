@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from engine.exports.base import Handover, printable
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.units import format_seconds, format_usd
+from engine.units import format_interval, format_seconds, format_usd
 
 LISTED = 10
 """Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
@@ -90,7 +90,7 @@ def _more(items: Sequence[object]) -> tuple[str, ...]:
 def _row(choice: Choice) -> tuple[str, ...]:
     interval = "none"
     if choice.low is not None and choice.high is not None:
-        interval = f"{format_seconds(choice.low)} to {format_seconds(choice.high)}"
+        interval = format_interval(choice.low, choice.high)
     return (
         named(choice),
         format_seconds(choice.seconds),

@@ -20,6 +20,7 @@ from engine.cluster import Cluster, Workload
 from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
+from engine.notice_order import in_order
 from engine.platforms import support_notice
 from engine.profile import Notice, Profile
 from engine.slow_runs import UnusualRun
@@ -246,7 +247,7 @@ class FittedModel(ABC):
             phases=explanation.phases,
             stages=explanation.stages,
             bottleneck=explanation.bottleneck,
-            warnings=distinct(notices),
+            warnings=in_order(notices),
             forecast=forecast,
             job_profile=explanation.job_profile,
         )
@@ -310,11 +311,6 @@ def _no_interval(model: str) -> Notice:
         "this model and evidence give no interval: how sure the time is, is not known",
         "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
     )
-
-
-def distinct(notices: Sequence[Notice]) -> tuple[Notice, ...]:
-    """The notices without repetitions, in their order."""
-    return tuple(dict.fromkeys(notices))
 
 
 def _known(value: float) -> float | None:

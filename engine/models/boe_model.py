@@ -19,7 +19,7 @@ from engine.cluster import Workload
 from engine.configurations import configurations, repetition_spread
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import IntArray
-from engine.models.base import LeaveOneOut, Model, distinct
+from engine.models.base import LeaveOneOut, Model
 from engine.models.boe_jobs import ObservedJob
 from engine.models.boe_notices import PRIOR_INTERVAL
 from engine.models.boe_plan import Part, Plan, Target
@@ -37,6 +37,7 @@ from engine.models.replay_corrections import COUNTS_FOR_SPREAD
 from engine.models.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
 
 SPREAD_EXPLICIT = 0.18
@@ -90,7 +91,7 @@ def _fit_parameters(
     own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
     fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
     said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
-    return replace(fitted, fit_notices=distinct([*said, *fitted.fit_notices])) if said else fitted
+    return replace(fitted, fit_notices=in_order([*said, *fitted.fit_notices])) if said else fitted
 
 
 def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
@@ -133,7 +134,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     alone = single_run(runs)
     if alone is not None:
         spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
-        return replace(fitted, spread=spread, fit_notices=distinct([*notices, alone]))
+        return replace(fitted, spread=spread, fit_notices=in_order([*notices, alone]))
     groups = configurations(runs)
     validation, learnt, dof = left_out(fitted, groups)
     if groups.max() < 2:
@@ -142,7 +143,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     near = with_disturbance(learnt * SPREAD, runs, tested=tested)
     return replace(
         fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
-        fit_notices=distinct(notices), validation=validation,
+        fit_notices=in_order(notices), validation=validation,
     )  # fmt: skip
 
 
@@ -216,7 +217,7 @@ def fit_workflow(
     said = (busy_notice(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
-        Profile(workflow.name, notices=distinct(notices)),
+        Profile(workflow.name, notices=in_order(notices)),
         workflow,
         (plan,),
         np.zeros(1),

@@ -15,7 +15,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
-from engine.models.base import Explanation, FittedModel, LeaveOneOut, distinct
+from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.fitted_curve import Curve, FittedCurve
 from engine.models.iteration_curves import along_iterations
 from engine.models.levels import Level, level_notice, level_of
@@ -28,6 +28,7 @@ from engine.models.machines import (
 )
 from engine.models.measured_range import range_notices, spread_beyond
 from engine.models.workloads import completed, sharing_parameters
+from engine.notice_order import in_order
 from engine.profile import Notice, Run
 
 
@@ -259,7 +260,7 @@ class CurvesModel(FittedModel):
                     else "use --model sparkplan with an event log",
                 )
             )
-        return distinct(found)
+        return in_order(found)
 
 
 def _extrapolation_spread(

@@ -19,7 +19,7 @@ from engine.cluster import Cluster, Workload
 from engine.configurations import configurations, times_run
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.models.base import Explanation, FittedModel, Prediction, distinct
+from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe_notices import (
     far_notices,
     rate_notices,
@@ -33,6 +33,7 @@ from engine.models.workflow import OwnNodes, Workflow
 from engine.models.workflow_course import Timeline
 from engine.models.workflow_report import WorkflowReport, explanation, report_of
 from engine.models.workloads import completed
+from engine.notice_order import in_order
 from engine.profile import Notice, Run
 from engine.transfer import Speed
 
@@ -240,7 +241,7 @@ class FittedStates(FittedModel):
         found += far_notices(plan, target, scale)
         runs = self.answering(wanted)._runs
         crowded = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
-        return distinct([*found, crowded] if crowded is not None else found)
+        return in_order([*found, crowded] if crowded is not None else found)
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog
@@ -251,7 +252,7 @@ class FittedStates(FittedModel):
         (plan,), target = self.plans, one_node(instance, catalog)
         speeds = [part.speed_on(target) for part in plan.parts]
         worst = max(speeds, key=lambda speed: (speed.log_scale, speed.code is not None))
-        return worst, distinct(speed_notices(plan, target))
+        return worst, in_order(speed_notices(plan, target))
 
     def course(
         self,
@@ -298,7 +299,7 @@ class FittedStates(FittedModel):
         why = explanation(timeline, seconds=timeline.seconds, slots=target.slots)
         prediction = Prediction(
             NAME, timeline.seconds, float(low[0]), float(high[0]), confidence, why.phases,
-            why.stages, why.bottleneck, distinct(notices), forecast,
+            why.stages, why.bottleneck, in_order(notices), forecast,
         )  # fmt: skip
         return self._report(plan, timeline, prediction, skew)
 

@@ -20,7 +20,7 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
-from engine.models.base import FittedModel, Model, distinct
+from engine.models.base import FittedModel, Model
 from engine.models.curves import CurvesModel, validation_of
 from engine.models.fitted_curve import Curve, FittedCurve
 from engine.models.job_profiles import with_job_profiles
@@ -32,6 +32,7 @@ from engine.models.representatives import (
     varying_choice,
 )
 from engine.models.workloads import completed
+from engine.notice_order import in_order
 from engine.profile import Notice, Operation, OptexProfile, Profile
 from engine.units import SECONDS_PER_HOUR
 
@@ -225,7 +226,7 @@ class JobProfileCurve(Curve):
         return np.asarray([np.sum([*own.values()], axis=0) for own in every])
 
     def notices(self, workload: Workload) -> tuple[Notice, ...]:
-        return distinct([notice for job in self.jobs for notice in _iterations(job, workload)])
+        return in_order([notice for job in self.jobs for notice in _iterations(job, workload)])
 
 
 def job_phases(

@@ -18,7 +18,7 @@ from engine.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.errors import BadInput
 from engine.fitting import IntArray
 from engine.forecast import FloatArray, Forecast
-from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast, distinct
+from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
 from engine.models.disturbance import busy_notice, with_disturbance
 from engine.models.log_notices import chosen_notice
 from engine.models.one_machine import law_doubt, one_machine_notice
@@ -33,6 +33,7 @@ from engine.models.workloads import (
     same_parameters,
     sharing_parameters,
 )
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
 from engine.transfer import notice_of, speed_of, speeds_of
 from engine.waves import waves
@@ -267,7 +268,7 @@ class PeridotFitted(FittedModel):
                     "use --model sparkplan",
                 )
             )
-        return distinct([notice for notice in found if notice is not None])
+        return in_order([notice for notice in found if notice is not None])
 
 
 def _near(references: References, parameters: Parameters) -> float:
@@ -330,7 +331,7 @@ def _fit_notices(
                 "use --model sparkplan, or references nearer to the wanted input",
             )
         )
-    return distinct(found)
+    return in_order(found)
 
 
 def _span(values: FloatArray) -> str:

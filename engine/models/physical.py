@@ -19,7 +19,7 @@ from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
-from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.base import Explanation, FittedModel
 from engine.models.design import Kind, Rows, kinds_of, rows_of
 from engine.models.iteration_course import along_iterations, counts_run
 from engine.models.laws import PHASES
@@ -62,6 +62,7 @@ from engine.models.workloads import (
     telling_runs,
 )
 from engine.models.wrong_pairs import slower_of_two
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import Noise, run_noise
 from engine.slow_runs import SlowRun, UnusualRun, slow_notices, slow_runs, unusual_notices, without
@@ -250,14 +251,9 @@ class TableModel(FittedModel):
                 fit, rows.pick(slice(1)), unit=unit, in_gib=_in_gib(answers.kinds)
             )
         if wanted.shuffle_partitions is not None:
-            found.append(
-                Notice(
-                    "not-modelled",
-                    "run times tell nothing of shuffle partitions: they change nothing here",
-                    "add an event log",
-                )
-            )
-        return distinct(found)
+            said = "run times tell nothing of shuffle partitions: they change nothing here"
+            found.append(Notice("not-modelled", said, "add an event log"))
+        return in_order(found)
 
 
 def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:

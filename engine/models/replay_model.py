@@ -20,7 +20,7 @@ from engine.cluster import Workload
 from engine.configurations import configurations, repetition_spread, times_run
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
-from engine.models.base import Explanation, FittedModel, distinct
+from engine.models.base import Explanation, FittedModel
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.held_answers import held_logs
@@ -51,6 +51,7 @@ from engine.models.replayed_runs import replayable, representatives
 from engine.models.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.workloads import completed, left_aside, logs_of
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -280,7 +281,7 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
-        return distinct([notice for notice in notices if notice is not None])
+        return in_order([notice for notice in notices if notice is not None])
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]

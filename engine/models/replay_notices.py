@@ -10,7 +10,6 @@ import numpy as np
 
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
 from engine.models.memory_report import unstored_notice
@@ -18,6 +17,7 @@ from engine.models.pauses import pause_notice
 from engine.models.replay import Replay
 from engine.models.slots_over_time import missing_seconds
 from engine.models.unseen_tasks import in_part_notice
+from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.units import format_seconds
 
@@ -124,7 +124,7 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
         )
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
     said = (in_part_notice(runs), busy_notice(runs), pause_notice(runs), unstored_notice(runs))
-    return distinct([*found, *(notice for notice in said if notice is not None)])
+    return in_order([*found, *(notice for notice in said if notice is not None)])
 
 
 SLOW_START = 0.05

@@ -21,7 +21,7 @@ from engine.configurations import configurations, repetition_spread, times_run
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models import simcost_costs as costs
 from engine.models import simcost_report as report
-from engine.models.base import AssuredMemory, Explanation, FittedModel, Model, distinct
+from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
 from engine.models.disturbance import with_disturbance
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
@@ -47,6 +47,7 @@ from engine.models.simcost_search import optima
 from engine.models.simcost_stages import Clusters, predicted_seconds, transformed
 from engine.models.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
 
@@ -103,7 +104,7 @@ def _fit_parameters(
         pairs.corrections(np.ones(len(learnt), dtype=bool)),
         log_scale,
         dof,
-        fit_notices=distinct([*said, *report.fit_notices(learnt)]),
+        fit_notices=in_order([*said, *report.fit_notices(learnt)]),
         validation=validation,
     )
 
@@ -310,7 +311,7 @@ class SimcostModel(FittedModel):
                         self._samples(batch, wanted), epsilon=EPSILON, confidence=CONFIDENCE
                     )
                 )
-        return distinct([notice for notice in found if notice is not None])
+        return in_order([notice for notice in found if notice is not None])
 
     def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
         target = batch.types[place]

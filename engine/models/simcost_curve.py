@@ -18,7 +18,7 @@ from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
 from engine.models.applicability import applicability
-from engine.models.base import AssuredMemory, Explanation, distinct
+from engine.models.base import AssuredMemory, Explanation
 from engine.models.curves import CurvesModel, Question, validation_of
 from engine.models.fitted_curve import FittedCurve
 from engine.models.machines import MachineRuns
@@ -31,6 +31,7 @@ from engine.models.simcost_search import (
 )
 from engine.models.terms import Term, columns, parallel, per_machine, serial
 from engine.models.workloads import sharing_parameters
+from engine.notice_order import in_order
 from engine.profile import Notice, Profile
 
 TERMS = (
@@ -76,7 +77,19 @@ class SimcostCurves(CurvesModel):
             machines = asked.at.machines[asked.at.family == place]
             if curve is not None:
                 found += _beyond_fastest(curve, machines, asked)
-        return distinct(found)
+            elif asked.workload.iterations is not None:
+                found.append(_no_law(asked.workload.iterations))
+        return in_order(found)
+
+
+def _no_law(iterations: float) -> Notice:
+    """Between two numbers of iterations the time is on a line through two laws: it has none."""
+    return Notice(
+        "not-modelled",
+        f"the fastest number of machines and the most throughput (Lemmas 1 and 3) are not told for "
+        f"{iterations:g} iterations, a number that was not run",
+        "ask for a number of iterations that was run, or add runs of this one",
+    )
 
 
 def _beyond_fastest(curve: FittedCurve, machines: FloatArray, asked: Question) -> list[Notice]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.base import distinct
 from engine.models.disturbance import busy_notice
 from engine.models.log_notices import single_run
 from engine.models.pauses import pause_notice
@@ -20,6 +19,7 @@ from engine.models.simcost_stages import (
     Stages,
     predicted_seconds,
 )
+from engine.notice_order import in_order
 from engine.profile import Notice
 
 OVERHEAD, STRAGGLERS = "overhead", "stragglers"
@@ -78,7 +78,7 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
         found += rate_notices(run)
     runs = [run.run for run in learnt]
     said = (busy_notice(runs), pause_notice(runs))
-    return distinct([*found, *(notice for notice in said if notice is not None)])
+    return in_order([*found, *(notice for notice in said if notice is not None)])
 
 
 def rate_notices(run: RunCosts) -> list[Notice]:

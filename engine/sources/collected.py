@@ -81,12 +81,20 @@ def changed(before: object, now: Code) -> tuple[str, ...]:
 def code_notices(folder: Path, logs: Sequence[str]) -> list[Notice]:
     """That the logs of a folder were made by more than one version of the program, by its manifest.
 
-    The version of the run that was made last is taken for the present one.
+    The version of the run that was made last is taken for the present one. A manifest that cannot
+    be read tells nothing of the code, which is said.
     """
     try:
         entries = read_manifest(folder)
-    except BadInput:
-        return []
+    except BadInput as error:
+        return [
+            Notice(
+                "unreadable-manifest",
+                f"{error.where}: {error.what}: whether one version of the program made its runs is "
+                "not known",
+                f"{error.remedy}, if the program was not changed between the runs",
+            )
+        ]
     here = frozenset(logs)
     known = [
         (name, entry["code"])

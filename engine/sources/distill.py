@@ -21,6 +21,7 @@ from engine.sources.executed import (
     executed_stages,
     fruitless_stages,
 )
+from engine.sources.losses import incomplete_notice
 from engine.sources.running import running_seconds
 from engine.sources.settings import (
     kept_config,
@@ -42,9 +43,6 @@ from engine.sources.timeline import (
     pauses,
 )
 from engine.units import format_seconds
-
-_UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
-_DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +180,14 @@ class _Context:
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
+        read = _external_bytes(stages)
         notices = [
             *(
-                [_incomplete(lost, seconds, complete=complete, damaged=bool(self._lost))]
+                [
+                    incomplete_notice(
+                        lost, seconds, read, complete=complete, damaged=bool(self._lost)
+                    )
+                ]
                 if lost or not complete
                 else []
             ),
@@ -199,7 +202,7 @@ class _Context:
         return Run(
             seconds=seconds,
             cluster=observed.cluster,
-            workload=Workload(input_bytes=_external_bytes(stages)),
+            workload=Workload(input_bytes=read),
             source=self._source,
             application=self._name(window),
             app_id=application.app_id,
@@ -338,23 +341,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _incomplete(lost: Sequence[str], seconds: float, *, complete: bool, damaged: bool) -> Notice:
-    said = ", ".join(lost) if lost else "the application's end is missing"
-    counted = (
-        "every task of this micro-batch is there"
-        if complete
-        else f"the run counts to its last event, {format_seconds(seconds)} after the start"
-    )
-    return Notice(
-        "incomplete-log",
-        f"{said}; {counted}",
-        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
-    )
-
-
 def _external_bytes(stages: Sequence[StageRun]) -> float | None:
-    """Bytes read from outside, without re-reads of cached blocks and for lost output; None when
-    nothing was read."""
+    """Bytes read from outside, once each (not for cached blocks, lost output); None when none."""
     total = sum(
         max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
         for stage in stages

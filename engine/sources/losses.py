@@ -10,11 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.codecs import Stream
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import parts_text
-from engine.units import format_seconds
+from engine.units import format_bytes, format_seconds
+
+_UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
+_DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
 
 
 @dataclass(slots=True)
@@ -146,3 +150,22 @@ def _holes(application: Application) -> list[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def incomplete_notice(
+    lost: Sequence[str], seconds: float, read: float | None, *, complete: bool, damaged: bool
+) -> Notice:
+    """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is."""
+    said = ", ".join(lost) if lost else "the application's end is missing"
+    counted = (
+        "every task of this micro-batch is there"
+        if complete
+        else f"the run counts to its last event, {format_seconds(seconds)} after the start"
+    )
+    if not complete and read:
+        counted += f"; input sizes are held against the {format_bytes(read)} read until then"
+    return Notice(
+        "incomplete-log",
+        f"{said}; {counted}",
+        _DAMAGED_REMEDY if damaged else _UNFINISHED_REMEDY,
+    )

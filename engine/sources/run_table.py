@@ -19,6 +19,7 @@ from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
 from engine.sources.column_names import meant_by, renames
+from engine.sources.decimal_commas import Line, with_points
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
 
 REQUIRED = ("nodes", "input_size", "seconds")
@@ -37,7 +38,8 @@ KNOWN = (
 
 MOST_ROWS = 1_000_000
 _DELIMITERS = ",;\t|"
-_DECIMAL_COMMA = re.compile(r"[-+]?\d+,\d+\Z")
+_WORDS = ("application", "instance_type")
+"""Columns of names."""
 _NO_VALUE = frozenset({"", "na", "n/a", "null", "none", "-"})
 
 
@@ -118,7 +120,7 @@ def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
     columns = [_normal(name) for name in names]
     _check_header(columns, names, f"{source}:{first}")
     written = dict(zip(columns, names, strict=True))
-    rows = []
+    cut = []
     for number, line in lines[1:]:
         cells = [cell.strip() for cell in _split(line, delimiter, source, number)]
         if len(cells) != len(columns):
@@ -126,11 +128,13 @@ def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
                 f"{len(cells)} values in a table of {len(columns)} columns",
                 where=f"{source}:{number}", remedy=f"the columns are {', '.join(names)}",
             )  # fmt: skip
-        if delimiter == ";":
-            cells = [c.replace(",", ".") if _DECIMAL_COMMA.match(c) else c for c in cells]
-        rows.append(_Row(number, dict(zip(columns, cells, strict=True)), written))
-    if not rows:
+        cut.append(Line(number, cells))
+    if not cut:
         raise BadInput("holds no runs", where=source, remedy="add one line per run")
+    if delimiter == ";":
+        words = [written[name] for name in _WORDS if name in written]
+        cut = with_points(cut, names, source, words=words)
+    rows = [_Row(at, dict(zip(columns, cells, strict=True)), written) for at, cells in cut]
     return columns, rows
 
 

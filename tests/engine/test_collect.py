@@ -198,7 +198,11 @@ def test_code_that_nobody_hashed_is_no_change(fake: Path, tmp_path: Path) -> Non
     assert "code-changed" not in {notice.code for notice in engine.read(str(folder)).notices}
     for broken in ("{", '{"runs": {"a": 1}}', '{"runs": {"a": {"code": 3}}}', "[" * 100_000):
         (folder / MANIFEST).write_text(broken)
-        assert len(engine.read(str(folder)).runs) >= 1
+        profile = engine.read(str(folder))
+        assert len(profile.runs) >= 1
+        said = [one.text for one in profile.notices if one.code == "unreadable-manifest"]
+        assert len(said) == (broken in ("{", "[" * 100_000)), "it was passed over in silence"
+        assert all(text.startswith(f"{folder}/{MANIFEST}: is not") for text in said)
 
 
 def test_a_failing_run_is_one_line_and_leaves_no_log(fake: Path, tmp_path: Path) -> None:

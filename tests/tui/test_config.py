@@ -28,7 +28,7 @@ def test_the_template_shows_what_may_be_written():
     write("\n".join(lines) + "\n")
     found = config.read_config()
     assert (found.theme, found.glyphs, found.nodes, found.vi) == ("textual-dark", "auto", 64, False)
-    assert found.keys == {"undo": "u,ctrl+z", "pin": "p"}
+    assert found.keys == {"undo": "u,U", "pin": "p"}
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_every_action_of_the_settings_has_a_binding(planner):
 
 
 async def test_a_key_that_was_anothers_by_default_goes_to_the_users_choice(planner):
-    app = planner(keys={"pin": "u"})
+    app = planner(keys={"pin": "u", "undo": "ctrl+z"})
     async with app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await pilot.press("s", "u")

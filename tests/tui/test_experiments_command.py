@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import engine
+import sample_logs
 from tui.cli import main
 
 DESIGN = (
@@ -172,6 +173,31 @@ def test_a_failed_run_ends_with_3_and_one_line(
     assert "ended with 4" in err
     assert "\x1b" not in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("into", ["runs", "my 'runs'", "-x", "a:b", "../aside/logs", "{here}/abs"])
+def test_what_it_names_next_works_as_it_is_pasted(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    into: str,
+) -> None:
+    """It ended in three dots, which were taken for a source."""
+    script, here = tmp_path / "submit", tmp_path / "here"
+    log = Path(sample_logs.__file__).with_name("sales-report-small.zstd")
+    script.write_text(
+        f"#!{sys.executable}\nimport shutil, sys\nfrom urllib.parse import unquote, urlparse\n"
+        "told = next(word for word in sys.argv if word.startswith('spark.eventLog.dir='))\n"
+        f"shutil.copy({str(log)!r}, unquote(urlparse(told.partition('=')[2]).path) + '/a.zstd')\n"
+    )
+    script.chmod(0o755)
+    here.mkdir()
+    monkeypatch.chdir(here)
+    folder = shlex.quote(f"--into={into.format(here=here)}")
+    _, err = run(capsys, f"collect --app job.py --run 2@5% {folder} --spark-submit {script}")
+    pasted = err.strip().splitlines()[-1].removeprefix("next: sparkplan ")
+    out, _ = run(capsys, f"{pasted} --json")
+    assert json.loads(out)["seconds"] > 0.0
 
 
 def _as_from_a_terminal() -> None:

@@ -142,13 +142,22 @@ def test_a_refused_change_is_no_step():
     assert again[1].spot is good.spot
 
 
+async def test_where_no_shell_waits_ctrl_z_says_so_and_changes_nothing(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("s", "ctrl+z")
+        await pilot.pause()
+        assert app.state.spot
+        assert "no shell waits behind the planner" in text_of(app)
+
+
 async def test_undoing_a_refused_model_keeps_the_good_plan(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         await pilot.press("s")
         await pilot.pause()
         assert app.state.spot
-        await pilot.press("ctrl+z")
+        await pilot.press("u")
         await pilot.pause()
         assert not app.state.spot
         assert app.answer is not None

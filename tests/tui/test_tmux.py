@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -49,6 +47,18 @@ class Terminal:
         line = f"{' '.join(words)}; echo ended with $?; sleep 1000"
         width, height = map(str, size)
         self.tmux("new-session", "-d", "-x", width, "-y", height, line)
+
+    def start_in_shell(self, *arguments: str, size: tuple[int, int], env: dict[str, str]) -> None:
+        """Types the command into a shell with job control, behind a script as `make` is one."""
+        width, height = map(str, size)
+        self.tmux(
+            "new-session", "-d", "-x", width, "-y", height, "env PS1='shell> ' bash --norc -i"
+        )
+        self.wait_for("shell>")
+        settings = [f"{name}={value}" for name, value in env.items()]
+        line = " ".join([*settings, str(COMMAND), *arguments])
+        self.keys("-l", f"env {' '.join(UNSET)} sh -c '{line}; exit $?'")
+        self.keys("Enter")
 
     def keys(self, *names: str) -> None:
         """Sends keys by their tmux names."""
@@ -101,23 +111,32 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.wait_for("ended with 0")
 
 
-def test_what_was_stopped_is_drawn_again(terminal):
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_ctrl_z_goes_to_the_shell_and_fg_draws_everything_again(terminal):
+    terminal.start_in_shell(size=(80, 24), env=COLOURS)
+    terminal.wait_for("finishes in")
+    for opened in ("2", "o"):
+        terminal.keys(opened, "C-z")
+        assert "Deadline" not in terminal.wait_for("Stopped")
+        assert terminal.tmux("display-message", "-p", "#{alternate_on}#{mouse_any_flag}") == "00\n"
+        terminal.keys("-l", "clear; fg")
+        terminal.keys("Enter")
+        terminal.wait_for("[2 Types]" if opened == "2" else "esc leave")
+    terminal.keys("Escape")
+    terminal.wait_for("[2 Types]", "^q quit")
+    terminal.keys("C-q")
+    terminal.wait_for("shell>")
+
+
+def test_ctrl_z_does_not_hang_a_window_without_a_shell(terminal):
     terminal.start(size=(80, 24), env=COLOURS)
     terminal.wait_for("finishes in")
-    shell = terminal.tmux("display-message", "-p", "#{pane_pid}").strip()
-    planner = subprocess.check_output(["pgrep", "-P", shell], text=True).strip()
-    os.kill(int(planner), signal.SIGTSTP)
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not state_of(planner).startswith("T"):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    os.kill(int(planner), signal.SIGCONT)
-    terminal.wait_for("Deadline", "finishes in")
-
-
-def state_of(process: str) -> str:
-    """As ps shows it: T where it is stopped."""
-    return subprocess.check_output(["ps", "-o", "stat=", "-p", process], text=True)
+    terminal.keys("C-z")
+    terminal.wait_for("no shell waits behind the planner", "Deadline")
+    terminal.keys("2")
+    terminal.wait_for("[2 Types]")
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
 
 
 def test_another_source_is_opened_and_a_wrong_one_is_said(terminal, tmp_path):

@@ -80,11 +80,18 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         output.print_json({"folder": args.into, "runs": [as_dict(outcome) for outcome in found]})
     elif not args.dry_run and not failed:
-        print(f"next: sparkplan predict {shlex.quote(args.into)} ...", file=sys.stderr)
+        print(f"next: sparkplan predict {source_words(args.into)}", file=sys.stderr)
     for outcome in failed:
         said = f"sparkplan: {outcome.run.name} failed: {outcome.reason}"
         print(text.shown(said), file=sys.stderr)
     return 3 if failed else 0
+
+
+def source_words(folder: str) -> str:
+    """A folder as the shell takes it for a source, from where the command was called: a name that
+    begins like an option or an address is a path by the dot before it."""
+    misread = folder.startswith("-") or ":" in folder
+    return shlex.quote(f"./{folder}" if misread and not folder.startswith((".", "/")) else folder)
 
 
 def end_like_an_interrupt() -> None:

@@ -121,7 +121,7 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
     now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
-    now += f"{text.seconds(advice.seconds)} ({text.interval(advice.low, advice.high)})  "
+    now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
         now += f"  within {text.seconds(deadline)} with {text.percent(advice.p_deadline)}"
@@ -142,7 +142,7 @@ def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
             training_words.saved(run),
             *(() if by_time else (training_words.payback(run.pays_after),)),
             text.percent(run.changes),
-            text.interval(run.then_low, run.then_high),
+            text.span(run.then_low, run.then_high),
         )
         for run in advice.next_runs
     ]

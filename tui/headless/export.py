@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
             spot=limits.on_spot(args),
         )
     )
-    output.print_notices(dict.fromkeys([*found.warnings, *found.recommended.warnings]))
+    output.print_notices([*found.warnings, *found.recommended.warnings])
     return 0

@@ -31,12 +31,12 @@ def print_file(content: str) -> None:
 
 def notices(found: Iterable[engine.Notice]) -> list[dict[str, str]]:
     """Warnings as the JSON contract has them."""
-    return [{"code": n.code, "text": n.text, "remedy": n.remedy} for n in found]
+    return [{"code": n.code, "text": n.text, "remedy": n.remedy} for n in engine.in_order(found)]
 
 
 def print_notices(found: Iterable[engine.Notice]) -> None:
-    """Warnings for a person, on stderr so that stdout stays data."""
-    for notice in found:
+    """Warnings for a person, each once, on stderr so that stdout stays data."""
+    for notice in engine.in_order(found):
         line = f"warning: {notice.text} [{notice.code}]; {notice.remedy}"
         print(text.shown(line), file=sys.stderr)
 

@@ -226,7 +226,7 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
 def interval_in_words(prediction: engine.Prediction) -> str:
     if prediction.low is None:
         return "no interval: how sure this is, is not known"
-    within = text.interval(prediction.low, prediction.high)
+    within = text.span(prediction.low, prediction.high)
     return f"{text.odds(prediction.confidence)} runs take {within}"
 
 

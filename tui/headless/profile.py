@@ -39,6 +39,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         engine.write_profile(profile, args.output)
         print(f"wrote {args.output}", file=sys.stderr)
-    output.print_notices(notice for run in profile.runs for notice in run.notices)
-    output.print_notices(profile.notices)
+    of_runs = [notice for run in profile.runs for notice in run.notices]
+    output.print_notices([*of_runs, *profile.notices])
     return 0

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(as_text(found))
         chosen = found.recommended or found.nearest
-        output.print_notices(dict.fromkeys([*found.warnings, *(chosen.warnings if chosen else ())]))
+        output.print_notices([*found.warnings, *(chosen.warnings if chosen else ())])
     return 0 if found.recommended is not None else 1
 
 
@@ -244,7 +244,7 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
     """One composition in a line; what the goal asks for is in it."""
     parts = [
         composition(choice),
-        f"{text.seconds(choice.seconds)} ({text.interval(choice.low, choice.high)})",
+        f"{text.seconds(choice.seconds)} ({text.span(choice.low, choice.high)})",
     ]
     if choice.cost_usd is not None:
         parts.append(text.usd(choice.cost_usd))
@@ -309,7 +309,7 @@ def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
         (
             composition(choice),
             text.seconds(choice.seconds),
-            text.interval(choice.low, choice.high),
+            text.span(choice.low, choice.high),
             text.usd(choice.cost_usd),
             text.percent(choice.p_deadline),
             choice.note or "",

@@ -180,7 +180,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
     else:
         print(recommend.as_text(found))
         chosen = found.recommended or found.nearest
-        output.print_notices(dict.fromkeys([*found.warnings, *(chosen.warnings if chosen else ())]))
+        output.print_notices([*found.warnings, *(chosen.warnings if chosen else ())])
     return 0 if found.recommended is not None else 1
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+import engine
 from tui import format as text
 from tui.state import PlanState
 from tui.views.marks import Marks
@@ -159,7 +160,7 @@ def notices(answer: Answer) -> list[Notice]:
     best, found = answer.best, answer.report.recommendation
     explained = answer.explained.warnings if answer.explained else ()
     everything = (*found.warnings, *(best.warnings if best else ()), *explained)
-    return list(dict.fromkeys(everything))
+    return list(engine.in_order(everything))
 
 
 def first_of_each(found: Iterable[Notice]) -> list[Notice]:

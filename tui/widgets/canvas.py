@@ -31,6 +31,10 @@ Dash = tuple[int, int]
 """Dots drawn, then dots left out, along the line."""
 
 
+_WIDE = 0.5
+"""A band over more of the canvas than this is shaded thinly."""
+
+
 class Canvas:
     """`width` x `height` cells of dots in two layers: curves, and rules (thresholds) below them.
 
@@ -154,11 +158,27 @@ class Canvas:
     def band(
         self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float], style: str
     ) -> None:
-        """Shade with sparse dots between `lows` and `highs` (NaN: no band there)."""
+        """Shade with sparse dots between `lows` and `highs` (NaN: no band there). One that takes
+        most of the canvas is shaded thinly: where colours do not tell them apart, the curve would
+        be lost among its dots."""
+        columns = list(self._band_columns(xs, lows, highs))
+        dots = sum(max(0, bottom + 1 - top) for _, top, bottom in columns)
+        thin = dots > _WIDE * self.rows * self.columns / self._band_step
+        for column, top, bottom in columns:
+            self._shade_column(column, top, bottom, style, thin=thin)
+
+    @property
+    def _band_step(self) -> int:
+        return 2 if self.dots_per_column > 1 else 1
+
+    def _band_columns(
+        self, xs: Sequence[float], lows: Sequence[float], highs: Sequence[float]
+    ) -> Iterator[tuple[int, int, int]]:
+        """Column, top and bottom dot row of a band, inside the canvas."""
         index, last = 0, len(xs) - 2
         if last < 0:
             return
-        for column in range(0, self.columns, 2 if self.dots_per_column > 1 else 1):
+        for column in range(0, self.columns, self._band_step):
             x = column / (self.columns - 1)
             while index < last and xs[index + 1] < x:
                 index += 1
@@ -169,17 +189,19 @@ class Canvas:
             low = lows[index] + share * (lows[index + 1] - lows[index])
             high = highs[index] + share * (highs[index + 1] - highs[index])
             if math.isfinite(low) and math.isfinite(high):
-                self._shade_column(column, low, high, style)
+                top = max(0, math.ceil((1.0 - high) * (self.rows - 1)))
+                bottom = min(self.rows - 1, math.floor((1.0 - low) * (self.rows - 1)))
+                yield column, top, bottom
 
-    def _shade_column(self, column: int, low: float, high: float, style: str) -> None:
-        """Every second dot of one column between the heights `low` and `high`, staggered."""
-        top = max(0, math.ceil((1.0 - high) * (self.rows - 1)))
-        bottom = min(self.rows - 1, math.floor((1.0 - low) * (self.rows - 1)))
+    def _shade_column(self, column: int, top: int, bottom: int, style: str, *, thin: bool) -> None:
+        """Every second dot of one column, staggered; `thin`, one dot in every fourth cell."""
         cell_x, dot_x = divmod(column, self.dots_per_column)
         stagger = column // self.dots_per_column % 2
         for row in range(top + (top + stagger) % 2, bottom + 1, 2):
             cell_y, dot_y = divmod(row, self.dots_per_row)
             cell = cell_y * self.width + cell_x
+            if thin and (cell in self._shade or cell_x % 4 != cell_y % 2 * 2):
+                continue
             self._shade[cell] = self._shade.get(cell, 0) | self._bits_of[dot_y][dot_x]
             self._shade_ink[cell] = style
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import select
 import signal
 from collections.abc import Callable
@@ -64,6 +65,7 @@ class LeanDriver(LinuxDriver):
         self._lean = LeanOutput()
         self._file: Any = Surviving(self._file)
         self._watched = False
+        self._continued = False
 
     def start_application_mode(self) -> None:
         """Begin with an unknown screen, and forget it again whenever the window changes."""
@@ -83,6 +85,30 @@ class LeanDriver(LinuxDriver):
         else:
             self._watched = True
             Thread(target=self._await_hangup, name="hangup", daemon=True).start()
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the last SIGTSTP stopped it: not where no shell waits to let it go on."""
+        return self._continued
+
+    def _sigtstp_application(self, *_: Any) -> None:
+        """Stops the whole job, not this process alone: `make` or a script that started it must
+        stop too, or the shell would wait for them. By its own action the signal stops nothing
+        where no shell could let the job go on, which SIGSTOP, as Textual sends it, would."""
+        if self._auto_restart:
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        self._continued = False
+        handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+        os.kill(0, signal.SIGTSTP)
+        signal.signal(signal.SIGTSTP, handler)
+        if not self._continued and self._auto_restart:
+            self.resume_application_mode()
+
+    def _sigcont_application(self, *arguments: Any) -> None:
+        """The shell lets it go on."""
+        self._continued = True
+        super()._sigcont_application(*arguments)
 
     def _forget(self) -> None:
         self._lean.size = self._get_terminal_size()

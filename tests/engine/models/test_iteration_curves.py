@@ -78,6 +78,17 @@ def test_more_iterations_are_never_less_time(model: str, nodes: int) -> None:
     assert (np.diff(times) >= -1e-9 * times[0]).all()
 
 
+def test_simcost_says_that_it_tells_no_fastest_number_for_iterations_that_were_not_run() -> None:
+    """The figures of Lemmas 1 and 3 were missing without a word."""
+    fitted = engine.fit(engine.read("optex-als-table3"), model="simcost")
+    said = {}
+    for count in (5.0, 7.0):
+        found = fitted.predict(cluster=on(10, "m1.large"), workload=Workload(1.0, count))
+        told = [one.text for one in found.warnings if one.code == "not-modelled"]
+        said[count] = (bool(found.job_profile), bool(told))
+    assert said == {5.0: (True, False), 7.0: (False, True)}
+
+
 def test_terms_of_the_iterations_are_as_sure_where_a_number_was_run_as_beside_it() -> None:
     """ernest-extended said 36 to 122 s at 5 iterations, from four runs, and 57 to 76 s at 5.1."""
     fitted = engine.fit(engine.read("optex-als-table3"), model="ernest-extended")

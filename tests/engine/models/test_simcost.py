@@ -350,65 +350,11 @@ def test_real_pairs() -> None:
     assert sum(inside) >= 10
 
 
-def test_memory_of_real_logs() -> None:
-    cached = engine.fit(engine.read("pagerank-small"), model="simcost")
-    run = cached.profile.largest_run
-    assert run is not None
-    assert run.cached_bytes is not None
-    once, twice = (cached.assured_memory(cached.profile.workload_at(x)) for x in (1.0, 2.0))
-    assert once is not None
-    assert twice is not None
-    assert once.total_gib == pytest.approx(2 * run.cached_bytes / 1024**3)
-    assert twice.total_gib == pytest.approx(2 * once.total_gib)
-    plain = engine.fit(engine.read("sales-report-small"), model="simcost")
-    found = plain.assured_memory(plain.profile.reference_workload)
-    assert found is not None
-    assert found.total_gib is None
-    assert "nothing was cached" in found.how
-
-
 def test_unknown_slots_have_no_prediction() -> None:
     model = fitted(made())
     batch = ClusterBatch.of([made().cluster], model.profile)
     unknown = replace(batch, executors=np.asarray([math.nan]))
     assert np.isnan(model.forecast(unknown, Workload(7e9)).seconds[0])
-
-
-LAW = (40.0, 900.0, 3.0)
-
-
-def table(size: float, nodes: int) -> Run:
-    serial, work, linear = LAW
-    seconds = serial + work * size / nodes + linear * nodes
-    return Run(
-        seconds,
-        Cluster.of_nodes(instance_type="t", nodes=nodes, vcpus=4.0, memory_gib=16.0),
-        Workload(size),
-    )
-
-
-def test_run_tables_get_the_transformed_model() -> None:
-    """4.3's gammas come out as they went in, and Lemma 1's optimum is warned of."""
-    model = fitted(*(table(size, nodes) for size in (0.5, 1.0, 2.0) for nodes in (2, 4, 8, 16)))
-    for nodes in (3, 12):
-        found = model.predict(cluster=table(1.5, nodes).cluster, workload=Workload(1.5))
-        assert found.seconds == pytest.approx(table(1.5, nodes).seconds, rel=1e-6)
-        assert "no-stages" in {notice.code for notice in found.warnings}
-        assert "beyond-fastest" not in {notice.code for notice in found.warnings}
-    many = model.predict(cluster=table(1.0, 30).cluster, workload=Workload(1.0))
-    notice = next(notice for notice in many.warnings if notice.code == "beyond-fastest")
-    assert "at about 17 nodes" in notice.text, "sqrt(900 / 3) = 17.3"
-    assert many.job_profile is not None
-    assert many.job_profile["fastest_nodes"] == 17.0
-    assert many.job_profile["fastest_possible_seconds"] == pytest.approx(
-        40.0 + 2 * math.sqrt(900.0 * 3.0)
-    )
-
-
-def test_a_resource_profile_needs_stages() -> None:
-    runs = [table(size, nodes) for size in (0.5, 1.0) for nodes in (2, 4, 8)]
-    model = fitted(*runs, resources=ResourceProfile(1e9, 1e9, 1e9))
-    assert "resources-not-used" in {notice.code for notice in model.fit_notices}
 
 
 def test_the_transformed_model_of_a_log() -> None:

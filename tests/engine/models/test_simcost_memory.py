@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.models.base import AssuredMemory
@@ -115,3 +116,20 @@ def test_a_flat_curve_is_tried_again_at_its_beginning() -> None:
 
 def test_two_memory_sizes_tell_no_elbow() -> None:
     assert assured_by_runs([run(0.1, 2.0), run(0.1, 4.0)], input_bytes=1e9) is None
+
+
+def test_memory_of_real_logs() -> None:
+    cached = engine.fit(engine.read("pagerank-small"), model="simcost")
+    run = cached.profile.largest_run
+    assert run is not None
+    assert run.cached_bytes is not None
+    once, twice = (cached.assured_memory(cached.profile.workload_at(x)) for x in (1.0, 2.0))
+    assert once is not None
+    assert twice is not None
+    assert once.total_gib == pytest.approx(2 * run.cached_bytes / 1024**3)
+    assert twice.total_gib == pytest.approx(2 * once.total_gib)
+    plain = engine.fit(engine.read("sales-report-small"), model="simcost")
+    found = plain.assured_memory(plain.profile.reference_workload)
+    assert found is not None
+    assert found.total_gib is None
+    assert "nothing was cached" in found.how

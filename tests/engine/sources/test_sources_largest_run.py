@@ -43,3 +43,14 @@ def test_a_smaller_log_that_broke_off_changes_nothing(broken_off: Path) -> None:
     profile = engine.read(broken_off, "sort-small", "sort-large")
     assert profile.largest_run == engine.read("sort-large").largest_run
     assert "largest-run-broke-off" not in [n.code for n in profile.notices]
+
+
+def test_what_an_absolute_input_is_held_against_is_said(broken_off: Path) -> None:
+    """What had been read until the log broke off: `--input-size` knew of it without a word."""
+    (run,) = engine.read(broken_off).runs
+    (notice,) = (n for n in run.notices if n.code == "incomplete-log")
+    assert run.workload.input_bytes is not None
+    read = engine.format_bytes(run.workload.input_bytes)
+    assert notice.text.endswith(f"; input sizes are held against the {read} read until then")
+    (whole,) = engine.read("sort-large").runs
+    assert not [n for n in whole.notices if "held against" in n.text]

@@ -83,19 +83,29 @@ def test_a_vertical_rule():
 
 
 def test_a_band_fills_lightly_and_never_covers_a_curve():
-    canvas = Canvas(3, 2)
-    canvas.band([0, 1], [0, 0], [1, 1], "band")
-    assert shown(canvas) == ["⠅⡂⠅", "⠅⡂⠅"]
+    canvas = Canvas(3, 5)
+    canvas.band([0, 1], [0.6, 0.6], [1, 1], "band")
+    assert shown(canvas)[:2] == ["⠅⡂⠅", "⠅⡂⠅"]
     canvas.curve([0, 1], [1, 1], "a")
     assert shown(canvas)[0] == "⠉⠉⠉"
     assert {style for (_, y), style in styles(canvas).items() if y == 1} == {"band"}
 
 
+@pytest.mark.parametrize(("dots", "mark"), [("braille", "⠁"), ("half", "▀"), ("ascii", ":")])
+def test_a_band_over_most_of_a_chart_does_not_drown_the_curve(dots, mark):
+    """Without colours the dots of the one looked like those of the other."""
+    canvas = Canvas(12, 4, dots)
+    canvas.band([0, 1], [-1, -1], [2, 2], "band")
+    row = f"  {mark}   {mark}   {mark} "
+    assert shown(canvas)[1::2] == [row, row]
+    assert sum(len(line.replace(" ", "")) for line in shown(canvas)) <= 12
+
+
 def test_in_ascii_a_band_is_made_of_nothing_that_a_curve_is_made_of():
-    canvas = Canvas(8, 3, "ascii")
-    canvas.band([0, 1], [0, 0], [1, 1], "band")
-    canvas.curve([0, 1], [0.5, 0.5], "a")
-    assert shown(canvas) == [" : : : :", "--------", " : : : :"]
+    canvas = Canvas(8, 6, "ascii")
+    canvas.band([0, 1], [0.5, 0.5], [1, 1], "band")
+    canvas.curve([0, 1], [0.75, 0.75], "a")
+    assert shown(canvas)[:3] == [" : : : :", "--------", " : : : :"]
 
 
 def test_half_blocks_and_ascii():

@@ -1,0 +1,41 @@
+"""The one order in which notices are shown: on screens, in printed text and in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.profile import Notice
+
+WRONG = (
+    *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
+    *("model-does-not-fit", "rates-too-low", "different-engine", "code-changed"),
+    "data-shape-changed",
+    *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
+    *("failed-stages", "incomplete-log", "stage-in-part", "stage-without-tasks"),
+    *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),
+)
+"""What may make the answer wrong outright, the worst first: memory and disks that do not hold the
+data, a model that does not describe the job, code or machines that are not those of the runs, work
+that no run shows, time that belongs to nobody's work."""
+
+NOTES = (
+    *("ran-on-from-log", "origin-already-named", "newest-application", "old-log"),
+    *("job-profile-kept", "duplicate-runs", "several-attempts", "several-parameters"),
+    *("rates-from-log", "rates-from-catalog", "rates-learnt", "resources-not-used"),
+    *("speed-as-given", "calibrated-score", "assured-memory", "delegated", "runs-not-used"),
+    *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
+    *("ignored-column", "nodes-from-pods"),
+)
+"""What was done with the evidence, to be known and seldom to be acted on."""
+
+
+def in_order(notices: Iterable[Notice]) -> tuple[Notice, ...]:
+    """Each notice once: those of `WRONG` in its order, then what makes the answer doubtful (every
+    other code), then `NOTES`; among equals the order in which they were found."""
+    return tuple(sorted(dict.fromkeys(notices), key=_rank))
+
+
+def _rank(notice: Notice) -> int:
+    if notice.code in WRONG:
+        return WRONG.index(notice.code)
+    return len(WRONG) + (notice.code in NOTES)

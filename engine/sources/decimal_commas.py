@@ -1,0 +1,75 @@
+"""Numbers of a table that is separated by semicolons: decimal commas, and points that group
+thousands, as spreadsheets of half of the world write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from engine.errors import BadInput
+
+_COMMA = re.compile(r"[-+]?\d+(?:\.\d{3})*,\d+\Z")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[A-Za-z]+)?\Z")
+_GROUPS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}(?:\s*[A-Za-z]+)?\Z")
+_MORE_DIGITS = re.compile(r"\.\d{3}(?!\d)")
+_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?(?:\s*[A-Za-z]+)?\Z")
+
+
+class Line(NamedTuple):
+    """A line of a table: its number in the file, and its cells."""
+
+    number: int
+    cells: list[str]
+
+
+def with_points(
+    lines: Sequence[Line], columns: Sequence[str], source: str, *, words: Iterable[str]
+) -> list[Line]:
+    """The lines with numbers as the rest reads them: "312,4" is 312.4.
+
+    "1.312" is 1312 where other cells have decimal commas or several groups, and 1.312 where others
+    have decimal points ("98.4").
+
+    Args:
+        columns: names of the columns as the file writes them. words: those that hold no numbers.
+
+    Raises:
+        BadInput: where "1.312" may be either, with its line.
+    """
+    texts = frozenset(words)
+    places = [place for place, name in enumerate(columns) if name not in texts]
+    numbers = {line.cells[place] for line in lines for place in places}
+    commas = any(_COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
+    points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
+    if commas == points:
+        _refuse_either(lines, columns, places, source)
+    known = {cell: _pointed(cell, grouped=commas and not points) for cell in numbers}
+    found = []
+    for line in lines:
+        cells = list(line.cells)
+        for place in places:
+            cells[place] = known[cells[place]]
+        found.append(Line(line.number, cells))
+    return found
+
+
+def _refuse_either(
+    lines: Sequence[Line], columns: Sequence[str], places: Sequence[int], source: str
+) -> None:
+    for line in lines:
+        for place in places:
+            cell = line.cells[place]
+            if _GROUPED.match(cell) and not _GROUPS.match(cell):
+                whole, decimal = cell.replace(".", ""), _MORE_DIGITS.sub(r"\g<0>0", cell)
+                raise BadInput(
+                    f"{columns[place]}: {cell!r} may be {whole} or a number with three decimals",
+                    where=f"{source}:{line.number}",
+                    remedy=f"write {whole}, or {decimal} where the point is a decimal one",
+                )
+
+
+def _pointed(cell: str, *, grouped: bool) -> str:
+    if _COMMA.match(cell):
+        return cell.replace(".", "").replace(",", ".")
+    return cell.replace(".", "") if grouped and _GROUPED.match(cell) else cell

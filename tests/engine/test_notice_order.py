@@ -1,0 +1,57 @@
+"""Warnings stand in one order: what makes the answer wrong, what makes it doubtful, notes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import engine
+from engine.notice_order import NOTES, WRONG
+
+ROOT = Path(engine.__file__).parents[1]
+
+
+def notice(code: str, text: str = "said") -> engine.Notice:
+    return engine.Notice(code, text, "do something")
+
+
+def codes(*given: str) -> list[str]:
+    return [one.code for one in engine.in_order(map(notice, given))]
+
+
+def test_what_makes_the_answer_wrong_comes_first_and_notes_last():
+    """`predict` said `single-run` before `long-pauses`, as the engine came to them."""
+    given = ("several-parameters", "single-run", "long-pauses", "cache-does-not-fit")
+    assert codes(*given) == [
+        "cache-does-not-fit",
+        "long-pauses",
+        "single-run",
+        "several-parameters",
+    ]
+
+
+def test_among_equals_the_order_stays_and_nothing_is_said_twice():
+    found = [notice("skewed-stage", name) for name in ("b", "a", "b")]
+    assert [one.text for one in engine.in_order(found)] == ["b", "a"]
+    assert codes("unheard-of", "single-run") == ["unheard-of", "single-run"]
+
+
+def test_every_code_in_the_order_is_one_that_is_said():
+    paths = [path for path in ROOT.glob("engine/**/*.py") if path.stem != "notice_order"]
+    said = "".join(path.read_text() for path in paths)
+    assert not set(WRONG) & set(NOTES)
+    assert [code for code in (*WRONG, *NOTES) if f'"{code}"' not in said] == []
+
+
+def test_the_docs_tell_the_order():
+    text = (ROOT / "docs" / "models" / "sparkplan.md").read_text()
+    told = re.findall(r"`([a-z-]+)`", text.partition("stand in one order")[2])
+    assert tuple(told) == (*WRONG, *NOTES)
+
+
+def test_a_prediction_warns_in_order():
+    fitted = engine.fit(engine.read("nightly-features"))
+    cluster = engine.Cluster.of_executors(executors=40, executor_cores=4, executor_memory_gib=1.0)
+    found = fitted.predict(cluster=cluster).warnings
+    assert len(found) > 1
+    assert found == engine.in_order(found)

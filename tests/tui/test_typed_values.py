@@ -1,0 +1,116 @@
+"""Goals, sizes and counts as a person sets them, by sliders and by words."""
+
+import pytest
+from fakes import FakeSession
+from screen import settled, text_of, typed
+
+from tui.views.goal import GoalPanel
+from tui.widgets.slider import Slider
+
+
+async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before, builds = app.answer.best, session.builds
+        await pilot.press("home")
+        await pilot.pause()
+        assert app.state.deadline_seconds == app.query_one("#deadline", Slider).value
+        assert app.answer.best != before
+        assert session.builds == builds
+
+
+async def test_an_impossible_goal_shows_the_nearest_miss(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("home")
+        await pilot.pause()
+        shown = text_of(app)
+        assert app.answer.report.recommendation.recommended is None
+        assert "No cluster of up to 64 nodes" in shown
+        assert "Nearest:" in shown
+
+
+async def test_a_typed_value_with_its_unit(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, "1h30m")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 5400.0
+        await pilot.press("tab", "enter", *["backspace"] * 8)
+        await typed(pilot, "$2.50")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.budget_usd == 2.5
+        await pilot.press("delete")
+        await pilot.pause()
+        assert app.state.budget_usd is None
+
+
+async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, "30d")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.deadline_seconds == 30 * 86400.0
+
+
+@pytest.mark.parametrize("words", ["soon", "0", "-5"])
+async def test_a_deadline_without_meaning_is_one_notice_and_the_plan_stays(planner, words):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        before = app.state
+        await pilot.press("enter", *["backspace"] * 8)
+        await typed(pilot, words)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state == before
+        assert words in text_of(app).splitlines()[2]
+        await pilot.press("escape", "escape")
+        await pilot.pause()
+        assert "duration" not in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("size", "scale"), [("4.2TB", 2.0), ("3x", 3.0), ("1050GB", 0.5), ("0.5x", 0.5)]
+)
+async def test_a_data_size_by_amount_or_by_factor(planner, size, scale):
+    session = FakeSession()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.best.seconds
+        await pilot.press("tab", "tab", "enter", *["backspace"] * 8)
+        await typed(pilot, size)
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.state.scale == pytest.approx(scale)
+        assert session.builds == 2
+        assert app.answer.best.seconds != before
+
+
+def test_a_slider_cannot_be_asked_for_what_it_is_not():
+    from tui.views.goal import action_of
+
+    with pytest.raises(ValueError, match="cannot be off"):
+        action_of("nodes", None)
+
+
+async def test_a_plain_number_of_nodes(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.query_one(GoalPanel).slider("nodes").focus()
+        await pilot.press("enter", "backspace", "backspace")
+        await typed(pilot, "12")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.max_nodes == 12
+        await pilot.press("enter", "backspace", "backspace")
+        await typed(pilot, "9999")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.max_nodes == 12
+        assert "type 1 to 512" in text_of(app)
