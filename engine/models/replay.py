@@ -46,7 +46,7 @@ GROWTH_CPU = 0.05
 GROWTH_WAITING = 0.20
 GROWTH_UNKNOWN = 0.10
 """Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
-computing and of the part spent waiting (where from: docs/models/sparkplan_rules.md)."""
+computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
 
 DYNAMIC_DISPATCH = 0.10
 """Where executors came and went, idle slots are mostly slots that were not there: no more than this

@@ -23,8 +23,8 @@ NOISE_SECONDS = 1.5
 ERROR_PER_DOUBLING_SLOTS = 0.10
 ERROR_PER_DOUBLING_INPUT = 0.15
 """Prior: standard deviation of the error of log time per doubling
-(docs/models/sparkplan_rules.md). That of slots and `NOISE_SECONDS` were set after too many runs of
-benchmarks/logs.py lay outside."""
+(docs/models/sparkplan_rules_logs.md). That of slots and `NOISE_SECONDS` were set after too many
+runs of benchmarks/logs.py lay outside."""
 
 SIZE_NOISE = 0.05
 POWER_SPREAD = 0.3
