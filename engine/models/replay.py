@@ -374,7 +374,8 @@ class Replay:
     @property
     def is_dynamic(self) -> bool:
         """Whether executors came and went during the run."""
-        return any(notice.code == "dynamic-allocation" for notice in self.run.notices)
+        changed = ("dynamic-allocation", "lost-executors")
+        return any(notice.code in changed for notice in self.run.notices)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

@@ -38,6 +38,9 @@ MOST_TASKS = 10_000_000
 WAITING_BYTES = 4 << 20
 """Rows of completed stages that are kept until they are summed up together."""
 
+MOST_OF_A_REASON = 2000
+"""Characters that are kept of why an executor went; what matters stands at the begin."""
+
 
 class BadEvent(ValueError):
     """An event whose numbers make no sense."""
@@ -164,6 +167,7 @@ class Application:
         executor = self.executors.get(event.executor)
         if executor is not None and executor.removed_ms is None:
             executor.removed_ms = event.time_ms
+            executor.removed_reason = _text(event.reason)[:MOST_OF_A_REASON]
             self.cold_slots -= executor.cold_slots
             executor.cold_slots = 0
 
@@ -339,6 +343,14 @@ class Application:
         if start is not None and start <= event.time_ms:
             self.queries.append((start, event.time_ms))
         self.seen(event.time_ms)
+
+
+def _text(raw: msgspec.Raw) -> str:
+    """Text that is worth nothing where it is not there or damaged."""
+    try:
+        return msgspec.json.decode(raw, type=str) if bytes(raw) else ""
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
 
 
 def _whole(text: str | None) -> int | None:

@@ -2,7 +2,7 @@
 
 A cluster that stays as it starts is counted at its largest. One whose executors come and go
 (dynamic allocation, lost executors) is counted by its mean over the time in which stages ran,
-and said so; the step function of cores is kept beside it either way.
+and which of the two it was is said; the step function of cores is kept beside it either way.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from engine.errors import BadInput
 from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.entities import Executor
+from engine.sources.lost_executors import lost_notice, on_demand, was_lost
 from engine.sources.settings import worker_type
 from engine.units import format_seconds, parse_memory_gib
 
@@ -61,8 +62,7 @@ def observe(
     memory = _heap_gib(application, executors)
     number = max(1, round(slots / cores)) if slots and cores else None
     nodes = max(1, round(_typical(hosts, busy, churns=churns))) if hosts else None
-    if churns and _varies(count, busy):
-        notices.append(_DYNAMIC)
+    notices += _changes(application, executors, busy, varies=churns and _varies(count, busy))
     if len({executor.cores for executor in executors}) > 1:
         notices.append(_MIXED)
     if application.properties.get("spark.master", "").startswith("k8s"):
@@ -215,10 +215,27 @@ def _varies(count: Steps, busy: Sequence[Span]) -> bool:
 
 def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
     """Whether executors are asked for on demand or went before the last stage ended."""
-    if application.properties.get("spark.dynamicAllocation.enabled", "").lower() == "true":
-        return True
+    return on_demand(application.properties) or bool(_gone(executors, busy))
+
+
+def _gone(executors: Sequence[Executor], busy: Sequence[Span]) -> list[Executor]:
+    """The executors that went before the last stage ended."""
     last = busy[-1][1] if busy else 0
-    return any(e.removed_ms is not None and e.removed_ms < last for e in executors)
+    return [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
+
+
+def _changes(
+    application: Application, executors: Sequence[Executor], busy: Sequence[Span], *, varies: bool
+) -> list[Notice]:
+    """What is said of executors that did not stay: lost ones are no dynamic allocation."""
+    gone, properties = _gone(executors, busy), application.properties
+    lost = [executor for executor in gone if was_lost(executor, properties)]
+    found = []
+    if varies and (on_demand(properties) or len(lost) < len(gone)):
+        found.append(_DYNAMIC)
+    started = application.started_ms or application.first_ms or 0
+    said = lost_notice(lost, executors=len(executors), started_ms=started)
+    return [*found, said] if said else found
 
 
 def _commonest_cores(executors: Sequence[Executor], end_ms: int) -> int | None:

@@ -16,6 +16,7 @@ class Executor:
     cores: int | None = None
     profile: int = 0
     removed_ms: int | None = None
+    removed_reason: str = ""
     storage_bytes: int | None = None
     running: int = 0
     busiest: int = 0

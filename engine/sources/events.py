@@ -234,10 +234,11 @@ class ExecutorAdded(Struct, frozen=True, gc=False):
 
 
 class ExecutorRemoved(Struct, frozen=True, gc=False):
-    """`SparkListenerExecutorRemoved`."""
+    """`SparkListenerExecutorRemoved`; why it went is text that others wrote, decoded apart."""
 
     time_ms: int = field(name="Timestamp")
     executor: str = field(name="Executor ID")
+    reason: msgspec.Raw = field(default=msgspec.Raw(), name="Removed Reason")
 
 
 class BlockManagerId(Struct, frozen=True, gc=False):

@@ -116,10 +116,11 @@ def test_time_between_tasks_is_learnt() -> None:
     assert replay.replayed(8).seconds == pytest.approx(12.5)
 
 
-def test_idle_slots_of_a_changing_cluster_are_not_time_between_tasks() -> None:
+@pytest.mark.parametrize("code", ["dynamic-allocation", "lost-executors"])
+def test_idle_slots_of_a_changing_cluster_are_not_time_between_tasks(code: str) -> None:
     run = observed([Stage(np.full(40, 2.5), input_bytes=40 * BLOCK)], slots=2)
     stage = replace(run.stages[0], task_seconds=measure(np.full(40, 1.0)))
-    changing = (Notice("dynamic-allocation", "executors came and went", "fix them"),)
+    changing = (Notice(code, "executors came and went", "fix them"),)
     replay = Replay.of(replace(run, stages=(stage,), notices=changing))
     assert replay.dispatch_seconds[0] == pytest.approx(0.1)
 

@@ -58,8 +58,10 @@ def added(name: str, at: float, *, host: str = "h0", cores: int = 2, profile: in
     }
 
 
-def removed(name: str, at: float) -> Event:
-    return {"Event": "SparkListenerExecutorRemoved", "Timestamp": ms(at), "Executor ID": name}
+def removed(name: str, at: float, *, reason: Any = None) -> Event:
+    """An executor that went; the log says nothing of why where `reason` is None."""
+    found = {"Event": "SparkListenerExecutorRemoved", "Timestamp": ms(at), "Executor ID": name}
+    return found if reason is None else found | {"Removed Reason": reason}
 
 
 def rdd(rdd_id: int, parents: list[int] | None = None, *, name: str = "X", cached: bool = False,

@@ -66,7 +66,10 @@ def test_resubmitted_tasks_count_once() -> None:
     assert stage.waste.retried_stages == 0
     assert stage.waste.failed_tasks == len([r for r in reasons if r != "Success"])
     assert run.complete
-    assert "dynamic-allocation" in codes(run)
+    assert "dynamic-allocation" not in codes(run)
+    said = notice(run, "lost-executors")
+    assert said.startswith("1 of 3 executors was lost 14.9 s after the start (")
+    assert "exited with code 137" in said
 
 
 def test_a_failed_job_is_said_and_the_run_is_whole() -> None:
@@ -93,6 +96,7 @@ def test_a_killed_driver_leaves_a_log_that_says_what_is_missing() -> None:
 def test_executors_that_come_and_go() -> None:
     run = one(DATA / "dynamic.zstd")
     assert "dynamic-allocation" in codes(run)
+    assert "lost-executors" not in codes(run)
     cores = [cores for _, cores in run.cores]
     assert 0 in cores[1:-1]  # all of them went between the two jobs
     assert max(cores) == 2

@@ -356,7 +356,7 @@ def test_real_log_with_a_lost_executor() -> None:
     assert run.workload.input_bytes is None
     assert [cores for _, cores in run.cores] == [1, 2, 1, 2]
     assert (run.cluster.nodes, run.cluster.executors, run.cluster.executor_cores) == (1, 2, 1)
-    assert [notice.code for notice in run.notices] == ["dynamic-allocation"]
+    assert [notice.code for notice in run.notices] == ["lost-executors"]
     assert stages[0].first_wave_seconds is not None
     assert stages[0].first_wave_seconds.count == 2
 
