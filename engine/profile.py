@@ -89,7 +89,9 @@ class StageRun:
     `parents` are stage ids of this run (skipped stages resolved to the stage that really computed
     the shuffle). Times are seconds since the application started. `task_seconds` is the time a
     task held its slot (finish - launch); `overhead_seconds` the part of it outside
-    `executorRunTime` (scheduling, deserialisation, result). `default_parallelism` etc. stand in
+    `executorRunTime` (scheduling, deserialisation, result). `deserialize_seconds` is that of all
+    tasks to load their code, `deserialize_cpu_seconds` what of it they computed (since Spark 2.1);
+    None where the log does not say. `default_parallelism` etc. stand in
     the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
     for those whose result is read from the cache; left out where that is once each.
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
@@ -128,6 +130,8 @@ class StageRun:
     shuffle_write_bytes: Measure | None = None
     memory_spilled_bytes: float | None = None
     disk_spilled_bytes: float | None = None
+    deserialize_seconds: float | None = None
+    deserialize_cpu_seconds: float | None = None
     input_records: float | None = None
     shuffle_read_records: float | None = None
     shuffle_write_records: float | None = None

@@ -3,6 +3,7 @@
 A task that neither computes, collects garbage nor waits for a shuffle waits for a disk, a network
 or a core that somebody else has. Some stages wait for good reasons, and not all of them: what even
 the calmest ones waited is taken to be the machine's doing, and may be less or more the next time.
+Jobs that compute in Python are judged by what is Spark's own in them, loading their tasks' code.
 """
 
 from __future__ import annotations
@@ -32,7 +33,29 @@ ELSEWHERE = ("Python", "Pandas", "Arrow", "Gpu")
 """Operations whose computing happens in other processes, or elsewhere, and is not in CPU times."""
 
 
+CALM_LOADING = 2.5
+"""Tasks on a machine of their own take up to so many times as long to load their code as that
+computes: archives are read, and the task is fetched from the driver (public logs and jobs on a
+quiet machine: 1.0 to 2.7)."""
+
+LEAST_LOADING_CPU_SECONDS = 0.25
+"""Less is not even the start of one executor."""
+
+
 def stretch_of(run: Run) -> float | None:
+    """By which factor other programs stretched the time of tasks, `CALM` being none to speak of;
+    None where the log does not tell.
+
+    Functions in Python compute where no CPU time is counted. Where there is hardly anything else,
+    the loading of their tasks' code tells, which is Spark's own: so many times as much as where it
+    is calm.
+    """
+    computing = computing_stretch(run)
+    loading = loading_stretch(run) if computing is None else None
+    return computing if loading is None else max(1.0, loading * CALM / CALM_LOADING)
+
+
+def computing_stretch(run: Run) -> float | None:
     """By which factor tasks ran longer than they computed in the calmest stages; None where the
     log does not tell (before Spark 2.1, or too little computing)."""
     told = [
@@ -52,6 +75,23 @@ def stretch_of(run: Run) -> float | None:
     order = np.argsort(stretch, kind="stable")
     share = np.cumsum(cpu[order]) / cpu.sum()
     return max(1.0, float(stretch[order][np.searchsorted(share, CALMEST)]))
+
+
+def loading_stretch(run: Run) -> float | None:
+    """By which factor loading the code of a run's tasks took longer than it computed; None where
+    the log does not tell (before Spark 2.1, or too little of it), or no stage computes
+    elsewhere."""
+    if not any(computes_elsewhere(stage) for stage in run.stages):
+        return None
+    told = [
+        (stage.deserialize_seconds, stage.deserialize_cpu_seconds)
+        for stage in run.stages
+        if stage.deserialize_seconds is not None and stage.deserialize_cpu_seconds is not None
+    ]
+    cpu = sum(computed for _, computed in told)
+    if cpu < LEAST_LOADING_CPU_SECONDS:
+        return None
+    return max(1.0, sum(taken for taken, _ in told) / cpu)
 
 
 def disturbance_spread(runs: Sequence[Run]) -> float:
@@ -75,14 +115,24 @@ def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> flo
 
 def busy_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that the machines were busy, where one was twice as slow as it could be."""
-    worst = max((stretch_of(run) or 1.0 for run in runs), default=1.0)
-    if worst < WORTH_SAYING:
+    worst = max(runs, key=lambda run: stretch_of(run) or 1.0, default=None)
+    if worst is None or (stretch_of(worst) or 1.0) < WORTH_SAYING:
         return None
+    computing = computing_stretch(worst)
+    if computing is not None:
+        what = (
+            "in the stages that do nine tenths of the computing tasks took at least "
+            f"{computing:.1f} times as long as they computed"
+        )
+    else:
+        what = (
+            "functions in Python do not say how long they computed, but tasks took "
+            f"{loading_stretch(worst) or 1.0:.1f} times as long to load their code as that computed"
+        )
     return Notice(
         "busy-machine",
-        f"in the stages that do nine tenths of the computing tasks took at least {worst:.1f} times "
-        "as long as they computed: other programs or slow disks held them up, and the next run may "
-        "meet more or less of that",
+        f"{what}: other programs or slow disks held them up, and the next run may meet more or "
+        "less of that",
         "log a run on a machine that nothing else uses",
     )
 

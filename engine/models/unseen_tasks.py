@@ -26,6 +26,7 @@ _UNCHANGED = ("first_wave_seconds", "running_seconds")
 
 _AMOUNTS = (
     "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "deserialize_seconds", "deserialize_cpu_seconds",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
 

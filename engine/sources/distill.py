@@ -274,6 +274,8 @@ class _Context:
             cached_input_bytes=cached,
             memory_spilled_bytes=summary.memory_spilled_bytes,
             disk_spilled_bytes=summary.disk_spilled_bytes,
+            deserialize_seconds=summary.deserialize_seconds,
+            deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             task_cpus=task_cpus(self._application, stage),
             resource_profile_id=stage.profile,
             operations=stage.operations,

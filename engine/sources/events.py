@@ -66,6 +66,8 @@ NO_READ, NO_WRITE, NO_INPUT, NO_OUTPUT = ShuffleRead(), ShuffleWrite(), Input(),
 class TaskMetrics(Struct, frozen=True, gc=False):
     """`Task Metrics`; CPU time since Spark 2.1, peak execution memory since 3.0."""
 
+    deserialize_ms: int = field(default=UNKNOWN, name="Executor Deserialize Time")
+    deserialize_cpu_ns: int = field(default=UNKNOWN, name="Executor Deserialize CPU Time")
     run_ms: int = field(default=UNKNOWN, name="Executor Run Time")
     cpu_ns: int = field(default=UNKNOWN, name="Executor CPU Time")
     peak_memory: int = field(default=UNKNOWN, name="Peak Execution Memory")

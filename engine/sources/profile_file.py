@@ -219,6 +219,7 @@ _POSITIVE = (
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _STAGE_AMOUNTS = (
     "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "deserialize_seconds", "deserialize_cpu_seconds",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")

@@ -49,6 +49,8 @@ class TaskSummary:
     cached_input_bytes: float
     memory_spilled_bytes: float | None
     disk_spilled_bytes: float | None
+    deserialize_seconds: float | None
+    deserialize_cpu_seconds: float | None
     records: dict[str, float | None]
     warm_up: tuple[float, ...] = ()
 

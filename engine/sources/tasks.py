@@ -32,6 +32,8 @@ from engine.sources.task_rows import (
     Rows,
 )
 from engine.sources.task_summary import (
+    MS,
+    NS,
     RECORDS,
     SPECS,
     Measures,
@@ -246,8 +248,8 @@ class StageTasks:
 
     def sum_up(self, found: Measures, warm_up: tuple[float, ...]) -> None:
         """Takes what the rows add up to and gives them up."""
-        cached, memory, disk, *records = self._sums.tolist()
-        _, has_memory, has_disk, *_ = self._reported.tolist()
+        cached, memory, disk, load_ms, load_ns, *records = self._sums.tolist()
+        _, has_memory, has_disk, has_load, has_load_cpu, *_ = self._reported.tolist()
         self._summary = TaskSummary(
             first_launch_ms=self.first_launch_ms or 0,
             last_finish_ms=self.last_finish_ms,
@@ -255,6 +257,8 @@ class StageTasks:
             cached_input_bytes=cached,
             memory_spilled_bytes=memory if has_memory else None,
             disk_spilled_bytes=disk if has_disk else None,
+            deserialize_seconds=load_ms * MS if has_load else None,
+            deserialize_cpu_seconds=load_ns * NS if has_load_cpu else None,
             records={name: own or None for name, own in zip(RECORDS, records, strict=True)},
             warm_up=warm_up,
         )

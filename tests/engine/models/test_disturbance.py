@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,14 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
-from engine.models.disturbance import CALM, EVENLY, busy_notice, disturbance_spread, stretch_of
+from engine.models.disturbance import (
+    CALM,
+    CALM_LOADING,
+    EVENLY,
+    busy_notice,
+    disturbance_spread,
+    stretch_of,
+)
 from engine.profile import Profile, Run
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -94,6 +102,44 @@ def test_what_computes_elsewhere_tells_nothing(more: dict[str, object]) -> None:
     assert stretch_of(run) is None
     assert disturbance_spread([run]) == 0.0
     assert busy_notice([run]) is None
+
+
+def python_job(loading: float, *, cpu_seconds: float = 0.5) -> dict[str, object]:
+    """Stages that compute in Python; loading their tasks' code takes so many times its CPU time."""
+    return {
+        "operations": ("PythonRDD",),
+        "deserialize_seconds": loading * cpu_seconds,
+        "deserialize_cpu_seconds": cpu_seconds,
+    }
+
+
+def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> None:
+    run = run_of([20.0, 20.0], **python_job(4.0 * CALM_LOADING))
+    assert stretch_of(run) == pytest.approx(4.0 * CALM)
+    assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(4.0))
+    notice = busy_notice([run])
+    assert notice is not None
+    assert (notice.code, "10.0 times as long to load" in notice.text) == ("busy-machine", True)
+
+
+@pytest.mark.parametrize("more", [python_job(2.5), python_job(9.0, cpu_seconds=0.05)])
+def test_loading_that_is_as_usual_or_too_little_widens_nothing(more: dict[str, object]) -> None:
+    """An archive that is read and a task that is fetched are no other program's doing."""
+    run = run_of([20.0, 20.0], **more)
+    assert disturbance_spread([run]) == 0.0
+    assert busy_notice([run]) is None
+
+
+def test_computing_tells_more_than_loading() -> None:
+    """A Python job whose queries compute in Spark is judged by these."""
+    loading = python_job(9.0)
+    run = run_of([1.1, 20.0])
+    stages = (replace(run.stages[0]), replace(run.stages[1], **loading))  # type: ignore[arg-type]
+    assert stretch_of(replace(run, stages=stages)) == pytest.approx(1.1)
+
+
+def test_without_python_loading_code_is_not_asked() -> None:
+    assert stretch_of(run_of([1000.0], **python_job(9.0) | {"operations": ()})) is None
 
 
 def test_queries_of_a_python_program_compute_where_spark_does() -> None:

@@ -34,10 +34,13 @@ def test_one_stage(tmp_path: Path) -> None:
     assert stage.cpu_seconds is None
     assert stage.peak_execution_memory_bytes is None
     assert stage.memory_spilled_bytes is None
+    assert stage.deserialize_seconds is None
 
 
 def test_measures_of_a_task(tmp_path: Path) -> None:
     metrics = {
+        "Executor Deserialize Time": 300,
+        "Executor Deserialize CPU Time": 120_000_000,
         "Executor Run Time": 1500,
         "Executor CPU Time": 1_200_000_000,
         "Peak Execution Memory": 4096,
@@ -71,6 +74,8 @@ def test_measures_of_a_task(tmp_path: Path) -> None:
     assert list(totals.values()) == [2.0, 1.5, 0.5, 1.2, 0.05, 0.03, 1e6, 1000, 600, 77, 4096]
     assert stage_run.output_bytes is None
     assert (stage_run.memory_spilled_bytes, stage_run.disk_spilled_bytes) == (10, 5)
+    assert stage_run.deserialize_seconds == 0.3
+    assert stage_run.deserialize_cpu_seconds == pytest.approx(0.12)
     assert run.workload.input_bytes == 1e6
 
 

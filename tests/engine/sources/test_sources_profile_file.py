@@ -54,6 +54,7 @@ stages = st.builds(
     sql_execution_id=st.none() | st.integers(0, 99),
     input_bytes=st.none() | measures,
     memory_spilled_bytes=st.none() | st.just(0.0) | numbers,
+    deserialize_seconds=st.none() | st.just(0.0) | numbers,
     operations=st.lists(texts, max_size=3).map(tuple),
     waste=st.builds(Waste, failed_tasks=st.integers(0, 9), seconds=st.just(0.0) | numbers),
 )
