@@ -14,7 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from engine.catalog import Catalog, InstanceType, Offer, Price
-from engine.catalog_index import SHAPES, bundled_folder, catalog_path, list_catalogs
+from engine.catalog_index import (
+    OTHER_REGIONS,
+    SHAPES,
+    bundled_folder,
+    catalog_path,
+    list_catalogs,
+)
 from engine.catalog_rules import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -123,7 +129,8 @@ def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Cata
         raise problems[0]
     assert catalog is not None
     if region is not None and catalog.region != region:
-        raise UnknownName("region", region, [catalog.region], where=str(name_or_path))
+        known, where = [catalog.region], str(name_or_path)
+        raise UnknownName("region", region, known, where=where, remedy=OTHER_REGIONS, alike=True)
     return catalog
 
 

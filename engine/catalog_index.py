@@ -17,6 +17,8 @@ from engine.errors import BadInput, UnknownName
 PRICES = ".prices.yaml"
 SHAPES = ".shapes.yaml"
 
+OTHER_REGIONS = "for prices of another region see sparkplan catalog refresh --help"
+
 
 @dataclass(frozen=True, slots=True)
 class CatalogEntry:
@@ -92,5 +94,6 @@ def _in_region(known: Sequence[CatalogEntry], name: str, region: str | None) -> 
             choices=regions,
         )  # fmt: skip
     if region is not None and region not in regions:
-        raise UnknownName("region", region, regions, where=f"catalog {name}")
+        where = f"catalog {name}"
+        raise UnknownName("region", region, regions, where=where, remedy=OTHER_REGIONS, alike=True)
     return known[0] if region is None else known[regions.index(region)]

@@ -66,6 +66,8 @@ class UnknownName(BadInput):
 
     Args:
         remedy: where to find the valid names, said when nothing is close.
+        alike: whether names that look alike mean different things (regions): a short list is then
+            shown whole, and none of it is taken for what was meant.
     """
 
     def __init__(
@@ -76,12 +78,13 @@ class UnknownName(BadInput):
         *,
         where: str | None = None,
         remedy: str | None = None,
+        alike: bool = False,
     ) -> None:
         names = sorted(known)
-        close = get_close_matches(name, names, n=3, cutoff=0.6)
+        long = len(names) > LISTED_CHOICES or len(", ".join(names)) > LISTED_CHARACTERS
+        close = get_close_matches(name, names, n=3, cutoff=0.6) if long or not alike else []
         if close:
             remedy = f"did you mean {' or '.join(close)}?"
-        long = len(names) > LISTED_CHOICES or len(", ".join(names)) > LISTED_CHARACTERS
         listed = () if close or long else names
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
         self.name = name

@@ -56,7 +56,7 @@ def prices_in(found: PriceList, region: str | None, *, where: str) -> RegionPric
     """
     regions = sorted({quote.region for quote in found.quotes if quote.region is not None})
     if region is not None and regions and region not in regions:
-        raise UnknownName("region", region, regions, where=where)
+        raise UnknownName("region", region, regions, where=where, alike=True)
     if region is None and len(regions) > 1:
         what = f"holds the prices of {len(regions)} regions"
         raise BadInput(what, where=where, remedy="name one with --region", choices=regions[:24])

@@ -191,10 +191,11 @@ def require_provider(handover: Handover, provider: str, why: str) -> str:
         BadInput: for another provider, and for a cluster one owns.
     """
     if handover.provider != provider or handover.region is None:
+        priced = f"price it with --catalog {provider}, or " if handover.provider else ""
         raise BadInput(
             f"{why}, this recommendation is for {handover.provider or 'no provider'}",
             where="--to",
-            remedy="choose spark-submit or spark-defaults",
+            remedy=f"{priced}choose spark-submit or spark-defaults",
         )
     return handover.region
 

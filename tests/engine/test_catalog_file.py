@@ -338,8 +338,11 @@ def test_what_is_wrong_with_dbus(tmp_path: Path, old: str, new: str, message: st
 
 
 def test_a_region_that_a_catalog_does_not_have() -> None:
-    with pytest.raises(EngineError, match=r"unknown region 'eu-west-1'.*us-east-1"):
+    with pytest.raises(EngineError, match=r"unknown region 'eu-west-1'.*us-east-1") as caught:
         load_catalog("aws", region="eu-west-1")
+    assert "did you mean" not in str(caught.value), "another continent is no slip of the pen"
+    assert str(caught.value).endswith("(choices: us-east-1)")
+    assert "sparkplan catalog refresh" in str(caught.value)
     assert load_catalog("aws", region="us-east-1").region == "us-east-1"
 
 

@@ -29,6 +29,12 @@ def test_a_file_ends_as_its_reader_expects(target):
     assert file_name("nightly", named) == ENDINGS[target.name]
 
 
+def test_what_a_name_has_between_its_words_is_one_hyphen_in_a_file():
+    named = Target("spark-submit", "", ".sh")
+    assert file_name("nightly  ETL / orders -- 2", named) == "nightly-ETL-orders-2.spark-submit.sh"
+    assert file_name("../ --", named) == "job.spark-submit.sh"
+
+
 def test_training_runs_too():
     assert [file_name("training", Target(*target)) for target in TARGETS] == [
         "training.collect.sh",
@@ -100,7 +106,7 @@ async def test_a_target_that_cannot_express_it_says_so_whole_and_offers_no_file(
         await pilot.press("e", "down", "down", "down")
         await pilot.pause()
         said = " ".join(text_of(app).replace("│", " ").split())
-        assert "Dataproc runs on Google Cloud, this recommendation is for aws; choose" in said
+        assert "Dataproc runs on Google Cloud, this recommendation is for aws; price" in said
         assert "spark-submit or spark-defaults" in said
         assert "--to" not in said
         assert app.screen.query_one("#path").value == ""

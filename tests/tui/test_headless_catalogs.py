@@ -111,6 +111,7 @@ def test_export_counts_one_executor_in_the_singular(capsys: pytest.CaptureFixtur
         (f"predict {LOG} --executors 3 --catalog aws", "--catalog: executors are no instance"),
         (f"predict {LOG} --input-size 0x", "--input-size: a factor must be more than zero"),
         (f"{GOAL} --region eu-west-1", "catalog aws: unknown region 'eu-west-1'"),
+        (f"{GOAL} --region eu-west-1", "(choices: us-east-1)"),
         (f"{GOAL} --catalog gcp --region europe-west4", "(choices: us-central1)"),
         (f"{GOAL} --dbu-price 0.2", "catalog aws meters no DBUs"),
         (f"{GOAL} --catalog azure-databricks --dbu-price premum", "unknown DBU tier 'premum'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -50,8 +51,8 @@ def file_name(application: str, target: Target) -> str:
 
 def harmless(application: str) -> str:
     """The name of an application as part of the name of a file."""
-    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)[:40].strip(".-")
-    return safe or "job"
+    safe = "".join(c if c.isalnum() or c in "-_." else "-" for c in application)
+    return re.sub("-{2,}", "-", safe)[:40].strip(".-") or "job"
 
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
