@@ -99,6 +99,27 @@ async def test_a_small_terminal_gives_its_rows_to_the_text_that_is_read(planner)
         assert preview.size.height == before
 
 
+async def test_a_terminal_that_shrinks_under_the_dialog_keeps_text_path_and_keys(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("e", "tab", "tab")
+        await pilot.pause()
+        preview = app.screen.query_one("#preview")
+        preview.focus()
+        await pilot.pause()
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        read = preview.size.height
+        app.screen.query_one("#targets").focus()
+        await pilot.pause()
+        assert read == preview.size.height + 8
+        await pilot.resize_terminal(62, 18)
+        await pilot.pause()
+        assert preview.size.height >= 1
+        assert "esc leave" in text_of(app)
+
+
 async def test_a_target_that_cannot_express_it_says_so_whole_and_offers_no_file(planner):
     app = planner()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -51,3 +51,25 @@ async def test_no_word_is_cut_by_how_much_there_is_below():
         await pilot.pause()
         assert prose.render_line(0).text.rstrip() == "compositions that were"
         assert prose.render_line(1).text.rstrip() == "compared with ↓1 more"
+
+
+async def test_another_answer_is_read_from_its_first_line():
+    """What was scrolled for one answer must not hide the next; its own lines may change below."""
+    rest = [[(f"line {number}", "base")] for number in range(9)]
+    prose = Prose([[("first", "base")], *rest], focusable=True, glyphs=UNICODE)
+
+    class Panel(App):
+        CSS = "Prose { width: 24; height: 3; }"
+
+        def compose(self):
+            yield prose
+
+    async with Panel().run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        prose.action_scroll_rows(4)
+        prose.show([[("first", "base")], *rest, [("and more", "base")]])
+        await pilot.pause()
+        assert prose.render_line(0).text.startswith("line 3")
+        prose.show([[("second", "base")], *rest])
+        await pilot.pause()
+        assert prose.render_line(0).text.startswith("second")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
@@ -26,6 +27,9 @@ from tui.widgets.text import fit, plain
 SHORT_BELOW = 30
 """Rows of a terminal below which list and text do not both have room."""
 
+
+OTHER_ROWS = 8
+"""Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
 
 MOST_TITLE = 66
 """Cells of a title that every terminal has room for."""
@@ -117,7 +121,7 @@ class ExportScreen(Dialog[str | None]):
         title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)
         self.query_one("#preview").border_title = "Preview"
-        self.query_one("#targets", Table).styles.height = len(self._targets) + 1
+        self._share_rows(self.app.size.height)
         here = [
             ("↑ ↓", "target", ""),
             ("⏎", "path", ""),
@@ -129,9 +133,20 @@ class ExportScreen(Dialog[str | None]):
         self._show(0)
 
     def on_descendant_focus(self) -> None:
-        """Where rows are few, the targets make room for the text while that is read."""
-        room = self.app.size.height >= SHORT_BELOW or self.focused is not self.query_one("#preview")
-        self.query_one("#targets", Table).styles.height = len(self._targets) + 1 if room else 2
+        """What is read gets the rows."""
+        self._share_rows(self.app.size.height)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """A terminal of another height shares its rows anew."""
+        self._share_rows(event.size.height)
+
+    def _share_rows(self, height: int) -> None:
+        """Where rows are few, the targets make room for the text while that is read, and always for
+        a line of it, the path and the keys."""
+        whole = len(self._targets) + 1
+        read = height < SHORT_BELOW and self.focused is self.query_one("#preview")
+        room = max(2, height * 92 // 100 - OTHER_ROWS)
+        self.query_one("#targets", Table).styles.height = 2 if read else min(whole, room)
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """Preview the target under the cursor."""

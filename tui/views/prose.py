@@ -115,8 +115,14 @@ class Prose(ScrollingFrame):
         return self._lines
 
     def show(self, lines: Sequence[Line]) -> None:
-        """Show other lines; only cells that differ are sent."""
+        """Show other lines; only cells that differ are sent.
+
+        Where the first line is another, they are read from it: an answer that is not in sight must
+        not hide in a text that was scrolled for the one before.
+        """
         if tuple(lines) != self._lines:
+            if tuple(lines[:1]) != self._lines[:1]:
+                self._top = 0
             self._lines = tuple(lines)
             self.redraw()
 
