@@ -11,7 +11,7 @@ WRONG = (
     *("model-does-not-fit", "rates-too-low", "different-engine", "code-changed"),
     "data-shape-changed",
     *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
-    *("failed-stages", "incomplete-log", "stage-in-part", "stage-without-tasks"),
+    *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),
 )
 """What may make the answer wrong outright, the worst first: memory and disks that do not hold the

@@ -25,6 +25,7 @@ from engine.models.prepared_stages import PreparedStages
 from engine.models.slots_over_time import (
     Slots,
     arrivals,
+    came_and_went,
     end_of_tasks,
     first_arrivals,
     idle_seconds,
@@ -367,15 +368,9 @@ class Replay:
         work = stage.task_seconds.total
         lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
         idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
-        if self.is_dynamic:
+        if came_and_went(self.run):
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
         return idle, best_turn, lost
-
-    @property
-    def is_dynamic(self) -> bool:
-        """Whether executors came and went during the run."""
-        changed = ("dynamic-allocation", "lost-executors")
-        return any(notice.code in changed for notice in self.run.notices)
 
     @cached_property
     def arrivals(self) -> FloatArray | None:

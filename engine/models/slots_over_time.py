@@ -114,6 +114,11 @@ def first_arrivals(run: Run, slots: int) -> FloatArray | None:
     return found if missing_seconds(found, run) > NEGLIGIBLE * run.seconds else None
 
 
+def came_and_went(run: Run) -> bool:
+    """Whether executors did during the run, sent away or lost, by its notices."""
+    return any(notice.code in ("dynamic-allocation", "lost-executors") for notice in run.notices)
+
+
 def missing_seconds(added_seconds: FloatArray, run: Run) -> float:
     """For how long a slot was missing in the mean after the first task could run."""
     first = min(max(stage.submitted_seconds, float(added_seconds[0])) for stage in run.stages)
