@@ -38,8 +38,8 @@ CALM_LOADING = 2.5
 computes: archives are read, and the task is fetched from the driver (public logs and jobs on a
 quiet machine: 1.0 to 2.7)."""
 
-LEAST_LOADING_CPU_SECONDS = 0.25
-"""Less is not even the start of one executor."""
+LEAST_LOADING_CPU_SECONDS = 0.1
+"""Less is a handful of tasks; the start of one executor is 0.1 to 0.3."""
 
 
 def stretch_of(run: Run) -> float | None:

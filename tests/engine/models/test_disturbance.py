@@ -122,7 +122,7 @@ def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> Non
     assert (notice.code, "10.0 times as long to load" in notice.text) == ("busy-machine", True)
 
 
-@pytest.mark.parametrize("more", [python_job(2.5), python_job(9.0, cpu_seconds=0.05)])
+@pytest.mark.parametrize("more", [python_job(2.5), python_job(9.0, cpu_seconds=0.02)])
 def test_loading_that_is_as_usual_or_too_little_widens_nothing(more: dict[str, object]) -> None:
     """An archive that is read and a task that is fetched are no other program's doing."""
     run = run_of([20.0, 20.0], **more)
