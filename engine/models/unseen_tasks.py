@@ -199,7 +199,8 @@ def unseen_spread(run: Run) -> float:
     late = np.asarray([shape.late_scale for shape in shapes])
     start = np.asarray([stage.submitted_seconds for stage in whole.stages])
     end = np.asarray([stage.completed_seconds for stage in whole.stages])
-    share = exclusive_seconds(start, np.maximum(start, end)) / whole.seconds
+    alone = exclusive_seconds(start, np.maximum(start, end))
+    share = alone / max(whole.seconds, float(alone.sum()))
     return float(share @ np.maximum(ERROR_PER_DOUBLING_INPUT * away, late))
 
 

@@ -100,6 +100,14 @@ def test_the_interval_says_what_the_prior_leaves_open() -> None:
     assert hardly > 0.3 * inferred(broken_off(SLOTS)).log_scale
 
 
+def test_no_stage_has_more_than_the_whole_time() -> None:
+    """Of clocks that jump a stage may be longer than the run: a spread of thousands overflowed."""
+    run = broken_off(SLOTS)
+    running = Measure(1, 1000.0, (1000.0,))
+    stage = replace(stage_of(run), tasks=SLOTS + 1, running_seconds=running)
+    assert unseen_spread(replace(run, seconds=0.001, stages=(stage,))) < 2.0
+
+
 def test_the_notice_says_that_start_up_is_inferred() -> None:
     few, more = in_part_notice([broken_off(SLOTS)]), in_part_notice([broken_off(SLOTS + 1)])
     assert few is not None
