@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.drawn_times import drawn
+from engine.models.first_tasks import starts_executors, warm_task
 from engine.models.partitions import Partitioning, spark_version, whole
 from engine.models.stage_match import code_of
 from engine.models.task_times import LEAST_WARM, Growth, StageShape
-from engine.models.warm_up import warm_up_of
+from engine.models.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
 
 SHUFFLE_PARTITIONS = 200
@@ -33,15 +33,42 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading)
     rules = Partitioning.of(run, slots)
-    seen: Counter[Hashable] = Counter()
+    alike: dict[Hashable, list[StageShape]] = {}
     shapes = []
     for stage in run.stages:
-        code = code_of(stage)
-        shape = _shape(run, stage, measured, rules, knows_input=knows_input, before=seen[code])
+        before = alike.setdefault(code_of(stage), [])
+        shape = _shape(run, stage, measured, rules, knows_input=knows_input, before=len(before))
+        shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
         shapes.append(shape)
-        seen[code] += 1
+        before.append(shape)
     excess = EXECUTOR_SHARE * _cold_excess(shapes)
     return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
+
+
+def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
+    """A stage in which a log breaks off before later tasks show what they take: they are inferred
+    (`first_tasks.py`). Others are as they are.
+
+    Args:
+        before: the stages of the same code that ran before.
+    """
+    stage, mean = shape.stage, shape.mean_seconds
+    seen_whole = (other.late_seconds for other in reversed(before) if not other.late_scale)
+    sister = next(seen_whole, None)
+    found = warm_task(stage, lanes, before=len(before), sister_seconds=sister)
+    if found is None:
+        return shape
+    later = min(found.seconds, mean)
+    told = replace(
+        shape,
+        overhead_seconds=shape.overhead_seconds * later / (stage.task_seconds.mean or mean),
+        late_scale=found.log_scale,
+    )
+    if starts_executors(stage):
+        warm = shape.warm * (later / mean)
+        return replace(told, warm=warm, mean_seconds=later, cold=shape.warm, warm_up=None)
+    waves = max(1.0, stage.task_seconds.count / lanes)
+    return replace(told, warm_up=falling_to(later / mean, waves))
 
 
 def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
@@ -190,26 +217,13 @@ def _cold_excess(shapes: list[StageShape]) -> float:
     return max(0.0, sum(total - n * mean for n, total, mean in pairs) / count)
 
 
-def _started(stage: StageRun) -> float:
-    """What first tasks spent outside their run time, where a log breaks off before any other task
-    ended: they waited for their executor to load what it runs, which the tasks to come find there.
-    0 where others ended."""
-    first, outside = stage.first_wave_seconds, stage.overhead_seconds
-    if first is None or outside is None or first.count < stage.task_seconds.count:
-        return 0.0
-    return outside.mean or 0.0
-
-
 def _with_cold(shape: StageShape, excess: float) -> StageShape:
     """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
     tasks were first tasks, the excess is in their times already."""
     stage = shape.stage
-    if stage.task_seconds.count < stage.tasks:
-        excess = max(excess, _started(stage))
     if len(shape.cold) or excess == 0.0:
         return shape
-    first = stage.first_wave_seconds
-    if first is not None and first.count >= stage.task_seconds.count:
+    if starts_executors(stage):
         least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)
         warm = np.maximum(shape.warm - excess, least)
         return replace(shape, warm=warm, mean_seconds=float(warm.mean()), cold=shape.warm)

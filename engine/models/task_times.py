@@ -113,6 +113,8 @@ class StageShape:
         partitions: configured number of shuffle partitions.
         partitioning: Spark's rules for how many partitions there are.
         warm_up: how its task times fall in launch order; None where that is not seen.
+        late_scale: standard deviation of the log time of later tasks, where a log that broke off
+            leaves them to be inferred from first ones.
         law: what other logs tell of it.
         follows: the stage that reads input whose number of partitions this one's shuffle takes
         over.
@@ -127,6 +129,7 @@ class StageShape:
     partitions: int
     partitioning: Partitioning
     warm_up: WarmUp | None = None
+    late_scale: float = 0.0
     law: StageLaw = PRIOR_LAW
     follows: StageShape | None = None
 
@@ -345,6 +348,11 @@ class StageShape:
         outside = min(self.mean_seconds, self.overhead_seconds)
         ran = self.warm_up.late * (self.mean_seconds - outside)
         return self.warm_up.late * outside + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+
+    @property
+    def late_seconds(self) -> float:
+        """What a task takes whose code is no longer new."""
+        return self.mean_seconds * (1.0 if self.warm_up is None else self.warm_up.late)
 
     @property
     def cold_excess(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.first_tasks import starts_executors
 from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.replay_report import exclusive_seconds
 from engine.models.stage_shapes import shapes_of
@@ -113,13 +114,16 @@ def as_if_whole(run: Run) -> Run:
 
 
 def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, float]:
-    """A stage with all of its tasks, and how many seconds more it takes. Those to come are no first
-    tasks of their slots, and meet code that is less new."""
+    """A stage with all of its tasks, and how many seconds more it takes. Those to come meet code
+    that is less new, and started executors, but for the slots on which the first task still runs.
+    """
     lanes, seen, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
     known = shape.stage.task_seconds
     relative = 1.0 if shape.warm_up is None else shape.warm_up.mean(tasks / lanes)
     unseen = tasks - known.count
     to_come = max(0.0, relative * tasks - known.count) * shape.mean_seconds
+    if starts_executors(stage):
+        to_come += max(0, min(lanes, tasks) - known.count) * shape.cold_excess
     times = _joined(known, shape.warm, unseen, to_come)
     slower = (times.mean or 0.0) / (seen.mean or 1.0) if seen.total else 1.0
     more: dict[str, Any] = {}
@@ -183,16 +187,30 @@ def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> 
 
 def unseen_spread(run: Run) -> float:
     """Spread of log time that tasks bring which the log did not see end: as unsure as so much more
-    input would be, for the share of the time in which their stage runs."""
-    seen = [stage.task_seconds.count for stage in run.stages]
+    input would be, and as what later tasks take where only first ones tell (`first_tasks.py`), for
+    the share of the time in which their stage runs."""
     whole = as_if_whole(run)
     if whole is run:
         return 0.0
-    away = np.log2([max(1.0, s.tasks / max(k, 1)) for s, k in zip(whole.stages, seen, strict=True)])
+    seen = np.asarray([max(1, stage.task_seconds.count) for stage in run.stages])
+    tasks = np.asarray([stage.tasks for stage in run.stages])
+    away = np.log2(np.maximum(1.0, tasks / seen))
+    shapes = shapes_of(with_tasks_under_way(run), run.cluster.slots or 1)
+    late = np.asarray([shape.late_scale for shape in shapes])
     start = np.asarray([stage.submitted_seconds for stage in whole.stages])
     end = np.asarray([stage.completed_seconds for stage in whole.stages])
-    share = exclusive_seconds(start, np.maximum(start, end)) / whole.seconds
-    return ERROR_PER_DOUBLING_INPUT * float(share @ away)
+    alone = exclusive_seconds(start, np.maximum(start, end))
+    share = alone / max(whole.seconds, float(alone.sum()))
+    return float(share @ np.maximum(ERROR_PER_DOUBLING_INPUT * away, late))
+
+
+FROM_FIRST = ", hardly more than the first ones: how much of these was start-up is inferred too"
+
+
+def _from_first_tasks(run: Run) -> bool:
+    """Whether no more tasks of a stage ended than can be first ones on their slots."""
+    slots = run.cluster.slots or 0
+    return any(0 < s.task_seconds.count * s.task_cpus <= slots for s in seen_in_part(run))
 
 
 def in_part_notice(runs: Sequence[Run]) -> Notice | None:
@@ -204,10 +222,11 @@ def in_part_notice(runs: Sequence[Run]) -> Notice | None:
     tasks = sum(stage.tasks for stage in stages)
     ended = sum(stage.task_seconds.count for stage in stages)
     one = len(stages) == 1
+    first = any(_from_first_tasks(run) for run in runs)
     return Notice(
         "stage-in-part",
         f"{len(stages)} {'stage was' if one else 'stages were'} seen in part: "
         f"{'its time is' if one else 'their times are'} inferred from the {ended} of {tasks} tasks "
-        "that ended",
+        f"that ended{FROM_FIRST if first else ''}",
         "let the application end, or give the log of a run that did",
     )

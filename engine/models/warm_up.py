@@ -199,9 +199,14 @@ def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
     if own <= 0.0:
         return None
     seconds = AGAIN_SECONDS / before if before else EXCESS_SECONDS
-    excess = min(EXCESS_SHARE, seconds / own)
+    return falling_to(1.0 - min(EXCESS_SHARE, seconds / own), waves)
+
+
+def falling_to(late: float, waves: float) -> WarmUp:
+    """The curve of a stage that ran so many tasks per slot and does not show its order, of which
+    later tasks take so much of the mean: what new code costs is lost at the beginning."""
     at = waves * np.asarray((0.125, 0.25, 0.5, 1.0))
-    return WarmUp(at, (1.0 - excess) + excess * np.minimum(waves / at, MOST_COLD), 1.0 - excess)
+    return WarmUp(at, late + (1.0 - late) * np.minimum(waves / at, MOST_COLD), late)
 
 
 EXCESS_SECONDS = 1.5
