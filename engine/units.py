@@ -260,11 +260,15 @@ _SPANS = (
 """Seconds, name, and the seconds that the upper end of an interval in that unit stays below."""
 
 
+LARGE_COUNT = 199.5
+"""From so many seconds on nobody counts in seconds, nor from so many minutes in minutes."""
+
+
 def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
     12.4 s", "12 to 34 s". A lower end below one of the upper end's unit takes both to the smaller
     unit ("32 to 138 s"); only where neither would read well has each end its own ("7.2 s to
-    3.3 min").
+    3.3 min", "19 s to 13 min").
 
     Args:
         low, high: seconds, `low` <= `high`.
@@ -274,11 +278,11 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     factor, unit, _ = _SPANS[place]
     if place > 1 and round(low / factor, 1) < 1.0:
         smaller, its_unit, _ = _SPANS[place - 1]
-        if low / smaller >= 9.95 and high / smaller < 999.5:
+        if low / smaller >= 9.95 and high / smaller < LARGE_COUNT:
             return f"{low / smaller:.0f}{to}{high / smaller:.0f} {its_unit}"
         own, own_unit = max((f, name) for f, name, _ in _SPANS[1:] if f <= max(low, 1.0))
-        digits = 1 if low / own < 9.95 else 0
-        return f"{low / own:.{digits}f} {own_unit}{to}{high / factor:.1f} {unit}"
+        ends = ((low / own, own_unit), (high / factor, unit))
+        return to.join(f"{end:.{1 if end < 9.95 else 0}f} {named}" for end, named in ends)
     low, high = low / factor, high / factor
     digits = 1 if low < 9.95 or high < 19.95 or high - low < 3.0 else 0
     return f"{low:.{digits}f}{to}{high:.{digits}f} {unit}"
