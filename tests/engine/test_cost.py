@@ -13,7 +13,17 @@ from synthetic import catalog_of, offer
 from engine.catalog import Billing
 from engine.catalog_file import load_catalog
 from engine.choices import dbu_notices, price_notices
-from engine.cost import billed_seconds, cost_usd, itemised, service_rate
+from engine.cost import (
+    EXACT_BILLING,
+    billed_seconds,
+    billing_notes,
+    cost_usd,
+    itemised,
+    node_rate,
+    price_of,
+    service_rate,
+    weighing,
+)
 from engine.errors import UnknownName
 
 HOUR = 3600.0
@@ -231,3 +241,62 @@ def test_the_price_of_a_dbu_grows_old_too() -> None:
     assert dbu_notices(catalog.billing, catalog, date(2023, 7, 1)) == ()
     assert dbu_notices(catalog.with_terms(dbu=0.2).billing, catalog, date(2026, 8, 1)) == ()
     assert dbu_notices(Billing(), catalog, date(2026, 8, 1)) == ()
+
+
+def test_exact_billing_neither_rounds_nor_adds() -> None:
+    """OptEx Eq. 9: 3 nodes at 0.5 for 100.25 s."""
+    cost = cost_usd(nodes=3, seconds=100.25, price_usd_per_hour=0.5, billing=EXACT_BILLING)
+    assert float(cost) == pytest.approx(3 * 0.5 * 100.25 / HOUR, rel=1e-12)
+
+
+def test_spot_of_a_type_that_is_not_let_as_spot_has_no_cost() -> None:
+    with pytest.raises(ValueError, match="master has no spot price"):
+        itemised(nodes=1, seconds=1.0, offer=MASTER, billing=Billing(spot=True), catalog=CATALOG)
+
+
+def test_a_fee_per_vcpu_and_an_assumed_master_are_said() -> None:
+    fee = Billing(surcharge_usd_per_vcpu_hour=0.01, surcharge_note="list price")
+    assert billing_notes(fee) == ["surcharge $0.01 per vCPU and hour: list price"]
+    assumed = replace(fee, surcharge_assumed=True, surcharge_note=None)
+    assert billing_notes(assumed) == [
+        "surcharge $0.01 per vCPU and hour assumed: no price list tells it"
+    ]
+    master = Billing(master="m", master_note="the smallest")
+    assert billing_notes(master) == ["master m assumed: the smallest"]
+    assert billing_notes(replace(master, master_note=None)) == []
+    assert billing_notes(replace(master, master=None)) == []
+
+
+@given(
+    billing=st.builds(
+        Billing,
+        spot=st.booleans(),
+        discount_fraction=st.floats(0.0, 0.9),
+        surcharge_fraction=st.floats(0.0, 1.0),
+        surcharge_usd_per_vcpu_hour=st.sampled_from([0.0, 0.01, 0.2]),
+        usd_per_dbu=st.sampled_from([None, 0.1, 1.0]),
+        startup_seconds=st.floats(0.0, 600.0),
+    )
+)
+def test_types_compare_as_their_weighing_says(billing: Billing) -> None:
+    """The ratio of the hourly rates of two types is kept."""
+    small = replace(offer("small", 0.1, spot=0.09, vcpus=2), dbu_per_hour=2.5)
+
+    def ratio(terms: Billing) -> float:
+        rates = []
+        for one in (WORKER, small):
+            price, service = price_of(one, terms), service_rate(one, terms)
+            assert price is not None
+            listed = one.on_demand.usd_per_hour
+            rates.append(
+                float(node_rate(price.usd_per_hour, listed, terms, service_usd_per_hour=service))
+            )
+        return rates[0] / rates[1]
+
+    assert ratio(weighing(billing)) == pytest.approx(ratio(billing))
+
+
+def test_terms_that_scale_all_rates_alike_weigh_nothing() -> None:
+    """So that what was narrowed down under the one serves under the other."""
+    assert weighing(replace(EMR_LIKE, discount_fraction=0.3)) == Billing()
+    assert weighing(replace(EMR_LIKE, startup_seconds=0.0)) == weighing(EMR_LIKE)

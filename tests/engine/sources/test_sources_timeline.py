@@ -1,0 +1,140 @@
+"""What of an application's clock is counted: idle stretches, pauses, and what is said of them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.sources.application import Application
+from engine.sources.clusters import Span
+from engine.sources.entities import Job
+from engine.sources.timeline import (
+    Timeline,
+    active_spans,
+    fruitless_notices,
+    gaps_of,
+    idle_notices,
+    idle_stretches,
+    pauses,
+)
+
+MINUTE = 60_000
+HOUR = 60 * MINUTE
+
+edges = st.lists(st.integers(0, 200), min_size=2, max_size=12, unique=True).map(sorted)
+
+
+def spans_of(places: list[int]) -> list[Span]:
+    """Disjoint spans in order, of an even number of places."""
+    return list(zip(places[::2], places[1::2], strict=False))
+
+
+@given(edges, st.integers(0, 200))
+def test_a_clock_counts_each_moment_outside_the_idle_stretches(
+    places: list[int], time: int
+) -> None:
+    idle = spans_of(places)
+    counted = sum(not any(a <= moment < b for a, b in idle) for moment in range(time))
+    assert Timeline(0, tuple(idle)).seconds(time) == counted / 1000.0
+    assert Timeline(1000, tuple((a + 1000, b + 1000) for a, b in idle)).seconds(
+        time + 1000
+    ) == pytest.approx(counted / 1000.0)
+
+
+@given(edges)
+def test_pauses_are_what_the_active_spans_leave(places: list[int]) -> None:
+    active = spans_of(places)
+    found = pauses(active, 20, 150)
+    assert all(a < b for a, b in found)
+    within = [(max(a, 20), min(b, 150)) for a, b in active if a < 150 and b > 20]
+    assert sum(b - a for a, b in [*found, *within]) == 130
+    assert all(b <= c or d <= a for a, b in found for c, d in active)
+
+
+def test_a_time_without_any_active_span_is_one_pause() -> None:
+    assert pauses([], 5, 9) == [(5, 9)]
+    assert pauses([(0, 20)], 5, 9) == []
+
+
+def test_gaps_are_the_busy_times_without_a_useful_span() -> None:
+    assert gaps_of([(2, 4)], [(0, 6), (8, 9)], 0, 10) == [(0, 2), (4, 6), (8, 9)]
+
+
+@pytest.mark.parametrize(("length", "idle"), [(5 * MINUTE - 1, 0), (5 * MINUTE, 1)])
+def test_five_minutes_in_a_session_are_idle(length: int, idle: int) -> None:
+    found = idle_stretches([(0, length)], total_ms=100 * HOUR, session=True)
+    assert found == ((0, length),) * idle
+
+
+@pytest.mark.parametrize(
+    ("length", "other", "idle"),
+    [
+        (HOUR - 1, 1, 0),
+        (HOUR, HOUR - 1, 1),
+        (HOUR, HOUR, 0),
+        (50 * HOUR, 51 * HOUR, 0),
+    ],
+)
+def test_an_hour_longer_than_all_other_time_is_idle(length: int, other: int, idle: int) -> None:
+    found = idle_stretches([(0, length)], total_ms=length + other, session=False)
+    assert found == ((0, length),) * idle
+
+
+def test_pauses_of_an_hour_are_idle_together_and_shorter_ones_are_not() -> None:
+    long, short, again = (0, 2 * HOUR), (3 * HOUR, 4 * HOUR - 1), (5 * HOUR, 6 * HOUR)
+    assert idle_stretches([long, short, again], total_ms=6 * HOUR - 1, session=False) == (
+        long,
+        again,
+    )
+    assert idle_stretches([], total_ms=HOUR, session=False) == ()
+
+
+def pause_codes(*lengths: int, counted_ms: int, session: bool = False) -> list[str]:
+    kept = [(n * HOUR, n * HOUR + length) for n, length in enumerate(lengths)]
+    said = idle_notices([], kept, start_ms=0, counted_ms=counted_ms, session=session)
+    return [notice.code for notice in said]
+
+
+def test_pauses_of_a_minute_are_said_where_they_are_half_of_the_time() -> None:
+    assert pause_codes(MINUTE, counted_ms=2 * MINUTE - 1) == ["long-pauses"]
+    assert pause_codes(MINUTE, counted_ms=2 * MINUTE) == []
+    assert pause_codes(MINUTE - 1, counted_ms=MINUTE) == []
+    assert pause_codes(2 * MINUTE, MINUTE - 1, counted_ms=4 * MINUTE) == []
+
+
+def test_in_a_session_every_pause_of_a_minute_is_said() -> None:
+    assert pause_codes(MINUTE, counted_ms=HOUR, session=True) == ["long-pauses"]
+    assert pause_codes(MINUTE - 1, counted_ms=HOUR, session=True) == []
+
+
+def test_idle_time_is_said_with_where_its_longest_stretch_begins() -> None:
+    start = 7 * HOUR
+    idle = [(start + MINUTE, start + HOUR), (start + 2 * HOUR, start + 4 * HOUR)]
+    (said,) = idle_notices(idle, [], start_ms=start, counted_ms=HOUR, session=True)
+    assert said.code == "idle-time"
+    assert "no job ran for 2h 59m (2 stretches, the longest from 2h 00m after" in said.text
+
+
+def test_time_of_stages_that_came_to_nothing_is_said_with_their_number() -> None:
+    assert fruitless_notices([], 0) == []
+    (one,) = fruitless_notices([(0, 1000), (5000, 7000)], 1)
+    assert "no task of 1 stage succeeded: the 3 s in which" in one.text
+    (two,) = fruitless_notices([(0, 1000)], 2)
+    assert "no task of 2 stages succeeded" in two.text
+
+
+def application(*, ended_ms: int | None, submitted_ms: int) -> Application:
+    made = Application()
+    made.ended_ms = ended_ms
+    made.jobs[0] = Job(0, submitted_ms, ())
+    return made
+
+
+def test_a_job_without_an_end_runs_to_its_last_stage_in_a_log_that_ends() -> None:
+    """Only a log that breaks off leaves it open to the last event."""
+    busy = [(10, 20), (30, 40)]
+    assert active_spans(application(ended_ms=90, submitted_ms=5), busy, 90) == [(5, 40)]
+    assert active_spans(application(ended_ms=None, submitted_ms=5), busy, 90) == [(5, 90)]
+    assert active_spans(application(ended_ms=90, submitted_ms=5), [], 90) == [(5, 90)]
+    assert active_spans(application(ended_ms=90, submitted_ms=60), busy, 90) == [*busy, (60, 60)]
