@@ -65,7 +65,7 @@ def instance() -> tuple[MixLaw, Market]:
     layouts = [found.layouts[row] for row in rows]
     slots = np.asarray([x.executors_per_node * x.executor_cores for x in layouts], dtype=float)
     scores = [found.offers[row].instance.cpu_score_per_vcpu for row in rows]
-    typical = catalog.median_cpu_score_per_vcpu or 1.0
+    typical = catalog.median_cpu_scores_per_vcpu["coremark"]
     speed = np.asarray([(score or typical) / typical for score in scores])
     nodes = np.arange(1, NODES + 1)
     seconds = SERIAL_SECONDS + WORK_SECONDS / (nodes * (slots * speed)[:, None])

@@ -261,13 +261,14 @@ class Catalog:
         )
 
     @cached_property
-    def median_cpu_score_per_vcpu(self) -> float | None:
-        """The median over all scored types: what stands in for a source type nobody named."""
+    def median_cpu_scores_per_vcpu(self) -> Mapping[str | None, float]:
+        """Benchmark -> the median over the types that it scored: what stands in for a source type
+        nobody named. Scores of one benchmark compare with each other only."""
         import statistics  # takes 5 ms, which commands without a catalog need not wait for
 
-        scores = [
-            score
-            for offer in self.offers.values()
-            if (score := offer.instance.cpu_score_per_vcpu) is not None
-        ]
-        return statistics.median(scores) if scores else None
+        scores: dict[str | None, list[float]] = {}
+        for offer in self.offers.values():
+            instance = offer.instance
+            if instance.cpu_score_per_vcpu is not None:
+                scores.setdefault(instance.cpu_benchmark, []).append(instance.cpu_score_per_vcpu)
+        return {benchmark: statistics.median(found) for benchmark, found in scores.items()}

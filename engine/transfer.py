@@ -41,14 +41,16 @@ def speed_of(
     """How fast a core of `target` is, in cores of `source`.
 
     A target of None means the machines that were measured. A source of None, when the log does
-    not say where it ran, is taken to be the catalog's median machine.
+    not say where it ran, is taken to be the median machine of those that the catalog scores by
+    the target's benchmark.
     """
     if target is None or (source is not None and target.name == source.name):
         return Speed(1.0)
     target, source = _scored(target, catalog), source and _scored(source, catalog)
     target_score = target.cpu_score_per_vcpu
     if source is None:
-        median = catalog.median_cpu_score_per_vcpu if catalog is not None else None
+        medians = catalog.median_cpu_scores_per_vcpu if catalog is not None else {}
+        median = medians.get(target.cpu_benchmark)
         if target_score is None or median is None:
             return Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
         return Speed(target_score / median, SPREAD_UNKNOWN_SOURCE, "unknown-source-type")

@@ -97,7 +97,7 @@ def test_azure_is_whole() -> None:
     d4 = azure.offer("Standard_D4s_v5")
     assert (d4.instance.vcpus, d4.instance.memory_gib, d4.on_demand.usd_per_hour) == (4, 16, 0.192)
     assert all(offer.instance.cpu_score is None for offer in azure.offers.values())
-    assert azure.median_cpu_score_per_vcpu is None
+    assert azure.median_cpu_scores_per_vcpu == {}
     assert azure.billing.usd_per_dbu is None
     assert sum(offer.instance.arch == "arm64" for offer in azure.offers.values()) == 88
 

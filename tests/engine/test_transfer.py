@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+from itertools import permutations
+
 import pytest
-from synthetic import catalog_of, offer
+from synthetic import catalog_of, offer, profile_on
 
 from engine.catalog import InstanceType
+from engine.profile import Profile
 from engine.transfer import (
     SPREAD_BETWEEN_CATALOGS,
     SPREAD_NO_SCORE,
     SPREAD_TRANSFERRED,
+    SPREAD_UNKNOWN_SOURCE,
+    Speed,
     notice_of,
+    source_of,
     speed_of,
 )
 
@@ -57,3 +65,78 @@ def test_a_profile_that_does_not_name_the_benchmark_is_helped_by_the_catalog() -
     """Profiles written before scores named their benchmark hold the same numbers."""
     old = InstanceType("slow", 4.0, 16.0, cpu_score=40.0)
     assert speed_of(FAST, old, CATALOG).code == "transferred-speed"
+
+
+def test_speeds_there_and_back_and_over_a_third_type_agree() -> None:
+    types = [
+        InstanceType(name, vcpus, 8.0, cpu_score=score, cpu_benchmark="coremark")
+        for name, vcpus, score in (("a", 2.0, 31.0), ("b", 4.0, 44.0), ("c", 16.0, 290.0))
+    ]
+    for one, other, third in permutations(types):
+        forth, back = speed_of(one, other, None), speed_of(other, one, None)
+        assert forth.relative * back.relative == pytest.approx(1.0)
+        assert forth.log_scale == back.log_scale
+        over = speed_of(one, third, None).relative * speed_of(third, other, None).relative
+        assert forth.relative == pytest.approx(over)
+
+
+def test_the_machine_that_was_measured_is_itself() -> None:
+    assert speed_of(None, FAST, CATALOG) == Speed(1.0)
+    assert speed_of(None, None, CATALOG) == Speed(1.0)
+    assert speed_of(FAST, replace(FAST, cpu_score=1.0), CATALOG) == Speed(1.0)
+
+
+def test_doubt_of_the_scores_themselves_adds_in_squares() -> None:
+    source = replace(CATALOG.offer("slow").instance, cpu_score_spread=0.3)
+    speed = speed_of(replace(FAST, cpu_score_spread=0.4), source, CATALOG)
+    assert speed.log_scale == pytest.approx(math.sqrt(SPREAD_TRANSFERRED**2 + 0.09 + 0.16))
+
+
+def test_a_score_with_its_benchmark_is_not_replaced_by_the_catalogs() -> None:
+    own = InstanceType("slow", 4.0, 16.0, cpu_score=80.0, cpu_benchmark="coremark")
+    assert speed_of(FAST, own, CATALOG).relative == pytest.approx(15.0 / 20.0)
+    assert speed_of(own, FAST, None).relative == pytest.approx(20.0 / 15.0)
+
+
+def test_an_unknown_source_is_the_median_of_the_scored_types() -> None:
+    """10 and 15 per vCPU, and one without a score: 12.5."""
+    speed = speed_of(FAST, None, CATALOG)
+    assert (speed.relative, speed.code) == (1.2, "unknown-source-type")
+    assert speed.log_scale == SPREAD_UNKNOWN_SOURCE
+    notice = notice_of(speed, FAST)
+    assert notice is not None
+    assert "the catalog's median speed per vCPU is assumed" in notice.text
+    assert speed_of(FAST, None, None) == Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
+
+
+def test_an_unknown_source_and_a_target_without_a_score() -> None:
+    unscored = CATALOG.offer("unscored").instance
+    speed = speed_of(unscored, None, CATALOG)
+    assert speed == Speed(1.0, SPREAD_NO_SCORE, "unknown-source-type")
+    notice = notice_of(speed, unscored)
+    assert notice is not None
+    assert "unscored has no CPU score: every vCPU is taken" in notice.text
+
+
+def test_a_median_is_of_the_targets_own_benchmark() -> None:
+    """A catalog of another's shapes and own rows has scores of two: 12.5 and 3000 per vCPU."""
+    mine = offer("mine", 1.0, vcpus=4, cpu_score=12_000.0, cpu_benchmark="passmark")
+    mixed = catalog_of(*CATALOG.offers.values(), mine)
+    assert speed_of(FAST, None, mixed).relative == 1.2
+    assert speed_of(mine.instance, None, mixed).relative == 1.0
+
+
+def test_a_transferred_speed_is_said() -> None:
+    notice = notice_of(speed_of(FAST, CATALOG.offer("slow").instance, CATALOG), FAST)
+    assert notice is not None
+    assert notice.code == "transferred-speed"
+    assert "fast was not measured: 1.50 times the measured speed per core" in notice.text
+    assert notice_of(Speed(1.0), FAST) is None
+
+
+def test_where_a_job_ran_is_what_its_largest_run_or_its_job_profiles_say() -> None:
+    on_fast = source_of(profile_on(FAST), CATALOG)
+    assert on_fast is not None
+    assert on_fast.name == "fast"
+    assert source_of(profile_on(None), CATALOG) is None
+    assert source_of(Profile("job", ()), CATALOG) is None

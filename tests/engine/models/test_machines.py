@@ -161,8 +161,7 @@ def test_nodes_count_as_slots_where_slots_were_measured() -> None:
     profile = Profile("p", tuple(runs))
     found = equivalents(ClusterBatch.of([on(SMALL, 3, slots_per_node=4)], profile), families(runs))
     assert [notice.code for notice in found.notices if notice] == ["unknown-source-type"]
-    median = CATALOG.median_cpu_score_per_vcpu
-    assert median is not None
+    median = CATALOG.median_cpu_scores_per_vcpu[SMALL.cpu_benchmark]
     assert found.machines[0] == pytest.approx(12 * 10.0 / median)
 
 
