@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,3 +91,31 @@ def test_heaps_and_overheads_fit_the_usable_memory(
     assert used <= memory.usable_memory_gib(InstanceType("x", vcpus, gib), rule) + 1e-9
     assert heap >= LEAST_HEAP_GIB
     assert layout.executors_per_node * layout.executor_cores <= vcpus
+
+
+@given(st.floats(0.1, 1000.0))
+def test_a_heap_and_its_overhead_fill_the_container(heap_gib: float) -> None:
+    """Spark asks for the heap and max(10 %, 384 MiB) more."""
+    container = heap_gib + max(0.1 * heap_gib, 0.375)
+    assert memory.heap_gib(container) == pytest.approx(heap_gib)
+
+
+@pytest.mark.parametrize("kind", ["yarn", "standalone"])
+def test_the_system_keeps_a_gibibyte(kind: str) -> None:
+    node = InstanceType("x", 4, 16.0)
+    assert memory.usable_memory_gib(node, MemoryRule(kind)) == 15.0
+
+
+def test_a_node_of_one_core_holds_an_executor_of_one_core() -> None:
+    layout = memory.layout_of(InstanceType("one", 1, 4.0), MemoryRule())
+    assert layout is not None
+    assert (layout.executors_per_node, layout.executor_cores) == (1, 1)
+
+
+def test_memory_of_blocks_and_execution() -> None:
+    """Spark's own account of a 4 GiB heap, 0.6 x (4096 - 300) MiB, and of one below its reserve."""
+    found = memory.unified_memory_gib(np.array([4.0, 0.25]), heap_seen=1.0)
+    assert found * 1024 == pytest.approx([0.6 * 3796, 0.0])
+    assert memory.unified_memory_gib(np.array([4.0]), fraction=0.5) * 1024 == pytest.approx(
+        0.5 * (0.95 * 4096 - 300)
+    )

@@ -59,6 +59,30 @@ def test_the_warning_says_how_long_and_what_to_do() -> None:
     assert "take 3m 30s off" in notice.remedy
 
 
+def test_the_log_that_paused_most_of_its_time_is_the_one_told() -> None:
+    """300 of 1,380 s in a long log are less than 90 of 180 s in a short one."""
+    short, long = waiting(90.0), replace(waiting(300.0), seconds=4000.0, jobs=())
+    long = replace(long, stages=tuple(replace(x, completed_seconds=3700.0) for x in long.stages))
+    for runs in ([short, long], [long, short]):
+        notice = pause_notice(runs)
+        assert notice is not None
+        assert notice.text.startswith("once no job was in flight for a minute or more, 1m 30s")
+
+
+def test_a_minute_is_a_pause_and_a_run_without_stages_or_jobs_has_none() -> None:
+    run = observed([Stage(np.full(2, 10.0))], slots=2)
+    ended = run.jobs[0].completed_seconds
+    assert ended is not None
+    assert long_pauses(replace(run, seconds=ended + 60.0)) == (60.0,)
+    assert long_pauses(replace(run, seconds=500.0, stages=(), jobs=())) == ()
+
+
+def test_jobs_are_told_apart_from_pauses_in_whatever_order_they_stand() -> None:
+    run = replace(observed([Stage(np.full(2, 10.0))], slots=2), seconds=400.0, stages=())
+    jobs = (JobRun(1, 300.0, 400.0, ()), JobRun(0, 0.0, 120.0, ()))
+    assert long_pauses(replace(run, jobs=jobs)) == (180.0,)
+
+
 def test_what_the_reader_of_the_log_has_said_is_not_said_again() -> None:
     """A log of mostly pauses was warned of twice, in two sets of words."""
     read = Notice("long-pauses", "no job ran for 5m of 6m", "give the log of a run without")

@@ -92,6 +92,62 @@ def test_a_whole_number_of_partitions_gets_no_extra_wave_from_rounding() -> None
     assert parameters.partitions(0.1 + 0.2 + 0.3).tolist() == [6.0]
 
 
+@pytest.mark.parametrize("speed", [0.5, 1.0, 2.0])
+def test_many_groups_on_many_numbers_of_cores_are_the_sum_of_eq_4(speed: float) -> None:
+    """More numbers of cores than are worked out at a time, groups of as many partitions, and cores
+    in part, of which Spark gives whole ones."""
+    parameters = Parameters(
+        2.0, np.asarray([8.0, 3.0, 8.0]), np.asarray([1.0, 2.0, 0.25]), 7.0, 0.0
+    )
+    cores = np.concatenate([np.arange(1.0, 9001.0), [3.9, 1.0]])
+    found = parameters.seconds(3.0, cores, np.full(len(cores), speed))
+    for place in (0, 1, 2, 4, 11, 12, 4095, 4096, 8999, 9000, 9001):
+        whole = np.floor(cores[place])
+        wave_seconds = np.ceil(12 / whole) * 1.25 + np.ceil(5 / whole) * 2.0
+        assert found[place] == pytest.approx(wave_seconds / speed + 7.0)
+
+
+def test_a_group_has_a_partition_however_small_the_input() -> None:
+    parameters = Parameters(100.0, np.asarray([8.0]), np.asarray([1.0]), 0.0, 0.0)
+    assert parameters.partitions(0.001).tolist() == [1.0]
+
+
+def test_repetitions_count_as_one_reference() -> None:
+    """1 GB three times and 2 GB once are the mean of two, of sizes, times and partitions."""
+    one, two = references(fixed=2)
+    again = [replace(one, source=f"again {n}") for n in range(2)]
+    plain = Parameters.of(find_references(Profile("job", (one, two))))
+    repeated = Parameters.of(find_references(Profile("job", (one, *again, two))))
+    assert repeated.mean_size == pytest.approx(plain.mean_size) == pytest.approx(1.5)
+    assert repeated.mean_partitions == pytest.approx(plain.mean_partitions)
+    assert repeated.mean_wave_seconds == pytest.approx(plain.mean_wave_seconds)
+    assert repeated.fixed_seconds == pytest.approx(plain.fixed_seconds)
+
+
+def test_chosen_references_alone_are_the_means() -> None:
+    found = find_references(Profile("job", tuple(references())))
+    second = Parameters.of(found, np.asarray([False, True]))
+    assert second.mean_size == 2.0
+    assert second.mean_partitions == pytest.approx(found.partitions[1, found.variable])
+
+
+def test_fixed_groups_of_more_than_one_wave_are_told() -> None:
+    """Of two fixed groups on 5 cores, 4 tasks fit at once and 7 do not: two waves of 3 s."""
+
+    def run(size: int) -> Run:
+        stages = [
+            Stage(np.full(10 * size, 2.0)),
+            Stage(np.full(4, 5.0), job=1),
+            Stage(np.full(7, 3.0), job=2),
+        ]
+        jobs = [Job(), Job((0,), 0.5), Job((1,), 0.5)]
+        return observed(stages, jobs, slots=REFERENCE_CORES, input_bytes=float(size))
+
+    found = Parameters.of(find_references(Profile("job", (run(1), run(2)))))
+    assert found.parallel_fixed_seconds == pytest.approx(6.0)
+    assert found.fixed_seconds == pytest.approx(5.0 + 6.0 + 1.0)
+
+
 # Stage groups
 
 

@@ -1,0 +1,114 @@
+"""What a heap leaves to cached blocks and to tasks, by Spark's own account of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from engine.batch import ClusterBatch
+from engine.cluster import Cluster, Workload
+from engine.memory import HEAP_SEEN
+from engine.models.executor_memory import ExecutorMemory
+from engine.profile import Profile, Run
+
+GIB, MIB = 2.0**30, 2.0**20
+ON_4_GIB = Cluster.of_executors(executors=2, executor_cores=4, executor_memory_gib=4.0)
+SEEN_WHOLE = 0.6 * (4096 - 300) * MIB
+"""Storage memory that Spark 1.6 and later shows of a heap of 4 GiB."""
+
+
+def run(storage_bytes: float | None = 2 * SEEN_WHOLE, **settings: str) -> Run:
+    config = {f"spark.memory.{key}": value for key, value in settings.items()}
+    return Run(
+        100.0, ON_4_GIB, Workload(1e9), spark_version="3.5.1", config=config,
+        storage_memory_bytes=storage_bytes,
+    )  # fmt: skip
+
+
+def batch(run: Run, *clusters: Cluster) -> ClusterBatch:
+    return ClusterBatch.of(clusters, Profile("job", (run,)))
+
+
+def of_cores(cores: int, gib: float | None, executors: int = 3) -> Cluster:
+    return Cluster.of_executors(executors=executors, executor_cores=cores, executor_memory_gib=gib)
+
+
+def test_storage_memory_of_the_log_says_what_the_heap_is() -> None:
+    assert ExecutorMemory.of(run()).heap_seen == pytest.approx(1.0)
+    smaller = 0.6 * (0.9 * 4096 - 300) * MIB
+    assert ExecutorMemory.of(run(2 * smaller)).heap_seen == pytest.approx(0.9)
+    larger = 0.75 * (4096 - 300) * MIB
+    assert ExecutorMemory.of(run(2 * larger, fraction="0.75")).heap_seen == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.79, 1.06, 2.0])
+def test_storage_memory_of_another_heap_than_the_configured_says_nothing(share: float) -> None:
+    storage = 2 * 0.6 * (share * 4096 - 300) * MIB
+    assert ExecutorMemory.of(run(storage)).heap_seen == HEAP_SEEN
+    assert ExecutorMemory.of(run(None)).heap_seen == HEAP_SEEN
+
+
+def test_a_heap_that_nobody_said_says_nothing() -> None:
+    unsaid = Cluster.of_executors(executors=2, executor_cores=4)
+    found = ExecutorMemory.of(replace(run(), cluster=unsaid))
+    assert (found.heap_gib, found.heap_seen) == (None, HEAP_SEEN)
+    assert found.legacy_storage is None
+
+
+@pytest.mark.parametrize("text", ["0", "-0.2", "1.5", "nan", "much", ""])
+def test_shares_that_spark_would_not_take_are_its_defaults(text: str) -> None:
+    found = ExecutorMemory.of(run(fraction=text, storageFraction=text))
+    assert (found.fraction, found.protected) == (0.6, 0.5)
+
+
+def test_shares_that_were_set_are_kept() -> None:
+    found = ExecutorMemory.of(run(fraction="1.0", storageFraction="0.3"))
+    assert (found.fraction, found.protected) == (1.0, 0.3)
+
+
+def test_a_task_has_its_share_of_the_common_memory() -> None:
+    """3,796 MiB x 0.6 for 4 tasks at once; twice the heap for one."""
+    job = run()
+    asked = batch(job, of_cores(4, 4.0), of_cores(1, 8.0))
+    found = ExecutorMemory.of(job).task_bytes(asked)
+    assert found / MIB == pytest.approx([0.6 * 3796 / 4, 0.6 * (8192 - 300)])
+
+
+def test_tasks_drive_blocks_out_down_to_the_protected_share() -> None:
+    job = run()
+    asked, whole = batch(job, of_cores(4, 4.0)), 0.6 * 3796 * MIB
+    memory = ExecutorMemory.of(job)
+    for task_mib, kept in ((0.0, whole), (100.0, whole - 400 * MIB), (2000.0, whole / 2)):
+        found = memory.storage_bytes(asked, task_mib * MIB)
+        assert found == pytest.approx([3 * kept])
+
+
+def test_a_heap_left_open_is_the_runs_own_for_executors_of_its_size() -> None:
+    job = run()
+    asked = replace(
+        batch(job, of_cores(4, 8.0), of_cores(4, 8.0), of_cores(2, 8.0)),
+        executor_memory_gib=np.array([8.0, math.nan, math.nan]),
+    )
+    memory = ExecutorMemory.of(job)
+    assert memory.heaps_gib(asked) == pytest.approx([8.0, 4.0, math.nan], nan_ok=True)
+    assert np.isnan(memory.storage_bytes(asked, 0.0)).tolist() == [False, False, True]
+    assert np.isnan(memory.task_bytes(asked)).tolist() == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("version", "legacy"),
+    [("1.2.0", True), ("1.5.2", True), ("1.6.0", False), ("2.4.0", False), ("1", False)],
+)
+def test_before_1_6_blocks_had_a_share_of_their_own(version: str, legacy: bool) -> None:
+    job = replace(run(None), spark_version=version)
+    memory, asked = ExecutorMemory.of(job), batch(job, of_cores(4, 4.0))
+    assert (memory.legacy_storage is not None) == legacy
+    if legacy:
+        # 0.6 of 0.9 for blocks, whatever the tasks take; 0.2 of 0.8 for all tasks.
+        assert memory.storage_bytes(asked, 1e12) == pytest.approx([3 * 0.54 * 4 * GIB])
+        assert memory.task_bytes(asked) == pytest.approx([0.16 * 4 * GIB / 4])
+        told = ExecutorMemory.of(replace(job, storage_memory_bytes=2 * 2.0 * GIB))
+        assert told.storage_bytes(asked, 0.0) == pytest.approx([3 * 2.0 * GIB])
