@@ -21,8 +21,10 @@ from engine.interruptions import (
     interruption_notice,
     monthly_share,
     with_hold_ups,
+    work_of,
 )
 from engine.optimiser import recommend
+from engine.profile import Measure, StageRun
 
 
 def spot(name: str, vcpus: int, usd: float, interruption: str | None) -> engine.Offer:
@@ -179,3 +181,23 @@ def test_the_law_of_unlike_nodes_takes_the_share_of_the_capacity() -> None:
     assert half.seconds[0] == pytest.approx(7200.0 + hours * 0.5e-3 * each)
     spread = math.sqrt(4.0 / 3.0 * hours * 0.5e-4) * each / half.seconds[0]
     assert half.log_scale[0] == pytest.approx(math.hypot(0.1, spread))
+
+
+def test_work_of_a_job_is_its_tasks_and_the_share_that_is_shuffled() -> None:
+    """Stages of 10 tasks of 3 s that write a shuffle, of 5 of 2 s that write none, of none."""
+
+    def measure(count: int, each: float) -> Measure:
+        return Measure(count, count * each, (each,) if count else ())
+
+    def stage(number: int, count: int, each: float, written: float | None) -> StageRun:
+        shuffle = None if written is None else measure(1, written)
+        times = measure(count, each)
+        return StageRun(number, "s", count, 0.0, 1.0, times, shuffle_write_bytes=shuffle)
+
+    cluster = engine.Cluster.of_executors(executors=4, executor_cores=2)
+    run = engine.Run(100.0, cluster, engine.Workload(1e9))
+    for written in (None, 0.0):
+        stages = (stage(0, 10, 3.0, 1e6), stage(1, 5, 2.0, written), stage(2, 0, 0.0, 1e6))
+        assert work_of(replace(run, stages=stages)) == (pytest.approx(40.0 / 15.0), 0.75)
+    assert work_of(run) == (0.0, 1.0)
+    assert work_of(None) == (0.0, 1.0)

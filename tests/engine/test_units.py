@@ -186,3 +186,37 @@ def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> No
             continue
         assert math.isfinite(value)
         assert value > 0
+
+
+@pytest.mark.parametrize("text", ["", "much", "8x", "-1g", "0", "g"])
+def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
+    with pytest.raises(BadInput) as caught:
+        units.parse_memory_gib(text, where="here")
+    assert caught.value.where == "here"
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.85, "850 ms"),
+        (1.0, "1 s"),
+        (59.94, "59.9 s"),
+        (59.95, "1m 00s"),
+        (119.6, "2m 00s"),
+        (3599.4, "59m 59s"),
+        (3599.5, "1h 00m"),
+        (48 * 3600.0 - 60.0, "47h 59m"),
+        (48 * 3600.0, "2d 00h"),
+    ],
+)
+def test_durations_as_they_are_shown(seconds: float, text: str) -> None:
+    assert units.format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"),
+    [(0.0842, "$0.0842"), (1.0, "$1.00"), (9999.49, "$9999.49"), (9999.5, "$10,000")],
+)
+def test_money_as_it_is_shown(usd: float, text: str) -> None:
+    assert units.format_usd(usd) == text

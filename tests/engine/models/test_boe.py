@@ -163,3 +163,16 @@ def test_an_unknown_rate_never_bounds() -> None:
 def test_a_rate_of_zero_is_refused() -> None:
     with pytest.raises(BadInput, match="disk_bytes_per_second must be more than zero"):
         Rates(4.0, disk_bytes_per_second=0.0)
+
+
+def test_more_data_are_more_of_all_but_the_loading() -> None:
+    work = TaskWork(2.0, (Step(3.0, 5.0, 7.0), Step(1.0)), 4.0)
+    assert work.times(3.0) == TaskWork(2.0, (Step(9.0, 15.0, 21.0), Step(3.0)), 12.0)
+    assert work.times(1.0) == work
+
+
+@pytest.mark.parametrize("steps", [(), (Step(),)])
+def test_a_task_that_only_loads_has_no_bottleneck(steps: tuple[Step, ...]) -> None:
+    """On cores of twice the speed what waits in computing takes half."""
+    found = task_time(Needs.of(TaskWork(2.0, steps, 4.0), Rates(6.0, speed=2.0)), NODE, 12)
+    assert (found.seconds, found.bottleneck, found.contended) == (4.0, None, False)

@@ -10,9 +10,11 @@ import pytest
 from made_runs import Stage, measure, observed
 
 import engine
+from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
-from engine.models.one_machine import waiting_law
+from engine.models.job_phases import driver_seconds
+from engine.models.one_machine import law_doubt, on_one_machine, waiting_law
 from engine.profile import Profile, Run
 
 TASKS, INPUT = 64, 64 * 128e6
@@ -154,3 +156,42 @@ def test_two_inputs_overrule_the_prior_of_waiting() -> None:
     alone = ask(logs[0], slots=2, scale=16.0).seconds / ask(logs[0], slots=2).seconds
     assert alone < 13.0
     assert found > 14.5
+
+
+def test_collection_of_garbage_and_fetches_are_not_what_stays() -> None:
+    """Of 6 s a task computes 3, collects for 1 and fetches for a half: 1.5 of 6 are waiting."""
+    stage = run_of("local[2]", computed=0.5).stages[0]
+    ones = np.ones(TASKS)
+    told = replace(stage, gc_seconds=measure(ones), fetch_wait_seconds=measure(0.5 * ones))
+    assert waiting_law(told).work == pytest.approx(-0.5 * 0.25)
+    more = replace(stage, cpu_seconds=measure(7.0 * ones))
+    assert waiting_law(more).work == 0.0
+
+
+@pytest.mark.parametrize(("slots", "doublings"), [(2, 0.0), (4, 1.0), (1, 1.0), (64, 1.0)])
+def test_doubt_of_a_law_is_of_its_share_that_slots_shorten(slots: int, doublings: float) -> None:
+    """Evenly between nothing and ln 2: the root mean square is ln 2 / sqrt(3) per doubling."""
+    one = run_of("local[2]")
+    runs = [replace(one, seconds=one.seconds + after) for after in (10.0, 30.0)]
+    driver = 20.0
+    assert [driver_seconds(run) for run in runs] == pytest.approx([10.0, 30.0])
+    cluster = Cluster.of_executors(executors=slots, executor_cores=1)
+    batch = ClusterBatch.of([cluster] * 3, Profile("job", tuple(runs)))
+    seconds = np.array([driver + 30.0, 2.0 * driver + 60.0, 0.5 * driver])
+    share = np.array([30.0, 60.0 + driver, 0.0]) / np.array([driver + 30.0, seconds[1], 1.0])
+    found = law_doubt(runs, batch, seconds)
+    assert found == pytest.approx(math.log(2.0) / math.sqrt(3.0) * share * doublings)
+
+
+def test_slots_that_are_never_busy_raise_no_doubt() -> None:
+    runs = [run_of("local[2]")]
+    batch = ClusterBatch.of(
+        [Cluster.of_executors(executors=4, executor_cores=1)], Profile("job", tuple(runs))
+    )
+    assert law_doubt(runs, batch, np.array([1e9]), useful_slots=2.0) == pytest.approx([0.0])
+    assert law_doubt([run_of("yarn")], batch, np.array([1e9])) == pytest.approx([0.0])
+
+
+def test_one_log_of_a_cluster_among_those_of_one_machine() -> None:
+    assert on_one_machine([run_of("local[2]"), run_of("local[2]")])
+    assert not on_one_machine([run_of("local[2]"), run_of("yarn")])

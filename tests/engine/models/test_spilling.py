@@ -225,3 +225,24 @@ def test_more_input_never_takes_less(heap: float) -> None:
     for run in (run_of(), run_of(spilled=TASKS * 200 * MIB, disk=TASKS * 50 * MIB, waited=2.0)):
         times = [ask(run, heap=heap, scale=scale).seconds for scale in (0.5, 1, 1.5, 2, 4, 8, 30)]
         assert times == sorted(times)
+
+
+@pytest.mark.parametrize(
+    ("waited", "rate"),
+    [(6.0, 100e6 / 6.0), (5.0, 20e6), (0.1, 1e9), (0.09, 100e6 / 0.09), (0.0, 0.0)],
+)
+def test_a_rate_that_no_disk_has_is_not_taken(waited: float, rate: float) -> None:
+    """50 MB of each task written and read again in the time that it waited."""
+    (stage,) = spilling_stages(
+        Replay.of(run_of(spilled=TASKS * 1e8, disk=TASKS * 5e7, waited=waited))
+    )
+    told = rate if 19e6 < rate < 1.01e9 else DISK_BYTES_PER_SECOND
+    assert stage.disk_bytes_per_second == pytest.approx(told)
+    assert stage.disk_share == pytest.approx(0.5)
+
+
+def test_without_cpu_times_the_rate_of_the_disk_is_not_known() -> None:
+    run = run_of(spilled=TASKS * 1e8, disk=TASKS * 5e7, waited=1.0)
+    untold = replace(run.stages[1], cpu_seconds=None)
+    (stage,) = spilling_stages(Replay.of(replace(run, stages=(run.stages[0], untold))))
+    assert stage.disk_bytes_per_second == DISK_BYTES_PER_SECOND

@@ -162,3 +162,48 @@ def test_first_task_of_each_slot_is_cold(tmp_path: Path) -> None:
     cold = run.stages[0].first_wave_seconds
     assert cold is not None
     assert cold.quantiles == (1.0, 2.0, 3.0, 4.0)  # two executors of two cores
+
+
+def test_executors_that_come_late_and_stay_are_all_of_the_cluster(tmp_path: Path) -> None:
+    """2 for 9 of 10 s, then 6: a cluster that was still being set up, counted at its largest."""
+    late = [log.added(str(n), 11.0, host=f"h{n}") for n in range(3, 7)]
+    run = run_of(tmp_path, [*log.header(), *late, *busy(2.0, 12.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (6, 6)
+
+
+def test_the_commonest_size_is_that_of_the_most_core_time(tmp_path: Path) -> None:
+    """One executor of 8 cores for 1 s offers less than two of 2 cores for 12."""
+    short = [log.added("3", 2.0, cores=8), log.removed("3", 3.0)]
+    run = run_of(tmp_path, [*log.header(), *short, *busy(2.0, 13.0)])
+    assert run.cluster.executor_cores == 2
+    long = log.added("3", 2.0, cores=8)
+    assert run_of(tmp_path, [*log.header(), long, *busy(2.0, 13.0)]).cluster.executor_cores == 8
+
+
+def test_an_executor_after_the_end_is_left_out_and_said(tmp_path: Path) -> None:
+    late = log.added("3", 3600.0 + 13.0, host="h9", cores=16)
+    events = [*log.header(), *busy(2.0, 12.0), late]
+    run = run_of(tmp_path, events)
+    assert (run.cluster.executors, run.cluster.executor_cores) == (2, 2)
+    (said,) = [notice for notice in run.notices if notice.code == "late-executors"]
+    assert said.text.startswith("1 executor was added 1h 00m after the last event")
+
+
+@pytest.mark.parametrize(("told", "cores"), [("4", 4), ("16", 16), ("many", 3), ("0", 3)])
+def test_cores_of_unannounced_executors_are_as_configured(
+    tmp_path: Path, told: str, cores: int
+) -> None:
+    stage = log.info(0, 3)
+    run = run_of(
+        tmp_path,
+        [
+            *log.header(executors=0, spark_executor_cores=told),
+            log.submitted(stage, 1.0),
+            *(log.task_start(0, n, 2.0, executor="7") for n in range(3)),
+            *(log.task(0, n, 2.0, 4.0, executor="7") for n in range(3)),
+            log.completed(stage, 1.0, 4.0),
+            log.end(5.0),
+        ],
+    )
+    assert (run.cluster.executors, run.cluster.executor_cores) == (1, cores)
+    assert run.cores == ((1.0, cores),)
