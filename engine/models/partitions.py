@@ -8,6 +8,7 @@ partitions on a larger cluster, and more data does not always have more of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -145,15 +146,18 @@ LEAST_CORES = 2.0
 """Spark takes no smaller number of cores for the parallelism of a cluster."""
 
 
+_VERSION_PART = re.compile(r"[0-9]{1,9}")
+_SIZE_UNITS = {unit: 1024**power for power, unit in enumerate("kmgtp", 1)}
+_WHOLE = re.compile(r"([0-9]{1,19})([kmgtp]?)b?")
+
+
 def spark_version(run: Run) -> tuple[int, ...]:
     """Major and minor version; (0,) where a log does not tell."""
     parts = (run.spark_version or "").split(".")[:2]
-    return tuple(int(part) for part in parts) if all(p.isdigit() for p in parts) else (0,)
+    return tuple(map(int, parts)) if all(map(_VERSION_PART.fullmatch, parts)) else (0,)
 
 
 def whole(config: Mapping[str, str], key: str) -> int | None:
     """A configured number (of bytes, with or without a unit; of partitions)."""
-    text = config.get(key, "").strip().lower().removesuffix("b")
-    factor = {"k": 1024, "m": 1024**2, "g": 1024**3}.get(text[-1:], 1)
-    digits = text.rstrip("kmg")
-    return int(digits) * factor if digits.isascii() and digits.isdigit() and digits != "0" else None
+    match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
+    return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None

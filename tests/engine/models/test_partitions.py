@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
-from engine.models.partitions import Partitioning
+from engine.models.partitions import Partitioning, spark_version, whole
 from engine.models.replay import Replay
 from engine.models.task_times import StageShape
 from engine.profile import Run
@@ -251,3 +251,56 @@ def test_many_clusters_at_once_are_the_same_as_one_by_one(
             assert tasks.tolist() == [scaled.tasks for scaled in each]
             whole = [scaled.work * min(1.0, scaled.partitions) for scaled in each]
             assert data == pytest.approx(whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("4096", 4096), ("4096b", 4096), ("64k", 64 * 1024), ("64kb", 64 * 1024),
+        ("64MB", 64 * MIB), (" 2g ", 2048 * MIB), ("1t", 1024**2 * MIB), ("1pb", 1024**3 * MIB),
+        ("0", None), ("", None), ("b", None), ("64mg", None), ("-1", None), ("1.5g", None),
+        ("\u00b2", None), pytest.param("9" * 5000, None, id="many digits"),
+    ],
+)  # fmt: skip
+def test_sizes_as_spark_reads_them(text: str, number: float | None) -> None:
+    """JavaUtils.byteStringAs: whole numbers, units of 1024. What it would refuse is not set."""
+    assert whole({"key": text}, "key") == number
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("3.5.1", (3, 5)), ("3.3.0-amzn-1", (3, 3)), ("4", (4,)), (None, (0,)), ("", (0,)),
+        ("3.x", (0,)), ("3.\u00b2", (0,)), pytest.param("3." + "9" * 5000, (0,), id="many digits"),
+    ],
+)  # fmt: skip
+def test_a_version_that_is_none_is_not_known(text: str | None, version: tuple[int, ...]) -> None:
+    """A superscript is a digit to Python, and no number."""
+    assert spark_version(replace(plan(), spark_version=text)) == version
+
+
+@pytest.mark.parametrize(
+    ("version", "partitions"), [("3.1.3", 40.0), ("3.2.0", 10.0), ("4.0.0", 10.0), (None, 40.0)]
+)
+def test_a_smallest_merged_partition_is_known_since_3_2(
+    version: str | None, partitions: float
+) -> None:
+    run = replace(plan(), spark_version=version)
+    assert Partitioning.of(run, 4).merged(10.0 * MIB, 40) == pytest.approx(partitions)
+
+
+def test_settings_of_the_log_decide() -> None:
+    merging = "spark_sql_adaptive_coalescePartitions_"
+    run = plan(
+        **{
+            "spark_default_parallelism": "7",
+            "spark_sql_adaptive_advisoryPartitionSizeInBytes": "32m",
+            f"{merging}minPartitionSize": "2m",
+            f"{merging}minPartitionNum": "3",
+            "spark_sql_files_maxPartitionBytes": "256m",
+            "spark_sql_files_openCostInBytes": "8m",
+        }
+    )
+    assert Partitioning.of(run, 4) == Partitioning(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB)
+    older = plan(spark_sql_adaptive_shuffle_targetPostShuffleInputSize="16m")
+    assert Partitioning.of(older, 4).advisory_bytes == 16 * MIB
