@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, observed
+from made_runs import Stage, measure, observed
 
 import engine
 from engine.cluster import Workload
@@ -93,6 +93,52 @@ def test_a_whole_stage_has_all_of_its_records_and_bytes() -> None:
     assert whole.input_records == pytest.approx(1e4 * TASKS / 40)
     assert whole.shuffle_write_records == pytest.approx(2e3 * TASKS / 40)
     assert whole.output_records is None
+
+
+def test_tasks_to_come_differ_as_those_seen_do() -> None:
+    """Times of 1 to 3 s in a random order, of which the first quarter was seen."""
+    seconds = np.random.default_rng(5).uniform(1.0, 3.0, TASKS)
+    run = broken_off(seconds, 100)
+    (stage,), seen = run.stages, seconds[:100]
+    stage = replace(stage, cpu_seconds=measure(0.5 * seen), run_seconds=measure(seen))
+    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    times, cpu = whole.task_seconds, whole.cpu_seconds
+    assert times.count == TASKS
+    assert times.total == pytest.approx(seen.sum() * 4, rel=0.05)
+    shares = np.linspace(0.05, 0.95, 10)
+    assert np.quantile(times.quantiles, shares) == pytest.approx(
+        np.quantile(seen, shares), rel=0.05
+    )
+    assert cpu is not None
+    assert cpu.count == TASKS
+    assert cpu.total == pytest.approx(0.5 * times.total)
+    assert np.quantile(cpu.quantiles, shares) == pytest.approx(
+        0.5 * np.quantile(seen, shares), rel=0.05
+    )
+
+
+def test_what_tasks_compute_follows_their_time_and_what_they_read_does_not() -> None:
+    """Tasks to come meet code that is less new: they compute for less time, on as many bytes."""
+    seconds = 2.0 + 4.0 * np.exp(-np.arange(TASKS) / 40.0)
+    run = broken_off(seconds, 100)
+    (stage,), seen = run.stages, seconds[:100]
+    stage = replace(stage, cpu_seconds=measure(0.5 * seen), input_bytes=measure(np.full(100, 1e7)))
+    (whole,) = as_if_whole(replace(run, stages=(stage,))).stages
+    assert whole.cpu_seconds is not None
+    assert whole.input_bytes is not None
+    assert whole.task_seconds.total < 0.95 * seen.sum() * 4
+    assert whole.cpu_seconds.total == pytest.approx(0.5 * whole.task_seconds.total)
+    assert (whole.input_bytes.count, whole.input_bytes.total) == (TASKS, pytest.approx(4e9))
+
+
+def test_what_tasks_under_way_have_run_is_not_still_to_come() -> None:
+    """On 4 slots 200 of 400 tasks of 2 s ended: 100 s to come, less what 4 have run of theirs."""
+    run = broken_off(SECONDS, 200)
+    (stage,) = run.stages
+    for running, left in ((None, 99.0), (Measure(4, 2.0, (0.5,) * 4), 99.5)):
+        known = replace(run, stages=(replace(stage, running_seconds=running),))
+        longer = as_if_whole(known).seconds - run.seconds
+        assert longer == pytest.approx(left, abs=0.01)
 
 
 def test_two_logs_that_broke_off_agree() -> None:

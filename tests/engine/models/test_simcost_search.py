@@ -19,6 +19,7 @@ from engine.models.simcost_search import (
     least_seconds_of_nodes,
     most_rounds,
     most_throughput,
+    optima,
     range_search,
     resource_time_at,
     seconds_at,
@@ -119,6 +120,24 @@ def test_lemma_2_and_its_bound(law: Coefficients, gamma_3: float) -> None:
     assert (np.diff(np.sign(np.diff(cost))) != 0).sum() == 1, "unimodal"
     product = seconds_at(grid, law) * (grid + gamma_3)
     assert cost == pytest.approx(product, rel=1e-9), "T_R = T x (V + theta M)"
+
+
+@given(law=laws, gamma_3=st.floats(0.1, 200.0))
+@settings(max_examples=60, deadline=None)
+def test_the_figures_of_4_3_are_the_least_of_a_scan(law: Coefficients, gamma_3: float) -> None:
+    found = optima(law, gamma_3=gamma_3)
+    vcores = np.arange(1.0, 2.0 * thriftiest_vcores(law, gamma_3=gamma_3) + 3.0)[:100_000]
+    cost = resource_time_at(vcores, law, gamma_3=gamma_3)
+    best = vcores[cost.argmin()]
+    assert abs(found["thriftiest_vcores"] - best) <= 1.0
+    assert found["thriftiest_vcores"] >= 1.0
+    assert found["least_resource_time_vcore_seconds"] <= cost.min() * (1 + 1e-9)
+    assert found["fastest_possible_seconds"] == least_seconds_of_nodes(0.0, law)
+
+
+def test_figures_that_do_not_exist_are_left_out() -> None:
+    only_grows = optima(Coefficients(100.0, 0.1, 5.0), gamma_3=0.0)
+    assert list(only_grows) == ["fastest_possible_seconds"]
 
 
 def test_resource_time_that_only_grows() -> None:
