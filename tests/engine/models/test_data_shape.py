@@ -110,6 +110,33 @@ def test_another_shape_is_told_by_its_stage_and_both_ratios(
     assert text in notice.text
 
 
+@pytest.mark.parametrize(("now", "then", "told"), [(0.9, 0.9, False), (0.9, 0.7, True)])
+def test_a_heavy_key_weighs_the_same_in_any_number_of_tasks(
+    now: float, then: float, told: bool
+) -> None:
+    """Its share of the data, and of the rest an even part: 0.925 of 4 tasks and 0.902 of 64."""
+
+    def largest(key: float, tasks: int) -> float:
+        return key + (1.0 - key) / tasks
+
+    few = merge(tasks=4, largest=largest(now, 4))
+    many = merge(tasks=64, largest=largest(then, 64))
+    found = difference(run_of(scan(), few), run_of(scan(), many))
+    assert (found is not None) == told
+    unknown = merge(tasks=64, shuffle_read_bytes=None)
+    assert difference(run_of(scan(), few), run_of(scan(), unknown)) is None
+
+
+def test_what_goes_to_a_shuffle_and_what_to_files_add_up() -> None:
+    """Half of the records each way, or all of them one way, are as many."""
+    both = scan(shuffle_write_records=RECORDS / 4.0, output_records=RECORDS / 4.0)
+    assert difference(run_of(both, merge()), BEFORE) is None
+    more = scan(shuffle_write_records=RECORDS / 2.0, output_records=RECORDS / 2.0)
+    found = difference(run_of(more, merge()), BEFORE)
+    assert found is not None
+    assert "writes 1 records for each that it reads, there 0.5" in found.text
+
+
 def test_the_size_of_files_tells_nothing_of_what_was_read_of_a_record() -> None:
     wide = run_of(scan(2.0, tasks=16, input_bytes=measure(600.0 * RECORDS)), merge(2.0), day=2)
     inferred = replace(wide, notices=(Notice("input-size-inferred", "of files", "count it"),))
