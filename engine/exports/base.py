@@ -102,8 +102,9 @@ def heap_mib(layout: Layout) -> int | None:
 
 
 def overhead_mib(heap: int) -> int:
-    """`spark.executor.memoryOverhead` in MiB: max(10 %, 384 MiB) of the heap."""
-    return math.ceil(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
+    """`spark.executor.memoryOverhead` in whole MiB: max(10 %, 384 MiB) of the heap, rounded down as
+    Spark's default is: rounded up, heap and overhead may be a MiB more than the container."""
+    return math.floor(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
 
 
 def spark_properties(handover: Handover) -> dict[str, str]:

@@ -7,12 +7,17 @@ import hcl2
 import pytest
 import yaml
 from handovers_made import SCRIPTS, after, handover, words
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine
+from engine.catalog import InstanceType, MemoryRule
+from engine.cluster import Layout
 from engine.errors import BadInput, UnknownName
 from engine.exports import render
-from engine.exports.base import Export, resource_name
+from engine.exports.base import Export, heap_mib, overhead_mib, resource_name
 from engine.exports.terraform import quoted
+from engine.memory import heap_gib, layout_of, usable_memory_gib
 
 PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
 """Targets that are not for AWS."""
@@ -357,3 +362,32 @@ def test_databricks_on_aws_gives_nodes_without_a_disk_a_volume() -> None:
     assert cluster["aws_attributes"] == {"availability": "ON_DEMAND", "first_on_demand": 1}
     _, cluster = made(provider="azure", diskless=("r5.2xlarge",))
     assert cluster["azure_attributes"] == {"availability": "ON_DEMAND_AZURE", "first_on_demand": 1}
+
+
+@given(container_mib=st.floats(1500.0, 500_000.0))
+def test_heap_and_overhead_fill_the_container_and_are_no_more(container_mib: float) -> None:
+    """A MiB too many for each, and the last executor of a node is not placed."""
+    asked = heap_mib(Layout(1, 4, heap_gib(container_mib / 1024.0)))
+    assert asked is not None
+    assert container_mib - 3.0 < asked + overhead_mib(asked) <= container_mib
+    assert overhead_mib(asked) == max(int(0.1 * asked), 384)  # Spark's default of it
+    assert heap_mib(Layout(1, 4, None)) is None
+
+
+@given(vcpus=st.sampled_from([4, 8, 16, 64, 96]), gib_per_vcpu=st.floats(1.5, 16.0))
+def test_all_executors_of_a_node_of_kubernetes_fit_its_memory(
+    vcpus: int, gib_per_vcpu: float
+) -> None:
+    node, rule = InstanceType("x", vcpus, vcpus * gib_per_vcpu), MemoryRule("kubernetes")
+    layout = layout_of(node, rule)
+    assert layout is not None
+    asked = heap_mib(layout)
+    assert asked is not None
+    together = layout.executors_per_node * (asked + overhead_mib(asked))
+    assert together <= 1024.0 * usable_memory_gib(node, rule)
+
+
+@pytest.mark.parametrize("provider", ["other", None])
+def test_databricks_runs_on_clouds_alone(provider: str | None) -> None:
+    with pytest.raises(BadInput, match="Databricks does not run on"):
+        render(handover(provider=provider), to="databricks")
