@@ -8,7 +8,7 @@ import pytest
 from synthetic import catalog_of, offer, profile_on
 
 from engine.catalog import InstanceType
-from engine.profile import Profile
+from engine.profile import OptexProfile, Profile
 from engine.transfer import (
     SPREAD_BETWEEN_CATALOGS,
     SPREAD_NO_SCORE,
@@ -139,4 +139,9 @@ def test_where_a_job_ran_is_what_its_largest_run_or_its_job_profiles_say() -> No
     assert on_fast is not None
     assert on_fast.name == "fast"
     assert source_of(profile_on(None), CATALOG) is None
+    named = tuple(OptexProfile(name, 1.0, 1.0) for name in ("m1.large", "slow", "fast"))
+    known = source_of(Profile("job", (), optex=named), CATALOG)
+    assert known is not None
+    assert known.name == "slow"
+    assert source_of(Profile("job", (), optex=named[:1]), CATALOG) is None
     assert source_of(Profile("job", ()), CATALOG) is None
