@@ -128,6 +128,8 @@ def test_what_tasks_compute_follows_their_time_and_what_they_read_does_not() -> 
     assert whole.input_bytes is not None
     assert whole.task_seconds.total < 0.95 * seen.sum() * 4
     assert whole.cpu_seconds.total == pytest.approx(0.5 * whole.task_seconds.total)
+    mean = whole.cpu_seconds.total / TASKS
+    assert np.mean(whole.cpu_seconds.quantiles) == pytest.approx(mean, rel=0.01)
     assert (whole.input_bytes.count, whole.input_bytes.total) == (TASKS, pytest.approx(4e9))
 
 
