@@ -292,7 +292,7 @@ def format_usd(usd: float) -> str:
     """An amount of money: cents from 1 USD up, more digits below: "$12.50", "$0.084"."""
     if usd >= 9999.5:
         return f"${usd:,.0f}"
-    if usd >= 1.0:
+    if usd >= 0.9995:
         return f"${usd:.2f}"
     return f"${usd:.3g}"
 

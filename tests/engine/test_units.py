@@ -216,7 +216,13 @@ def test_durations_as_they_are_shown(seconds: float, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("usd", "text"),
-    [(0.0842, "$0.0842"), (1.0, "$1.00"), (9999.49, "$9999.49"), (9999.5, "$10,000")],
+    [
+        (0.0842, "$0.0842"),
+        (0.9996, "$1.00"),
+        (1.0, "$1.00"),
+        (9999.49, "$9999.49"),
+        (9999.5, "$10,000"),
+    ],
 )
 def test_money_as_it_is_shown(usd: float, text: str) -> None:
     assert units.format_usd(usd) == text
