@@ -71,6 +71,13 @@ class Measure:
 EXACT_VALUES = 201
 """Task times of at most this many tasks keep every value; above, this many quantiles."""
 
+STAGE_AMOUNTS = (
+    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "deserialize_seconds", "deserialize_cpu_seconds",
+    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
+)  # fmt: skip
+"""Fields of a stage that are sums over its tasks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Waste:

@@ -19,17 +19,11 @@ from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT
 from engine.models.replay_report import exclusive_seconds
 from engine.models.stage_shapes import shapes_of
 from engine.models.task_times import StageShape
-from engine.profile import EXACT_VALUES, Measure, Notice, Run, StageRun
+from engine.profile import EXACT_VALUES, STAGE_AMOUNTS, Measure, Notice, Run, StageRun
 
 _TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_seconds")
 _UNCHANGED = ("first_wave_seconds", "running_seconds")
 """Measures that the tasks to come bring nothing to."""
-
-_AMOUNTS = (
-    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
-    "deserialize_seconds", "deserialize_cpu_seconds",
-    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
-)  # fmt: skip
 
 UNDER_WAY = 0.5
 """Share of its time that a task under way has behind it, where a log does not say since when."""
@@ -131,7 +125,7 @@ def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, fl
         found = getattr(stage, name)
         if isinstance(found, Measure) and name not in _UNCHANGED:
             more[name] = _more(found, tasks / seen.count, slower if name in _TIMES else 1.0)
-    for name in _AMOUNTS:
+    for name in STAGE_AMOUNTS:
         amount = getattr(stage, name)
         more[name] = None if amount is None else amount * tasks / seen.count
     more["task_seconds"] = times

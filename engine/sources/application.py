@@ -39,7 +39,7 @@ WAITING_BYTES = 4 << 20
 """Rows of completed stages that are kept until they are summed up together."""
 
 MOST_OF_A_REASON = 2000
-"""Characters that are kept of why an executor went; what matters stands at the begin."""
+"""Characters that are kept of why an executor went; what matters stands first."""
 
 
 class BadEvent(ValueError):

@@ -19,7 +19,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, Profile, Run, StageRun
+from engine.profile import CATEGORIES, STAGE_AMOUNTS, Profile, Run, StageRun
 from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
 from engine.sources.profile_text import format_profile
 from engine.yaml_values import STAND_IN, Located, load
@@ -197,7 +197,7 @@ def _check_amounts(entry: object, names: Sequence[str], located: Located, path: 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    _check_amounts(stage, _STAGE_AMOUNTS, located, path)
+    _check_amounts(stage, STAGE_AMOUNTS, located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
@@ -217,11 +217,6 @@ _POSITIVE = (
     "executor_memory_gib", "input_size", "iterations", "scale",
 )  # fmt: skip
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
-_STAGE_AMOUNTS = (
-    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
-    "deserialize_seconds", "deserialize_cpu_seconds",
-    "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
-)  # fmt: skip
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 
 
