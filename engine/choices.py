@@ -371,7 +371,7 @@ def more_usd(usd: float) -> str:
     """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
     if usd < 0.001:
         return "less than $0.001 more"
-    return f"{format_usd(usd if usd >= 1.0 else float(f'{usd:.2g}'))} more"
+    return f"{format_usd(usd, figures=2)} more"
 
 
 def plural(count: int, word: str) -> str:

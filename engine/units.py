@@ -288,13 +288,15 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     return f"{low:.{digits}f}{to}{high:.{digits}f} {unit}"
 
 
-def format_usd(usd: float) -> str:
-    """An amount of money: cents from 1 USD up, more digits below: "$12.50", "$0.084"."""
+def format_usd(usd: float, *, figures: int = 3) -> str:
+    """An amount of money: cents from 1 USD up and where they are exact, `figures` digits below:
+    "$12.50", "$0.50", "$0.0840", so that amounts in a column have their digits below each other."""
     if usd >= 9999.5:
         return f"${usd:,.0f}"
-    if usd >= 0.9995:
+    if usd >= 1.0 - 0.5 * 10.0**-figures or usd == round(usd, 2):
         return f"${usd:.2f}"
-    return f"${usd:.3g}"
+    leading = int(f"{usd:.{figures - 1}e}".partition("e")[2])
+    return f"${usd:.{figures - 1 - leading}f}"
 
 
 def format_bytes(size: float) -> str:

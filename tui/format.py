@@ -16,8 +16,11 @@ def seconds(value: float | None) -> str:
     return UNKNOWN if value is None or math.isnan(value) else engine.format_seconds(value)
 
 
-def usd(value: float | None) -> str:
-    return UNKNOWN if value is None or math.isnan(value) else engine.format_usd(value)
+def usd(value: float | None, *, figures: int = 3) -> str:
+    """An amount of money, or a dash where it is not known."""
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    return engine.format_usd(value, figures=figures)
 
 
 def usd_difference(difference: float) -> str:
@@ -25,7 +28,7 @@ def usd_difference(difference: float) -> str:
     apart = abs(difference)
     if apart < 0.001:
         return "less than $0.001"
-    return usd(apart if apart >= 1.0 else float(f"{apart:.2g}"))
+    return usd(apart, figures=2)
 
 
 def percent(value: float | None) -> str:

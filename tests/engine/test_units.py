@@ -218,6 +218,12 @@ def test_durations_as_they_are_shown(seconds: float, text: str) -> None:
     ("usd", "text"),
     [
         (0.0842, "$0.0842"),
+        (0.04003, "$0.0400"),
+        (0.04, "$0.04"),
+        (0.5, "$0.50"),
+        (0.1239, "$0.124"),
+        (0.0, "$0.00"),
+        (0.00009996, "$0.000100"),
         (0.9996, "$1.00"),
         (1.0, "$1.00"),
         (9999.49, "$9999.49"),
@@ -226,3 +232,10 @@ def test_durations_as_they_are_shown(seconds: float, text: str) -> None:
 )
 def test_money_as_it_is_shown(usd: float, text: str) -> None:
     assert units.format_usd(usd) == text
+
+
+@pytest.mark.parametrize(
+    ("usd", "text"), [(0.0021, "$0.0021"), (0.9951, "$1.00"), (0.00998, "$0.010"), (0.5, "$0.50")]
+)
+def test_a_difference_of_money_has_two_figures(usd: float, text: str) -> None:
+    assert units.format_usd(usd, figures=2) == text

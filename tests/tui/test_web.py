@@ -87,6 +87,9 @@ async def test_a_page_and_a_planner_are_served_to_who_has_the_address():
                 page = await browser.get(f"{base}/?key={key}")
                 assert page.status == 200
                 assert f"ws://127.0.0.1:{port}/ws" in await page.text()
+                policy = page.headers["Content-Security-Policy"]
+                assert policy.startswith("default-src 'self';")
+                assert f"ws://127.0.0.1:{port};" in policy
                 assert (await browser.get(f"{base}/static/js/textual.js")).status == 200
                 elsewhere = await browser.get(f"{base}/ws", headers={"Origin": "http://evil.test"})
                 assert elsewhere.status == 403

@@ -178,7 +178,7 @@ def _longer(faster: Choice, slower: Choice) -> str:
 def _dearer(faster: Choice, slower: Choice) -> str:
     """A difference of costs, likewise."""
     usd = (faster.cost_usd or 0.0) - (slower.cost_usd or 0.0)
-    return "<$0.001" if usd < 0.001 else text.usd(float(f"{usd:.2g}"))
+    return "<$0.001" if usd < 0.001 else text.usd(usd, figures=2)
 
 
 def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
