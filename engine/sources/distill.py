@@ -12,6 +12,7 @@ from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun,
 from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
+from engine.sources.engines import other_engine
 from engine.sources.eventlog import EventLog
 from engine.sources.executed import (
     Executed,
@@ -23,10 +24,10 @@ from engine.sources.executed import (
 )
 from engine.sources.losses import incomplete_notice
 from engine.sources.running import running_seconds
+from engine.sources.services import service_notices
 from engine.sources.settings import (
     kept_config,
     old_version,
-    other_engine,
     spark_version,
     stated_type,
     task_cpus,
@@ -196,6 +197,7 @@ class _Context:
             *observed.notices,
             *self._failed(stages, fruitless),
             *stated_type(application, observed.cluster),
+            *service_notices(application.properties),
             *other_engine(application),
             *old_version(application),
         ]

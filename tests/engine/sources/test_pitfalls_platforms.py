@@ -58,6 +58,7 @@ def test_databricks_parts_know_their_number(
 
 
 TAGS = "spark.databricks.clusterUsageTags."
+RAPIDS = "com.nvidia.spark.SQLPlugin"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,11 @@ TAGS = "spark.databricks.clusterUsageTags."
         ({f"{TAGS}runtimeEngine": "PHOTON"}, True),
         ({f"{TAGS}runtimeEngine": "STANDARD"}, False),
         ({"spark.plugins": "org.apache.gluten.GlutenPlugin"}, True),
+        ({f"{TAGS}runtimeEngine": "PHOTON", "spark.databricks.photon.enabled": "false"}, False),
+        (
+            {"spark.plugins": "com.nvidia.spark.SQLPlugin", "spark.rapids.sql.enabled": "false"},
+            False,
+        ),
     ],
 )
 def test_other_engines_are_told(tmp_path: Path, properties: dict[str, str], photon: bool) -> None:
@@ -84,6 +90,7 @@ def test_other_engines_are_told(tmp_path: Path, properties: dict[str, str], phot
         (f"{TAGS}clusterNodeType", 2.0),
         ("spark.databricks.workerNodeTypeId", 2.0),
         ("spark.kubernetes.node.selector.node.kubernetes.io/instance-type", None),
+        ("spark.kubernetes.executor.node.selector.beta.kubernetes.io/instance-type", None),
     ],
 )
 def test_the_type_that_a_platform_names(tmp_path: Path, key: str, vcpus: float | None) -> None:
@@ -114,6 +121,38 @@ def test_a_copy_that_lost_the_race_on_a_real_cluster() -> None:
     (stage,) = one(PUBLIC / "apache-spark/application_1628109047826_1317105").stages
     assert (stage.tasks, stage.task_seconds.count) == (4, 4)
     assert (stage.waste.failed_tasks, stage.waste.killed_tasks) == (0, 1)
+
+
+# Logs of real Spark with the settings that services write
+
+
+def test_plain_spark_with_an_engine_that_is_switched_off() -> None:
+    assert codes(one(DATA / "comet-off.zstd")) == []
+
+
+def test_an_engine_that_a_session_switched_on_shows_in_its_operators() -> None:
+    assert "DataFusion Comet" in notice(one(DATA / "comet-ran.zstd"), "different-engine")
+
+
+@pytest.mark.parametrize(
+    ("log", "engine"),
+    [("fabric", "execution engine of Fabric"), ("lightning", "Dataproc's Lightning Engine")],
+)
+def test_native_engines_of_services(log: str, engine: str) -> None:
+    assert engine in notice(one(DATA / f"{log}.zstd"), "different-engine")
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("glue", "AWS Glue, which rents workers"),
+        ("emr-serverless", "EMR Serverless, which rents workers"),
+        ("lightning", "Dataproc Serverless, which rents workers"),
+        ("fabric", "Microsoft Fabric, which rents nodes by size"),
+    ],
+)
+def test_services_that_name_no_machine(log: str, said: str) -> None:
+    assert said in notice(one(DATA / f"{log}.zstd"), "no-machine-types")
 
 
 # Early versions
