@@ -155,6 +155,16 @@ def test_services_that_name_no_machine(log: str, said: str) -> None:
     assert said in notice(one(DATA / f"{log}.zstd"), "no-machine-types")
 
 
+@pytest.mark.parametrize("log", ["libraries", "job-cluster"])
+def test_the_driver_of_a_batch_job_may_work_alone_for_five_minutes(log: str) -> None:
+    """spark-submit sets `spark.repl.local.jars` for any job with libraries, and a cluster that
+    Databricks started for a job waits for nobody."""
+    run = one(DATA / f"{log}.zstd")
+    assert codes(run) == ["long-pauses"]
+    assert run.driver_seconds is not None
+    assert run.driver_seconds > 303.0
+
+
 # Early versions
 
 
