@@ -10,6 +10,7 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
+from engine.sources.beside_heap import more_beside_heap
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
@@ -198,6 +199,7 @@ class _Context:
             *self._failed(stages, fruitless),
             *stated_type(application, observed.cluster),
             *service_notices(application.properties),
+            *more_beside_heap(application, observed.cluster.executor_memory_gib),
             *other_engine(application),
             *old_version(application),
         ]

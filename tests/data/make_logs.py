@@ -52,6 +52,12 @@ SPECULATION = {
 ONE_FILE = {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
 """As Spark 3 writes logs unless told otherwise."""
 
+BESIDE_HEAP = {
+    "spark.executor.memoryOverhead": "2g",
+    "spark.executor.pyspark.memory": "512m",
+    "spark.memory.offHeap.enabled": "true",
+    "spark.memory.offHeap.size": "64m",
+}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -93,6 +99,7 @@ RECIPES = (
     Recipe("vectored", conf=ONE_FILE),
     Recipe("libraries", "works_alone", conf={"spark.jars": LIBRARY}),
     Recipe("job-cluster", "works_alone", conf={f"{TAGS}clusterName": "job-12-run-3-etl"}),
+    Recipe("overhead", "small", conf=BESIDE_HEAP),
     Recipe("glue", "small", conf={"spark.glue.GLUE_VERSION": "4.0"}),
     Recipe("emr-serverless", "small", conf={"spark.emr-serverless.executor.disk": "20g"}),
     Recipe("lightning", "small", conf=LIGHTNING),
