@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 STDIN = "-"
 LONGEST_SHOWN = 100
 ONE_PART = "only one part was given"
+FIRST_PARTS = ("events_0_", "events_1_")
+"""How the first part of a rolling log is called: Spark counts from 1, EMR Serverless from 0."""
+
 LARGEST_TEXT_BYTES = 256 << 20
 """A profile or run table larger than this is refused: it would be held in memory."""
 
@@ -341,7 +344,7 @@ def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
 
 
 def _part_of_rolling(path: Path) -> bool:
-    return bool(ROLLING_PART.match(path.name)) and not path.name.startswith("events_1_")
+    return bool(ROLLING_PART.match(path.name)) and not path.name.startswith(FIRST_PARTS)
 
 
 def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:
