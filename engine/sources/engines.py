@@ -7,15 +7,17 @@ load it. One that is loaded and switched off ran nothing, and its log is one of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.profile import Notice
+from engine.profile import Notice, Run
 from engine.sources.application import Application
 
 TAGS = "spark.databricks.clusterUsageTags."
 """What Databricks writes of a cluster into its properties."""
 
+DIFFERENT = "different-engine"
 _LOADERS = ("spark.plugins", "spark.sql.extensions")
 
 
@@ -109,10 +111,30 @@ def other_engine(application: Application) -> list[Notice]:
         return []
     return [
         Notice(
-            "different-engine",
+            DIFFERENT,
             f"the run used {names[0]}: its task times, and how they change with the machine, hold "
             "for that engine alone",
             "compare with clusters of the same engine only",
+        )
+    ]
+
+
+def mixed_engines(runs: Sequence[Run]) -> list[Notice]:
+    """The notice that logs of several engines stand beside each other: a fit cannot tell the speed
+    of an engine from that of more cores or of a smaller input."""
+    of_logs = [run for run in runs if run.stages]
+    said = (tuple(n.text for n in run.notices if n.code == DIFFERENT) for run in of_logs)
+    engines = Counter(said)
+    if len(engines) < 2:
+        return []
+    _, most = engines.most_common(1)[0]
+    return [
+        Notice(
+            "mixed-engines",
+            f"the logs are of {len(engines)} engines, {most} of {len(of_logs)} runs of the "
+            "commonest: how much faster one is than another is taken for a gain of cores or of "
+            "smaller input",
+            "give the logs of one engine at a time",
         )
     ]
 

@@ -11,6 +11,8 @@ import pytest
 import sparklog as log
 from pitfall_logs import DATA, PLAIN, PUBLIC, codes, notice, one, stages_of
 
+from engine.sources import read
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import needs_shared
 
@@ -140,6 +142,17 @@ def test_an_engine_that_a_session_switched_on_shows_in_its_operators() -> None:
 )
 def test_native_engines_of_services(log: str, engine: str) -> None:
     assert engine in notice(one(DATA / f"{log}.zstd"), "different-engine")
+
+
+def test_logs_of_several_engines_given_together() -> None:
+    found = {
+        names: [n.text for n in read(*(DATA / f"{x}.zstd" for x in names)).notices
+                if n.code == "mixed-engines"]
+        for names in (("fabric", "glue", "comet-off"), ("fabric", "fabric"), ("glue", "plain"))
+    }  # fmt: skip
+    told, *others = found.values()
+    assert told[0].startswith("the logs are of 2 engines, 2 of 3 runs of the commonest")
+    assert others == [[], []]
 
 
 @pytest.mark.parametrize(
