@@ -8,8 +8,8 @@ from engine.profile import Notice
 
 WRONG = (
     *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
-    *("model-does-not-fit", "rates-too-low", "different-engine", "code-changed"),
-    "data-shape-changed",
+    *("model-does-not-fit", "rates-too-low", "different-engine", "mixed-engines"),
+    *("code-changed", "data-shape-changed"),
     *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),

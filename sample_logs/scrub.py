@@ -24,7 +24,8 @@ SPARK_PROPERTIES = re.compile(
     r"spark\.(app\.(id|name|startTime)|master|submit\.deployMode|default\.parallelism"
     r"|driver\.(cores|memory)|executor\.(id|cores|memory|instances)|cores\.max|task\..*"
     r"|eventLog\.(?!dir).*|taskMetrics\..*|memory\..*|shuffle\..*|serializer|rdd\.compress"
-    r"|scheduler\.mode|locality\..*|dynamicAllocation\..*|sql\.(?!warehouse|catalogImplement).*)"
+    r"|scheduler\.mode|locality\..*|dynamicAllocation\..*|sql\.(?!warehouse|catalogImplement).*"
+    r"|(glue|emr-serverless|dataproc|databricks|native|comet)\..*|cluster\.type|repl\.local\.jars)"
 )
 """Properties of the application that a reader of event logs may want; all others are dropped."""
 

@@ -33,6 +33,10 @@ _PAGE = re.compile(
     r"|/api/v1(?:/applications(?:/(?P<api_app>[^/]+)(?:/(?P<api_attempt>\d+))?(?:/.*)?)?)?)?/*"
 )
 
+_LISTS = re.compile(r"showIncomplete=(true|false)")
+"""What the page that lists the applications has behind its `?`; those of an application name its
+stages, jobs and queries there, which choose nothing."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryAddress:
@@ -83,7 +87,7 @@ def parse_address(source: str) -> HistoryAddress:
         app=told.get("app") or app or None,
         last=_count(told["last"], base) if "last" in told else None,
         attempt=told.get("attempt") or attempt or None,
-        status=_status(told["status"], base) if "status" in told else None,
+        status=_status(told["status"], base) if "status" in told else _listed(parts.query),
         since_ms=_moment(told["since"], base, "since") if "since" in told else None,
         until_ms=_moment(told["until"], base, "until", end=True) if "until" in told else None,
     )
@@ -104,13 +108,15 @@ def _split(source: str) -> SplitResult:
         host, _ = parts.hostname, parts.port
     except ValueError:
         host = None
-    if not host or any(not char.isprintable() or char.isspace() for char in source):
+    before = source.partition("#")[0]  # names of applications have spaces, servers have none
+    if not host or " " in before or not source.isprintable():
         raise BadInput(
             "is not the address of a history server",
             where=source.partition("?")[0].partition("#")[0][:80],
             remedy="write it like http://host:18080",
         )
-    if parts.query:
+    page = _PAGE.fullmatch(parts.path)
+    if parts.query and not (page and page["app"]) and not _LISTS.fullmatch(parts.query):
         raise BadInput(
             "takes nothing behind a '?'",
             where=f"{parts.scheme}://{parts.netloc}{parts.path}",
@@ -153,6 +159,11 @@ def _status(text: str, base: str) -> Status:
         if text == status:
             return status
     raise BadInput(f"status={text} is not known", where=base, choices=STATUSES)
+
+
+def _listed(query: str) -> Status | None:
+    """What the page of running applications lists."""
+    return "running" if query == "showIncomplete=true" else None
 
 
 def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:

@@ -156,6 +156,17 @@ def decoder_of(head: bytes, name: str) -> Decoder:
     return _plain
 
 
+def is_zip(path: Path) -> bool:
+    """Whether a file is a zip, by its first bytes; nothing but a regular file is."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_ZIP)) == _ZIP
+    except OSError:
+        return False
+
+
 def open_path(path: Path, progress: Progress | None = None) -> Stream:
     """Opens a file.
 
@@ -242,6 +253,7 @@ def _blocks(decode: Callable[[Read], Iterator[Block | None]]) -> Decoder:
     return chunks
 
 
+_ZIP = b"PK\x03\x04"
 _UNPACK = "unpack it and give the event log inside"
 _DECODERS: tuple[tuple[bytes, Decoder], ...] = (
     (b"\x28\xb5\x2f\xfd", _zstd),
@@ -252,7 +264,7 @@ _DECODERS: tuple[tuple[bytes, Decoder], ...] = (
 )
 _REFUSED = (
     (b"\x04\x22\x4d\x18", "an lz4 frame (not Spark's lz4 blocks)", "decompress it with lz4 -d"),
-    (b"PK\x03\x04", "a zip archive", _UNPACK),
+    (_ZIP, "a zip archive in a stream", _UNPACK),
     (b"BZh", "a bzip2 stream", "decompress it with bunzip2"),
     (b"\xfd7zXZ\x00", "an xz stream", "decompress it with unxz"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive", _UNPACK),

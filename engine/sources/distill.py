@@ -10,8 +10,10 @@ from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
+from engine.sources.beside_heap import more_beside_heap
 from engine.sources.categories import LIBRARY_SHARE, without_paths
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
+from engine.sources.engines import other_engine
 from engine.sources.eventlog import EventLog
 from engine.sources.executed import (
     Executed,
@@ -23,10 +25,10 @@ from engine.sources.executed import (
 )
 from engine.sources.losses import incomplete_notice
 from engine.sources.running import running_seconds
+from engine.sources.services import service_notices
 from engine.sources.settings import (
     kept_config,
     old_version,
-    other_engine,
     spark_version,
     stated_type,
     task_cpus,
@@ -196,6 +198,8 @@ class _Context:
             *observed.notices,
             *self._failed(stages, fruitless),
             *stated_type(application, observed.cluster),
+            *service_notices(application.properties),
+            *more_beside_heap(application, observed.cluster.executor_memory_gib),
             *other_engine(application),
             *old_version(application),
         ]

@@ -101,26 +101,29 @@ def _walk(folder: Path, found: list[LogFiles], visited: set[tuple[int, int]], de
 
 
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
-    """A rolling log: parts by number; a compacted part stands for all up to its number."""
+    """A rolling log: parts by number, from 1 on as Spark counts or from 0 as EMR on EKS and EMR
+    Serverless do; a compacted part stands for all up to its number."""
     numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
     if not numbered:
         return None
-    compacted = max((number for number, compact, _ in numbered if compact), default=0)
+    compacted = max((number for number, compact, _ in numbered if compact), default=None)
     kept = sorted(
         (number, path)
         for number, compact, path in numbered
-        if number > compacted or (compact and number == compacted)
+        if compacted is None or number > compacted or (compact and number == compacted)
     )
     numbers = [number for number, _ in kept]
     if numbers[-1] >= MOST_FILES:
         return LogFiles(str(folder), tuple(path for _, path in kept))
     present = set(numbers)
-    missing = [n for n in range(compacted or 1, numbers[-1] + 1) if n not in present]
-    before = [(compacted or 1) - 1, *numbers[:-1]]
+    first = min(1, numbers[0]) if compacted is None else compacted
+    missing = [n for n in range(first, numbers[-1] + 1) if n not in present]
+    before = [first - 1, *numbers[:-1]]
+    total = numbers[-1] + (first == 0)
     return LogFiles(
         str(folder),
         tuple(path for _, path in kept),
-        (f"{parts_text(missing, numbers[-1])} missing",) if missing else (),
+        (f"{parts_text(missing, total)} missing",) if missing else (),
         tuple(max(0, b - a - 1) for a, b in zip(before, numbers, strict=True)),
     )
 

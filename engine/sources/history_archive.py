@@ -1,10 +1,8 @@
-"""The zip of an event log as a history server sends it, read without unpacking it to disk."""
+"""What may be wrong with the zip of an event log that a history server sends."""
 
 from __future__ import annotations
 
 import zipfile
-import zlib
-from dataclasses import dataclass
 from typing import IO
 
 from engine.errors import ServiceUnavailable
@@ -33,53 +31,8 @@ def check_whole(file: IO[bytes], where: str) -> None:
         ) from None  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """The files in a downloaded zip; nothing of it is ever unpacked to disk."""
-
-    zip: zipfile.ZipFile
-    where: str
-
-    def names(self) -> list[str]:
-        """Its files, folders left out."""
-        return [entry.filename for entry in self.zip.infolist() if not entry.is_dir()]
-
-    def open(self, name: str) -> Member:
-        """One of its files.
-
-        Raises:
-            ServiceUnavailable: when it cannot be read.
-        """
-        try:
-            return Member(self.zip.open(name), self.where)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, KeyError):
-            raise _damaged(self.where) from None
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A file in a zip, as something to read from."""
-
-    file: IO[bytes]
-    where: str
-
-    def close(self) -> None:
-        """Lets go of its place in the zip."""
-        self.file.close()
-
-    def read(self, size: int = -1, /) -> bytes:
-        """Up to `size` bytes.
-
-        Raises:
-            ServiceUnavailable: when they were damaged on their way.
-        """
-        try:
-            return self.file.read(size)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
-            raise _damaged(self.where) from None
-
-
-def _damaged(where: str) -> ServiceUnavailable:
+def arrived_damaged(where: str) -> ServiceUnavailable:
+    """The error for a download that is not what the server meant to send."""
     return ServiceUnavailable(
         "the event log arrived damaged", where=where, remedy="try again later"
     )

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import TypeVar
 from urllib.parse import quote, urlencode
 
@@ -24,7 +25,8 @@ import msgspec
 from engine.errors import BadInput, ServiceUnavailable, UnknownName
 from engine.profile import Notice
 from engine.sources.address import HistoryAddress, Status, parse_address
-from engine.sources.history_archive import Archive, check_whole
+from engine.sources.archives import Archive
+from engine.sources.history_archive import arrived_damaged, check_whole
 from engine.sources.http_access import Access
 from engine.sources.http_client import Client, NotThere
 
@@ -351,7 +353,7 @@ class HistoryServer:
                     where=self.address.base, remedy="choose a newer application",
                 ) from None  # fmt: skip
             with zipfile.ZipFile(file) as archive:
-                yield Archive(archive, self.address.base)
+                yield Archive(archive, partial(arrived_damaged, self.address.base))
 
 
 def _last_ms(entry: HistoryApplication) -> int:

@@ -13,6 +13,7 @@ from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run, whole
+from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.units import format_bytes, format_seconds
 
@@ -41,6 +42,7 @@ def together(found: Sequence[Found]) -> Profile:
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
         notices.append(_mixed(list(applications)))
+    notices.extend(mixed_engines(runs))
     notices.extend(_shapes(runs))
     if len(set(categories)) > 1:
         notices.append(_categories(categories))

@@ -20,7 +20,7 @@ from engine.sources.address import is_history_server
 from engine.sources.application import Application
 from engine.sources.distill import distil
 from engine.sources.eventlog import EventLog
-from engine.sources.folders import ROLLING_PART, LogFiles, log_of
+from engine.sources.folders import ROLLING_PART, LogFiles, log_of, logs_among
 from engine.sources.reader import Kind, Open, kind_of
 from engine.sources.remote import RemotePlace, local_path, scheme_of
 from engine.sources.samples import sample_files, sample_named
@@ -79,6 +79,8 @@ def peek(source: str | Path) -> Peek:
         path = local_path(named)
         if path is None and scheme_of(named):
             return NOTHING if is_history_server(named) else _look_remote(named)
+        if codecs.is_zip(path or Path(named)):
+            return _look_zip(path or Path(named))
         files = _files(named if path is None else str(path))
         return NOTHING if files is None else _look(files, codecs.open_path)
     except (EngineError, OSError, ValueError):
@@ -96,6 +98,20 @@ def _files(source: str) -> LogFiles | None:
         return None
     first = Path(str(sample_files(sample)[0]))
     return log_of(first) if first.is_dir() else LogFiles(source, (first,))
+
+
+def _look_zip(path: Path) -> Peek:
+    """The log in a zip, read from its beginning alone."""
+    from engine.sources.archives import stored_archive
+
+    with stored_archive(path) as archive:
+        names = {Path(name): name for name in archive.names()}
+        logs = logs_among(names)
+
+        def opened(part: Path) -> codecs.Stream:
+            return codecs.Stream(cast(BinaryIO, archive.open(names[part])), str(path))
+
+        return _look(logs[0], opened, remote=True) if len(logs) == 1 else NOTHING
 
 
 def _look_remote(source: str) -> Peek:

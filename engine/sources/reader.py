@@ -26,11 +26,14 @@ from engine.sources.remote import RemoteFile, RemotePlace, check_remote, local_p
 from engine.sources.samples import list_samples, sample_files, sample_named
 
 if TYPE_CHECKING:
-    from engine.sources.history_archive import Archive
+    from engine.sources.archives import Archive
 
 STDIN = "-"
 LONGEST_SHOWN = 100
 ONE_PART = "only one part was given"
+FIRST_PARTS = ("events_0_", "events_1_")
+"""How the first part of a rolling log is called: Spark counts from 1, EMR Serverless from 0."""
+
 LARGEST_TEXT_BYTES = 256 << 20
 """A profile or run table larger than this is refused: it would be held in memory."""
 
@@ -85,7 +88,7 @@ class Reader:
         if is_folder:
             return self._folder(path)
         if exists:
-            return [self._file(path)]
+            return self._zip(path) if codecs.is_zip(path) else [self._file(path)]
         sample = sample_named(source)
         if sample is None:
             raise _not_there(source)
@@ -103,7 +106,7 @@ class Reader:
         found, skipped = [], []
         for log in logs:
             try:
-                found.append(self._log(log, opened))
+                found += self._one_of(log, opened)
             except BadInput as problem:
                 skipped.append(problem)
         if not found:
@@ -112,6 +115,24 @@ class Reader:
             )
             raise BadInput(what, where=folder, remedy="give a folder of Spark event logs")
         return noted(found, [_skipped(Path(folder), len(logs), skipped)] if skipped else [])
+
+    def _one_of(self, log: LogFiles, opened: Open) -> list[Found]:
+        """A log of several; a zip in a folder may hold some itself."""
+        if opened == self._open and len(log.parts) == 1 and codecs.is_zip(log.parts[0]):
+            return self._zip(log.parts[0])
+        return [self._log(log, opened)]
+
+    def _zip(self, path: Path) -> list[Found]:
+        """The logs in a zip, such as the page of a history server gives to download."""
+        from engine.sources.archives import stored_archive
+
+        name = str(path)
+        with stored_archive(path) as archive:
+            logs, opened = self._members(archive, name)
+            several = len(logs) > 1
+            found = self._logs(logs, name, opened) if several else self._archive(archive, name)
+        self.done += path.stat().st_size
+        return found
 
     def _remote(self, source: str) -> list[Found]:
         place = RemotePlace(source)
@@ -146,22 +167,27 @@ class Reader:
         return noted(found, notices)
 
     def _archive(self, archive: Archive, where: str) -> list[Found]:
-        """The logs in a zip that was downloaded; that they are read counts for nothing more."""
+        """The logs in a zip that was downloaded."""
+        logs, opened = self._members(archive, where)
+        if not logs:
+            raise BadInput("its archive holds no event log", where=where)
+        return [self._log(log, opened, where) for log in logs]
+
+    def _members(self, archive: Archive, where: str) -> tuple[list[LogFiles], Open]:
+        """The logs in a zip, and what opens their parts; that these are read counts for nothing."""
         report, done = self.report, self.done
 
         def alive(_: int) -> None:
             if report is not None:
                 report(done, self.total)
 
+        names = {Path(name): name for name in archive.names()}
+
         def opened(path: Path) -> codecs.Stream:
             member = archive.open(names[path])
             return codecs.Stream(cast(BinaryIO, member), where, alive)
 
-        names = {Path(name): name for name in archive.names()}
-        logs = logs_among(names)
-        if not logs:
-            raise BadInput("its archive holds no event log", where=where)
-        return [self._log(log, opened, where) for log in logs]
+        return logs_among(names), opened
 
     def _file(self, path: Path) -> Found:
         if not path.is_file() and not path.is_fifo():
@@ -318,7 +344,7 @@ def _text(chunks: Iterable[bytes], stream: codecs.Stream) -> str:
 
 
 def _part_of_rolling(path: Path) -> bool:
-    return bool(ROLLING_PART.match(path.name)) and not path.name.startswith("events_1_")
+    return bool(ROLLING_PART.match(path.name)) and not path.name.startswith(FIRST_PARTS)
 
 
 def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:

@@ -11,6 +11,7 @@ import re
 from engine.cluster import Cluster
 from engine.profile import Notice
 from engine.sources.application import Application
+from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
 
 KEPT_CONFIG = frozenset(
@@ -61,57 +62,19 @@ def task_cpus(application: Application, stage: Stage) -> int:
 
 def spark_version(application: Application) -> str | None:
     """As the log begins with it; Databricks names its runtime beside it."""
-    tags = application.properties.get("spark.databricks.clusterUsageTags.sparkVersion")
+    tags = application.properties.get(f"{TAGS}sparkVersion")
     if application.version and tags:
         return f"{application.version} (Databricks {tags})"
     return application.version or (f"Databricks {tags}" if tags else None)
 
 
-_TAGS = "spark.databricks.clusterUsageTags."
-_ENGINES = (
-    ("com.nvidia.spark.SQLPlugin", "the RAPIDS accelerator"),
-    ("org.apache.gluten.GlutenPlugin", "Gluten"),
-    ("io.glutenproject.GlutenPlugin", "Gluten"),
-    ("org.apache.spark.CometPlugin", "DataFusion Comet"),
-)
-"""Plugin in `spark.plugins` -> what the native engine is called."""
-
-
-def other_engine(application: Application) -> list[Notice]:
-    """Native engines: their task times do not carry over to plain Spark."""
-    properties = application.properties
-    plugins = properties.get("spark.plugins", "")
-    name = next((name for plugin, name in _ENGINES if plugin in plugins), None)
-    if _runs_photon(properties):
-        name = "Photon"
-    if name is None:
-        return []
-    return [
-        Notice(
-            "different-engine",
-            f"the run used {name}: its task times hold for that engine alone",
-            "compare with clusters of the same engine only",
-        )
-    ]
-
-
-def _runs_photon(properties: dict[str, str]) -> bool:
-    """Whether a Databricks cluster says so, in one of the ways it did over the years."""
-    versions = (
-        properties.get(f"{_TAGS}{key}", "") for key in ("sparkVersion", "effectiveSparkVersion")
-    )
-    return (
-        properties.get(f"{_TAGS}runtimeEngine", "").upper() == "PHOTON"
-        or properties.get("spark.databricks.photon.enabled", "").lower() == "true"
-        or any("-photon-" in version for version in versions)
-    )
-
-
 _TYPE_KEYS = (
-    f"{_TAGS}clusterNodeType",
+    f"{TAGS}clusterNodeType",
     "spark.databricks.workerNodeTypeId",
     "spark.kubernetes.executor.node.selector.node.kubernetes.io/instance-type",
     "spark.kubernetes.node.selector.node.kubernetes.io/instance-type",
+    "spark.kubernetes.executor.node.selector.beta.kubernetes.io/instance-type",
+    "spark.kubernetes.node.selector.beta.kubernetes.io/instance-type",
 )
 
 
@@ -132,7 +95,7 @@ def stated_type(application: Application, cluster: Cluster) -> list[Notice]:
         name
     ]:
         return []
-    driver = application.properties.get(f"{_TAGS}driverNodeType", "")
+    driver = application.properties.get(f"{TAGS}driverNodeType", "")
     other = f", its driver on {driver}" if _TYPE_NAME.match(driver) and driver != name else ""
     return [
         Notice(

@@ -7,6 +7,7 @@ is cut out of the clock of the run, and said so. What is short enough to be work
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from itertools import pairwise
 from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.clusters import Span, busy_spans, clipped
+from engine.sources.engines import TAGS
 from engine.units import format_seconds
 
 IDLE_IN_SESSION_MS = 5 * 60_000
@@ -105,12 +107,21 @@ def fruitless_notices(gaps: Sequence[Span], stages: int) -> list[Notice]:
     ]
 
 
+_SET_FOR_ALL = "spark.repl.local.jars"
+"""spark-submit sets it for every application with libraries (`--jars`, `--packages`)."""
+
+_JOB_CLUSTER = re.compile(r"job-\d+-run-\d+")
+"""Names that Databricks gives to clusters which it starts for one run of a job."""
+
+
 def is_session(application: Application) -> bool:
     """Whether somebody was typing: a shell or a notebook, to go by its name and settings."""
     name = (application.name or "").lower()
     properties = application.properties
+    if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
+        return False
     return name.startswith(_SHELLS) or any(
-        key.startswith(("spark.repl.", "spark.databricks.clusterUsageTags.")) for key in properties
+        key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties
     )
 
 

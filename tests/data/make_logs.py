@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -51,14 +52,34 @@ SPECULATION = {
 ONE_FILE = {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
 """As Spark 3 writes logs unless told otherwise."""
 
+BESIDE_HEAP = {
+    "spark.executor.memoryOverhead": "2g",
+    "spark.executor.pyspark.memory": "512m",
+    "spark.memory.offHeap.enabled": "true",
+    "spark.memory.offHeap.size": "64m",
+}
+LIBRARY = "library.jar"
+TAGS = "spark.databricks.clusterUsageTags."
+LIGHTNING = {
+    "spark.dataproc.executor.compute.tier": "premium",
+    "spark.dataproc.lightningEngine.runtime": "native",
+}
+FABRIC = {"spark.cluster.type": "trident", "spark.native.enabled": "true"}
+COMET_OFF = {
+    "spark.sql.extensions": "org.apache.comet.CometSparkSessionExtensions",
+    "spark.comet.enabled": "false",
+}
+
 CODECS = ("lz4", "lzf", "snappy", "zstd")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A job of `pitfalls.py` with its settings; `killed` where Spark is not to end by itself."""
+    """A job of `pitfalls.py` (of its own name, or `job`) with its settings; `killed` where Spark is
+    not to end by itself."""
 
     name: str
+    job: str | None = None
     master: str = CLUSTER
     conf: Mapping[str, str] = field(default_factory=dict)
     killed: bool = False
@@ -76,6 +97,17 @@ RECIPES = (
     Recipe("killed", killed=True),
     Recipe("speculative", master=TWO_HOSTS, conf=SPECULATION),
     Recipe("vectored", conf=ONE_FILE),
+    Recipe("libraries", "works_alone", conf={"spark.jars": LIBRARY}),
+    Recipe("job-cluster", "works_alone", conf={f"{TAGS}clusterName": "job-12-run-3-etl"}),
+    Recipe("overhead", "small", conf=BESIDE_HEAP),
+    Recipe("glue", "small", conf={"spark.glue.GLUE_VERSION": "4.0"}),
+    Recipe("emr-serverless", "small", conf={"spark.emr-serverless.executor.disk": "20g"}),
+    Recipe("lightning", "small", conf=LIGHTNING),
+    Recipe(
+        "fabric", "small", conf={"spark.cluster.type": "trident", "spark.native.enabled": "true"}
+    ),
+    Recipe("comet-off", "small", conf=COMET_OFF),
+    Recipe("comet-ran", "operators", conf=COMET_OFF),
 )
 
 
@@ -87,6 +119,7 @@ def run(recipe: Recipe, home: Path, work: Path) -> Path:
         folder.mkdir(parents=True)
     (work / "jobs").mkdir(exist_ok=True)
     shutil.copy(HERE / "pitfalls.py", work / "jobs")
+    zipfile.ZipFile(work / LIBRARY, "w").close()
     spark = Spark(home, work, Sample(recipe.name, "pitfalls.py", master=recipe.master))
     spark.console.unlink(missing_ok=True)
     conf = {**COMMON, "spark.executor.memory": "512m", **recipe.conf,
@@ -95,7 +128,7 @@ def run(recipe: Recipe, home: Path, work: Path) -> Path:
         two_hosts(home, work) if recipe.master == TWO_HOSTS else nullcontext(),
         suppress(*([SystemExit] if recipe.killed else [])),
     ):
-        spark.run("pitfalls.py", (str(notes), recipe.name), conf)
+        spark.run("pitfalls.py", (str(notes), recipe.job or recipe.name), conf)
     (log,) = (path for path in logs.iterdir() if path.suffix != ".crc")
     shutil.rmtree(home / "work" / log.stem, ignore_errors=True)
     return log

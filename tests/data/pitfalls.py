@@ -131,6 +131,25 @@ def vectored(context: SparkContext) -> None:
     table.filter("v * v > 2").take(1)
 
 
+def small(context: SparkContext) -> None:
+    """Nothing goes wrong; what matters are the settings."""
+    context.parallelize(range(8), 2).count()
+
+
+def works_alone(context: SparkContext) -> None:
+    """The driver works by itself for more than five minutes between two jobs."""
+    context.parallelize(range(8), 2).count()
+    time.sleep(303.0)
+    context.parallelize(range(8), 2).count()
+
+
+def operators(context: SparkContext) -> None:
+    """RDDs are named as those of a native engine's operators are."""
+    context.setLocalProperty("spark.rdd.scope", '{"id":"1","name":"CometHashAggregate"}')
+    context.setLocalProperty("spark.rdd.scope.noOverride", "true")
+    context.parallelize(range(8), 2).count()
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -148,6 +167,9 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         killed,
         speculative,
         vectored,
+        small,
+        works_alone,
+        operators,
     )
 }
 

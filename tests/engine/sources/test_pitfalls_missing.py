@@ -27,15 +27,15 @@ def place_of(lines: list[bytes], event: str, number: int = 0) -> int:
     return found[number]
 
 
-def rolling(folder: Path, *, without: int = 0, parts: int = 5) -> Path:
-    """The plain log in parts, one of them missing."""
+def rolling(folder: Path, *, without: int = 0, parts: int = 5, first: int = 1) -> Path:
+    """The plain log in parts, one of them missing; `first` is the number of the first."""
     lines = PLAIN.splitlines(keepends=True)
     target = folder / "eventlog_v2_app-1"
     target.mkdir()
     for number in range(1, parts + 1):
         cut = lines[len(lines) * (number - 1) // parts : len(lines) * number // parts]
         if number != without:
-            write(target / f"events_{number}_app-1", cut)
+            write(target / f"events_{number - 1 + first}_app-1", cut)
     return target
 
 
@@ -52,6 +52,25 @@ def test_a_rolling_log_without_one_of_its_parts(tmp_path: Path, without: int) ->
         assert int(found[2]) == pytest.approx(len(PLAIN.splitlines()), abs=2)
     if without == 1:
         assert any("beginning of the application is missing" in text for text in whole.lost)
+
+
+def test_parts_that_are_numbered_from_0(tmp_path: Path) -> None:
+    """As EMR Serverless and EMR on EKS number them."""
+    run = one(rolling(tmp_path, first=0))
+    assert (run.complete, run.lost) == (True, ())
+    assert run.stages == one(DATA / "plain.zstd").stages
+
+
+def test_a_part_that_is_missing_after_part_0(tmp_path: Path) -> None:
+    lost = one(rolling(tmp_path, without=2, first=0)).lost
+    assert lost[0].startswith("part 1 of 5 missing (about")
+    assert not any("beginning" in text for text in lost)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_the_only_part_of_a_rolling_log_given_by_itself(tmp_path: Path, first: int) -> None:
+    run = one(rolling(tmp_path, parts=1, first=first) / f"events_{first}_app-1")
+    assert (run.complete, run.lost) == (True, ())
 
 
 def test_a_log_without_its_beginning(tmp_path: Path) -> None:

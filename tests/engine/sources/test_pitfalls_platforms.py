@@ -11,6 +11,8 @@ import pytest
 import sparklog as log
 from pitfall_logs import DATA, PLAIN, PUBLIC, codes, notice, one, stages_of
 
+from engine.sources import read
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import needs_shared
 
@@ -58,6 +60,7 @@ def test_databricks_parts_know_their_number(
 
 
 TAGS = "spark.databricks.clusterUsageTags."
+RAPIDS = "com.nvidia.spark.SQLPlugin"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +72,11 @@ TAGS = "spark.databricks.clusterUsageTags."
         ({f"{TAGS}runtimeEngine": "PHOTON"}, True),
         ({f"{TAGS}runtimeEngine": "STANDARD"}, False),
         ({"spark.plugins": "org.apache.gluten.GlutenPlugin"}, True),
+        ({f"{TAGS}runtimeEngine": "PHOTON", "spark.databricks.photon.enabled": "false"}, False),
+        (
+            {"spark.plugins": "com.nvidia.spark.SQLPlugin", "spark.rapids.sql.enabled": "false"},
+            False,
+        ),
     ],
 )
 def test_other_engines_are_told(tmp_path: Path, properties: dict[str, str], photon: bool) -> None:
@@ -84,6 +92,7 @@ def test_other_engines_are_told(tmp_path: Path, properties: dict[str, str], phot
         (f"{TAGS}clusterNodeType", 2.0),
         ("spark.databricks.workerNodeTypeId", 2.0),
         ("spark.kubernetes.node.selector.node.kubernetes.io/instance-type", None),
+        ("spark.kubernetes.executor.node.selector.beta.kubernetes.io/instance-type", None),
     ],
 )
 def test_the_type_that_a_platform_names(tmp_path: Path, key: str, vcpus: float | None) -> None:
@@ -114,6 +123,59 @@ def test_a_copy_that_lost_the_race_on_a_real_cluster() -> None:
     (stage,) = one(PUBLIC / "apache-spark/application_1628109047826_1317105").stages
     assert (stage.tasks, stage.task_seconds.count) == (4, 4)
     assert (stage.waste.failed_tasks, stage.waste.killed_tasks) == (0, 1)
+
+
+# Logs of real Spark with the settings that services write
+
+
+def test_plain_spark_with_an_engine_that_is_switched_off() -> None:
+    assert codes(one(DATA / "comet-off.zstd")) == []
+
+
+def test_an_engine_that_a_session_switched_on_shows_in_its_operators() -> None:
+    assert "DataFusion Comet" in notice(one(DATA / "comet-ran.zstd"), "different-engine")
+
+
+@pytest.mark.parametrize(
+    ("log", "engine"),
+    [("fabric", "execution engine of Fabric"), ("lightning", "Dataproc's Lightning Engine")],
+)
+def test_native_engines_of_services(log: str, engine: str) -> None:
+    assert engine in notice(one(DATA / f"{log}.zstd"), "different-engine")
+
+
+def test_logs_of_several_engines_given_together() -> None:
+    found = {
+        names: [n.text for n in read(*(DATA / f"{x}.zstd" for x in names)).notices
+                if n.code == "mixed-engines"]
+        for names in (("fabric", "glue", "comet-off"), ("fabric", "fabric"), ("glue", "plain"))
+    }  # fmt: skip
+    told, *others = found.values()
+    assert told[0].startswith("the logs are of 2 engines, 2 of 3 runs of the commonest")
+    assert others == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("log", "said"),
+    [
+        ("glue", "AWS Glue, which rents workers"),
+        ("emr-serverless", "EMR Serverless, which rents workers"),
+        ("lightning", "Dataproc Serverless, which rents workers"),
+        ("fabric", "Microsoft Fabric, which rents nodes by size"),
+    ],
+)
+def test_services_that_name_no_machine(log: str, said: str) -> None:
+    assert said in notice(one(DATA / f"{log}.zstd"), "no-machine-types")
+
+
+@pytest.mark.parametrize("log", ["libraries", "job-cluster"])
+def test_the_driver_of_a_batch_job_may_work_alone_for_five_minutes(log: str) -> None:
+    """spark-submit sets `spark.repl.local.jars` for any job with libraries, and a cluster that
+    Databricks started for a job waits for nobody."""
+    run = one(DATA / f"{log}.zstd")
+    assert codes(run) == ["long-pauses"]
+    assert run.driver_seconds is not None
+    assert run.driver_seconds > 303.0
 
 
 # Early versions

@@ -23,6 +23,7 @@ MIDNIGHT_MS = 1_795_219_200_000
         ("http://host:18080#app=nightly-etl&last=5", {"app": "nightly-etl", "last": 5}),
         ("http://host:18080#app=a%26b%20c", {"app": "a&b c"}),
         ("http://host:18080#app=a+b", {"app": "a+b"}),
+        ("http://host:18080#app=Spark shell&last=2", {"app": "Spark shell", "last": 2}),
         ("http://host:18080#app=x&attempt=all", {"app": "x", "attempt": "all"}),
         ("http://host:18080#last=3&status=running", {"last": 3, "status": "running"}),
         (
@@ -42,6 +43,16 @@ MIDNIGHT_MS = 1_795_219_200_000
             {"app": "application_17_0042", "attempt": "2"},
         ),
         ("http://host:18080/history/app-1/stages/", {"app": "app-1"}),
+        ("http://host:18080/history/app-1/stages/stage/?id=3&attempt=1", {"app": "app-1"}),
+        (
+            "http://host:18080/history/app-1/2/SQL/execution/?id=0",
+            {"app": "app-1", "attempt": "2"},
+        ),
+        ("http://host:18080/?showIncomplete=false", {}),
+        (
+            "http://host:18080/?showIncomplete=true#app=etl",
+            {"app": "etl", "status": "running"},
+        ),
         ("http://host:18080/api/v1/applications/app-1/logs", {"app": "app-1"}),
     ],
 )
@@ -69,6 +80,7 @@ def test_a_server_behind_a_gateway_keeps_its_path() -> None:
         ("http://host:18080#last=many", "from 1 to 1000"),
         ("http://host:18080#status=done", "choices: completed, running"),
         ("http://host:18080#since=yesterday", "is no date"),
+        ("http://host:18080/?showIncomplete=true&key=1", "behind a '\\?'"),
         ("http://host:18080/?x=1", "behind a '\\?'"),
         ("http://", "http://host:18080"),
         ("http://host:99999", "http://host:18080"),

@@ -35,6 +35,7 @@ def sources(faulty: Faulty, chosen: str) -> tuple[str, ...]:
         ("#app=app-3", ("app-3.inprogress",)),
         ("#app=etl&status=running", ("app-3.inprogress",)),
         ("#app=report%20[x]", ("app-4_2",)),
+        ("#app=report [x]", ("app-4_2",)),
         ("#app=app-4&attempt=1", ("app-4_1",)),
         ("#app=app-4&attempt=all", ("app-4_2", "app-4_1")),
         ("/history/app-4/1/jobs/", ("app-4_1",)),

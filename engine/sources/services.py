@@ -1,0 +1,51 @@
+"""Services that rent workers, or nodes by their size, and name no machine in their logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engine.profile import Notice
+
+_WORKERS, _NODES = "workers", "nodes by size"
+
+_SERVICES = (
+    ("AWS Glue", ("spark.glue.GLUE_VERSION", "spark.glue.JOB_NAME", "spark.glue.JOB_RUN_ID")),
+    ("EMR Serverless", ("spark.emr-serverless.",)),
+    (
+        "Dataproc Serverless",
+        (
+            *("spark.dataproc.driver.compute.tier", "spark.dataproc.executor.compute.tier"),
+            *("spark.dataproc.driver.disk.", "spark.dataproc.executor.disk."),
+        ),
+    ),
+)
+"""Service -> how properties begin that it alone sets or takes."""
+
+_CLUSTER_TYPES = {"synapse": "Azure Synapse", "trident": "Microsoft Fabric"}
+"""`spark.cluster.type` -> service."""
+
+
+def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
+    """The service that an application ran on and what it rents, where it names no machine."""
+    for service, beginnings in _SERVICES:
+        if any(key.startswith(beginnings) for key in properties):
+            return service, _WORKERS
+    told = properties.get("spark.cluster.type", "")
+    return (_CLUSTER_TYPES[told], _NODES) if told in _CLUSTER_TYPES else None
+
+
+def service_notices(properties: Mapping[str, str]) -> list[Notice]:
+    """What is to be known of such a service: its nodes are none of a catalog."""
+    found = service_of(properties)
+    if found is None:
+        return []
+    service, rented = found
+    return [
+        Notice(
+            "no-machine-types",
+            f"the run was on {service}, which rents {rented} and names no machine: they count as "
+            "nodes, and the catalogs know neither their speed nor their price",
+            "name the machine that is nearest to them with --ran-on TYPE; costs are of the "
+            f"catalog's machines: compare them with what {service} billed",
+        )
+    ]
