@@ -40,6 +40,8 @@ class Node:
         priority: lower goes first when several stages want the same slot.
         tasks: None for a moment.
         cpus: slots that one task holds.
+        launching_seconds: time that the driver is busy launching the tasks, those of one stage
+            after those of another.
     """
 
     after: tuple[int, ...]
@@ -47,6 +49,7 @@ class Node:
     priority: int = 0
     tasks: Tasks | None = None
     cpus: int = 1
+    launching_seconds: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,13 @@ class Schedule:
     def seconds(self) -> float:
         """The end of the last node."""
         return float(self.end.max(initial=0.0))
+
+
+def covered_seconds(start: FloatArray, end: FloatArray) -> float:
+    """Length of the union of (n,) spans of time, in seconds."""
+    order = np.argsort(start, kind="stable")
+    reached = np.concatenate(([-math.inf], np.maximum.accumulate(end[order])[:-1]))
+    return float(np.maximum(0.0, end[order] - np.maximum(start[order], reached)).sum())
 
 
 Place = Callable[[FloatArray, FloatArray, float, float], tuple[FloatArray, int, float]]
@@ -130,6 +140,7 @@ class _Scheduler:
         self.work = sum(node.tasks.total for node in nodes if node.tasks is not None)
         self.ready: dict[int, float] = {}
         self.latest: dict[int, float] = {}
+        self.launched = 0.0
 
     def run(self) -> Schedule:
         while self.active or self.coming:
@@ -214,7 +225,7 @@ class _Scheduler:
                 return False
             open_slots = np.maximum(self._lanes(1), ready)
             start, even = float(open_slots.min()), float(open_slots.mean())
-        end = even + self._makespan(place)
+        end = max(even + self._makespan(place), self._launched_by(place)[1])
         came = even == ready or self.all_free_from < end - self._tasks(place).longest
         if end > until or not came:
             return False
@@ -264,7 +275,18 @@ class _Scheduler:
     def _leave(self, place: int) -> None:
         heapq.heappop(self.active)
         self.pending.pop(place, None)
-        self._finish(place, self.latest[place])
+        self.launched, last = self._launched_by(place)
+        self._finish(place, max(self.latest[place], last))
+
+    def _launched_by(self, place: int) -> tuple[float, float]:
+        """When the driver has launched a stage's last task, and when that ends at the earliest: it
+        takes as long as they do in the mean."""
+        launching = self.nodes[place].launching_seconds
+        if not launching:
+            return self.launched, 0.0
+        tasks = self._tasks(place)
+        launched = max(self.launched, self.ready[place]) + launching
+        return launched, launched + tasks.total / len(tasks)
 
     def _finish(self, place: int, end: float) -> None:
         self.end[place] = end

@@ -19,6 +19,7 @@ from engine.models.application_graph import ApplicationGraph, graph_of, ran_alon
 from engine.models.disturbance import computes_elsewhere
 from engine.models.kept_inputs import KeptInputs, kept
 from engine.models.launch_order import LONGEST_FIRST, turned
+from engine.models.launching import launch_seconds, launching_seconds
 from engine.models.one_machine import of_local_master, waiting_law
 from engine.models.partitions import PartitionCount
 from engine.models.prepared_stages import PreparedStages
@@ -36,7 +37,7 @@ from engine.models.stage_table import StageTable
 from engine.models.task_times import Scaled, StageShape, whole_tasks
 from engine.models.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
-from engine.scheduling import Node, Schedule, schedule
+from engine.scheduling import Node, Schedule, covered_seconds, schedule
 from engine.waves import ClosedForm, Tasks, cold_met
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
@@ -175,7 +176,8 @@ class Replay:
             )
             node = self.graph.stage_nodes[place]
             at = nodes[node]
-            nodes[node] = Node(at.after, at.delay_seconds, at.priority, tasks, at.cpus)
+            launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
+            nodes[node] = Node(at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching)
             placed.append(tasks)
         return nodes, placed, tuple(many.tasks for many in prepared.scaled)
 
@@ -189,6 +191,10 @@ class Replay:
                     nodes[place], delay_seconds=nodes[place].delay_seconds * factor
                 )
         return nodes
+
+    @cached_property
+    def launch_seconds(self) -> float:
+        return launch_seconds(self.run)
 
     @cached_property
     def growing_gaps(self) -> tuple[int, ...]:
@@ -240,7 +246,7 @@ class Replay:
     ) -> Replayed:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
-        driver = found.seconds - _covered(start, end)
+        driver = found.seconds - covered_seconds(start, end)
         return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
 
     def _on(
@@ -387,10 +393,3 @@ def _growth(shape: StageShape) -> float:
         return GROWTH_UNKNOWN
     share = min(1.0, cpu.total / ran.total)
     return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
-
-
-def _covered(start: FloatArray, end: FloatArray) -> float:
-    """Length of the union of (n,) spans of time."""
-    order = np.argsort(start, kind="stable")
-    reached = np.concatenate(([-math.inf], np.maximum.accumulate(end[order])[:-1]))
-    return float(np.maximum(0.0, end[order] - np.maximum(start[order], reached)).sum())

@@ -160,6 +160,25 @@ def test_slots_that_go_are_not_those_that_are_still_to_come() -> None:
         assert found.seconds == pytest.approx(32.0)
 
 
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("tasks", [50, 2_000, 30_000])
+def test_no_stage_ends_before_its_tasks_are_launched(tasks: int, exact: bool) -> None:
+    """1 ms for each launch, the last task of 0.2 s after it; on few slots the work decides."""
+    stage = Node((), 3.0, 0, Tasks(np.full(tasks, 0.2)), launching_seconds=0.001 * tasks)
+    found = schedule([stage], 100_000, exact=exact)
+    assert found.seconds == pytest.approx(3.0 + 0.001 * tasks + 0.2)
+    few = schedule([stage], 5, exact=exact)
+    assert few.seconds == pytest.approx(3.0 + 0.2 * tasks / 5, rel=0.01)
+
+
+def test_stages_side_by_side_are_launched_by_one_driver() -> None:
+    """Two of 2 s of launches each, from one moment on; the next stage waits for both."""
+    side = [Node((), 0.0, k, Tasks(np.full(400, 0.1)), launching_seconds=2.0) for k in (0, 1)]
+    after = Node((0, 1), 0.0, 2, Tasks(np.full(10, 0.5)), launching_seconds=0.05)
+    found = schedule([*side, after], 1_000)
+    np.testing.assert_allclose(found.end, [2.1, 4.1, 4.65])
+
+
 SHAPES = {
     "exponential": lambda random, n: random.exponential(1.0, n),
     "gamma": lambda random, n: random.gamma(8.0, 0.125, n),
