@@ -3,7 +3,8 @@
 A task that neither computes, collects garbage nor waits for a shuffle waits for a disk, a network
 or a core that somebody else has. Some stages wait for good reasons, and not all of them: what even
 the calmest ones waited is taken to be the machine's doing, and may be less or more the next time.
-Jobs that compute in Python are judged by what is Spark's own in them, loading their tasks' code.
+Jobs that compute in Python are judged by what is Spark's own in them, loading their tasks' code;
+and where all tasks wait for a server, that loading shows that the machine was calm.
 """
 
 from __future__ import annotations
@@ -41,6 +42,10 @@ quiet machine: 1.0 to 2.7)."""
 LEAST_LOADING_CPU_SECONDS = 0.1
 """Less is a handful of tasks; the start of one executor is 0.1 to 0.3."""
 
+BEYOND_LOADING = 2.0
+"""A busy machine stretches tasks up to about so many times as much as the loading of their code
+(docs/models/sparkplan_rules_logs.md): what tasks waited beyond is their own."""
+
 
 def stretch_of(run: Run) -> float | None:
     """By which factor other programs stretched the time of tasks, `CALM` being none to speak of;
@@ -48,11 +53,15 @@ def stretch_of(run: Run) -> float | None:
 
     Functions in Python compute where no CPU time is counted. Where there is hardly anything else,
     the loading of their tasks' code tells, which is Spark's own: so many times as much as where it
-    is calm.
+    is calm. Elsewhere it says how much of what tasks waited can be others' doing.
     """
-    computing = computing_stretch(run)
-    loading = loading_stretch(run) if computing is None else None
-    return computing if loading is None else max(1.0, loading * CALM / CALM_LOADING)
+    computing, loading = computing_stretch(run), loading_stretch(run)
+    if loading is None:
+        return computing
+    alike = loading * CALM / CALM_LOADING
+    if computing is not None:
+        return min(computing, max(1.0, BEYOND_LOADING * alike))
+    return max(1.0, alike) if any(computes_elsewhere(stage) for stage in run.stages) else None
 
 
 def computing_stretch(run: Run) -> float | None:
@@ -79,10 +88,7 @@ def computing_stretch(run: Run) -> float | None:
 
 def loading_stretch(run: Run) -> float | None:
     """By which factor loading the code of a run's tasks took longer than it computed; None where
-    the log does not tell (before Spark 2.1, or too little of it), or no stage computes
-    elsewhere."""
-    if not any(computes_elsewhere(stage) for stage in run.stages):
-        return None
+    the log does not tell (before Spark 2.1, or too little of it)."""
     told = [
         (stage.deserialize_seconds, stage.deserialize_cpu_seconds)
         for stage in run.stages
@@ -118,16 +124,21 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
     worst = max(runs, key=lambda run: stretch_of(run) or 1.0, default=None)
     if worst is None or (stretch_of(worst) or 1.0) < WORTH_SAYING:
         return None
-    computing = computing_stretch(worst)
-    if computing is not None:
+    computing, loading = computing_stretch(worst), loading_stretch(worst)
+    if computing is not None and computing == stretch_of(worst):
         what = (
             "in the stages that do nine tenths of the computing tasks took at least "
             f"{computing:.1f} times as long as they computed"
         )
+    elif loading is None or loading <= CALM_LOADING:
+        return None
     else:
+        silent = "functions in Python do not say how long they computed"
+        waited = "tasks waited far longer than they computed, for whatever it was"
         what = (
-            "functions in Python do not say how long they computed, but tasks took "
-            f"{loading_stretch(worst) or 1.0:.1f} times as long to load their code as that computed"
+            f"{silent if computing is None else waited}, but "
+            f"{'tasks' if computing is None else 'they also'} took {loading:.1f} times as "
+            "long to load their code as that computed"
         )
     return Notice(
         "busy-machine",

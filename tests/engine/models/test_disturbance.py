@@ -16,6 +16,7 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
 from engine.models.disturbance import (
+    BEYOND_LOADING,
     CALM,
     CALM_LOADING,
     EVENLY,
@@ -140,6 +141,30 @@ def test_computing_tells_more_than_loading() -> None:
 
 def test_without_python_loading_code_is_not_asked() -> None:
     assert stretch_of(run_of([1000.0], **python_job(9.0) | {"operations": ()})) is None
+
+
+def waiting_job(waited: float, loading: float) -> Run:
+    """Both stages wait, in plain Spark; loading their code takes so many times its CPU time."""
+    return run_of([waited, waited], **python_job(loading) | {"operations": ("Scan csv", "Filter")})
+
+
+def test_tasks_that_wait_for_a_server_are_no_busy_machine() -> None:
+    """They take 40 times as long as they compute, their code loads as on a calm machine: what they
+    wait for is their own. It had made an interval whose bounds lie a factor of 1,000 apart."""
+    run = waiting_job(40.0, 1.8)
+    assert stretch_of(run) == pytest.approx(1.8)
+    assert busy_notice([run]) is None
+    assert busy_notice([waiting_job(40.0, CALM_LOADING)]) is None
+    assert width(ask(run)) < math.log(3.0)
+
+
+def test_on_a_busy_machine_code_loads_slowly_too() -> None:
+    assert stretch_of(waiting_job(6.0, 4.0 * CALM_LOADING)) == pytest.approx(6.0)
+    run = waiting_job(40.0, 4.0 * CALM_LOADING)
+    assert stretch_of(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
+    notice = busy_notice([run])
+    assert notice is not None
+    assert "10.0 times as long to load" in notice.text
 
 
 def test_queries_of_a_python_program_compute_where_spark_does() -> None:
