@@ -94,7 +94,7 @@ def add_origin(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ran-on",
         metavar="TYPE[@CATALOG]",
-        help="instance type of the measured nodes, where the evidence names none (logs never do)",
+        help="instance type of the measured nodes, where the evidence names none (few logs do)",
     )
 
 

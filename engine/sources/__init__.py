@@ -41,7 +41,7 @@ def read(
         sources: event logs (files, `-` for standard input, rolling folders, folders of logs, remote
             paths such as `s3://...`), addresses of history servers, profile YAML, run-table CSV,
             names of bundled samples; any mix.
-        ran_on: instance type of the nodes where the evidence does not name it: event logs never do,
+        ran_on: instance type of the nodes where the evidence does not name it: few event logs do,
             run tables and profiles may.
         catalog: completes types that the evidence only names (Databricks logs, run tables); what
             tables say of a type is held against it (`engine.held_against`).
