@@ -11,7 +11,7 @@ from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
-from engine.memory import layout_of, usable_memory_gib
+from engine.memory import layout_of, requested_cores, usable_memory_gib
 
 
 def test_unknown_memory_is_left_to_the_user_and_said() -> None:
@@ -57,6 +57,43 @@ def test_pods_request_no_more_cpus_than_a_node_offers() -> None:
     assert 2 * int(full["coreRequest"].removesuffix("m")) <= 8000 - 90
     roomy = yaml.safe_load(render(handover(node_vcpus=16.0), to="kubernetes"))["spec"]["executor"]
     assert "coreRequest" not in roomy
+
+
+@pytest.mark.parametrize("vcpus", [2.0, 3.0, 4.0, 6.0, 8.0, 48.0, 96.0])
+@pytest.mark.parametrize("pods", [1, 2, 3, 7])
+def test_pods_request_all_that_a_node_offers_and_no_more(vcpus: float, pods: int) -> None:
+    """In thousandths of a CPU; what kubelet takes is a table of its own (`memory.tiered`)."""
+    cores = max(1, int(vcpus) // pods)
+    given = handover(node_vcpus=vcpus, layout=Layout(pods, cores, 2.0))
+    executor = yaml.safe_load(render(given, to="kubernetes"))["spec"]["executor"]
+    offered = 1000.0 * pods * requested_cores(vcpus, pods)
+    if "coreRequest" not in executor:
+        assert 1000 * pods * cores <= offered
+        return
+    asked = int(executor["coreRequest"].removesuffix("m"))
+    assert asked < 1000 * cores
+    assert pods * asked <= offered < pods * (asked + 1)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "spot", "says"),
+    [
+        (1, {}, ["a node pool of 1 node of this type"]),
+        (2, {}, ["a node pool of 2 nodes of this type"]),
+        (5, {"r": 1}, ["a node pool of 5 nodes", "of these at most 1 spot nodes"]),
+        (5, {"r": 5}, ["a node pool of 5 nodes"]),
+    ],
+)
+def test_the_node_pool_of_a_kubernetes_plan(nodes: int, spot: dict, says: list[str]) -> None:
+    plan = handover(composition={"r": nodes}, spot=bool(spot), part_spot=spot)
+    told = [line for line in render(plan, to="kubernetes").splitlines() if line.startswith("#")]
+    found = [line for line in told if "node pool" in line or "spot nodes" in line]
+    assert [text in line for text, line in zip(says, found, strict=True)] == [True] * len(says)
+
+
+def test_executors_without_nodes_need_no_node_pool() -> None:
+    own = render(handover(composition={}, provider=None, region=None), to="kubernetes")
+    assert "node pool" not in own
 
 
 def test_every_type_of_a_mix_has_its_own_yarn_memory() -> None:

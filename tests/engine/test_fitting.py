@@ -9,6 +9,7 @@ from scipy.optimize import nnls as reference_nnls
 from engine.fitting import (
     MINIMUM_RESIDUALS,
     SMALLEST_SPREAD,
+    Fit,
     chosen,
     fit_candidates,
     fit_nonnegative,
@@ -129,6 +130,33 @@ def test_the_default_terms_stay_unless_another_set_is_clearly_better() -> None:
     assert chosen(plain, candidates) == 0
     steep = fit_candidates(features, (10 + 300 / machines**2) * noise, candidates, relative=True)
     assert chosen(steep, candidates) == 1
+
+
+@pytest.mark.parametrize(
+    ("added", "error", "kept"),
+    [(1, 0.0955, 0), (1, 0.0945, 1), (2, 0.0905, 0), (2, 0.0900, 1), (3, 0.0860, 0), (3, 0.085, 1)],
+)
+def test_each_term_more_or_less_must_lower_the_error_by_a_twentieth(
+    added: int, error: float, kept: int
+) -> None:
+    """The default is off by 10 %: 9.5, 9.025 and 8.57 % are what 1, 2 and 3 terms have to reach."""
+    seconds, more = np.array([10.0, 20.0]), np.arange(4) < 1 + added
+    less = np.arange(4) >= added
+    fits = [Fit(np.ones(4), seconds * (1.0 + off), seconds, np.arange(2)) for off in (0.1, -error)]
+    assert chosen(fits, np.stack([np.arange(4) < 1, more])) == kept
+    assert chosen(fits, np.stack([np.ones(4, dtype=bool), less])) == kept
+
+
+def test_what_could_not_be_left_out_keeps_the_default() -> None:
+    seconds = np.array([10.0, 20.0])
+    unknown = Fit(np.ones(1), np.full(2, np.nan), seconds, np.arange(2))
+    good = Fit(np.ones(1), seconds, seconds, np.arange(2))
+    assert chosen([unknown, good], np.array([[True, False], [True, True]])) == 0
+
+
+def test_two_configurations_foretell_each_other() -> None:
+    fit = fit_nonnegative(np.array([[1.0], [0.5]]), np.array([30.0, 20.0]), relative=False)
+    assert fit.left_out_seconds == pytest.approx([40.0, 15.0])
 
 
 def test_spread_is_the_size_of_left_out_residuals() -> None:

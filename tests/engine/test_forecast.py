@@ -31,6 +31,14 @@ def test_it_is_students_law_of_the_logarithm() -> None:
     assert forecast.quantile(0.95) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.9, 0.99])
+def test_an_interval_is_central(confidence: float) -> None:
+    """As much lies below it as above."""
+    low, high = Forecast.of(np.array([100.0]), 0.2, 4.0).interval(confidence)
+    assert stats.t.cdf(np.log(low / 100.0) / 0.2, 4) == pytest.approx((1.0 - confidence) / 2.0)
+    assert stats.t.sf(np.log(high / 100.0) / 0.2, 4) == pytest.approx((1.0 - confidence) / 2.0)
+
+
 def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
     unknown = Forecast.of(np.array([10.0]))
     assert np.isnan(unknown.interval(0.9)).all()
@@ -42,6 +50,17 @@ def test_what_is_not_known_stays_unknown_and_what_is_exact_is_certain() -> None:
 
 def test_widening_adds_in_quadrature() -> None:
     assert Forecast.of(np.array([1.0]), 0.3).widened(0.4).log_scale[0] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("dof", [1.0, 1.5, 2.0, 3.0, 7.0, 40.0, np.inf])
+@pytest.mark.parametrize("doubt", [0.005, 0.05, 0.2, 1.0])
+def test_widening_adds_the_bounds_of_99_percent_in_quadrature(dof: float, doubt: float) -> None:
+    """Which gives the degrees of freedom."""
+    wide = Forecast.of(np.array([1.0]), 0.1, dof).widened(doubt)
+    known = stats.norm if np.isinf(dof) else stats.t(dof)
+    bound = np.hypot(known.ppf(0.995) * 0.1, stats.norm.ppf(0.995) * doubt)
+    assert np.log(wide.interval(0.99)[1][0]) == pytest.approx(bound, rel=1e-4)
+    assert wide.dof[0] >= 0.999 * min(dof, 1e6)
 
 
 @given(dofs, scales, st.floats(0.001, 2.0), st.floats(1.01, 2.0))

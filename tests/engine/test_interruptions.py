@@ -41,6 +41,9 @@ def spot(name: str, vcpus: int, usd: float, interruption: str | None) -> engine.
         (None, None),
         ("often", None),
         ("10-5%", None),
+        ("50-150%", None),
+        (">100%", None),
+        ("<0%", None),
     ],
 )
 def test_ranges(text: str | None, share: tuple[float, float | None] | None) -> None:
@@ -110,6 +113,16 @@ def test_few_interruptions_are_told_as_runs_for_each_of_them() -> None:
         assert "less than 0.1 % more" in told(interruption, 180)
         assert not set(told(interruption, 180)) & set("±$")
     assert "±" in told("5-10%", 48 * 3600)
+
+
+@pytest.mark.parametrize(("nodes", "ends"), [(1, True), (20, False)])
+def test_an_interruption_of_the_only_node_ends_the_run(nodes: int, ends: bool) -> None:
+    notice = interruption_notice(
+        [(spot("small", 4, 0.20, "5-10%"), nodes)],
+        nodes=nodes, seconds=3600.0, usd_per_second=0.001, run=None,
+    )  # fmt: skip
+    assert notice is not None
+    assert ("and ends it if the node is not replaced" in notice.text) is ends
 
 
 def test_an_unknown_range_is_said_and_an_open_one_is_no_number() -> None:

@@ -86,11 +86,33 @@ def test_another_architecture() -> None:
         ({"max_vcpus": 0}, "more than zero"),
         ({"arch": "sparc"}, "unknown architecture"),
         ({"exclude": ("*",)}, "leave no instance type"),
+        ({"max_spot": -0.1}, "between 0 and 100 %, not -10 %"),
+        ({"max_spot": 1.5}, "between 0 and 100 %, not 150 %"),
+        ({"max_spot": float("nan")}, "between 0 and 100 %"),
     ],
 )
 def test_limits_without_meaning_are_refused_in_one_line(limits: dict, says: str) -> None:
     with pytest.raises(engine.BadInput, match=says):
         best(**limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "remedy"),
+    [
+        ({"max_vcpus": 3.0}, "raise --max-vcpus"),
+        ({"most": (("*", 0),)}, "raise --limit"),
+        ({"most": (("*", 0),), "max_vcpus": 1.0}, "raise --max-vcpus or --limit"),
+        ({"max_nodes": 4, "min_nodes": 4, "executors": (0, 2)}, "raise --dynamic-allocation"),
+    ],
+)
+def test_the_remedy_names_the_limits_that_were_given(limits: dict, remedy: str) -> None:
+    with pytest.raises(engine.BadInput) as caught:
+        best(**limits)
+    assert caught.value.remedy == remedy
+
+
+def test_one_executor_at_most_is_a_range() -> None:
+    assert best(20_000.0, executors=(0, 1)).recommended.executors == 1
 
 
 def test_what_is_owned_needs_no_spot_price() -> None:

@@ -52,6 +52,15 @@ def every_composition(law, market, m: int, q: int):
     return np.asarray(rows), np.asarray(counts)
 
 
+def test_the_share_that_is_allowed_is_allowed_to_the_node() -> None:
+    """29 of 100 are 29 %, though 0.29 x 100 < 29 in binary."""
+    for percent in range(101):
+        share = Share(np.zeros(2, dtype=np.int64), np.asarray([False, True]), percent / 100.0)
+        counts = np.asarray([[100 - spot, spot] for spot in range(101)])
+        allowed = share.allowed(np.tile([0, 1], (101, 1)), counts)
+        assert allowed.sum() == percent + 1
+
+
 @pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none"])
 @pytest.mark.parametrize(("k", "m", "q"), [(2, 5, 1), (3, 4, 2)])
 def test_no_way_of_renting_is_better(kind: str, k: int, m: int, q: int) -> None:

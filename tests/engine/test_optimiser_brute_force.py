@@ -74,6 +74,22 @@ class Brute:
         winner = min(tied, key=lambda point: (round(point[second], 9), point[1], point[0]))
         return winner[0], winner[1]
 
+    def miss(self, point: tuple[str, int, float, float, float, float]) -> float:
+        """How far from the goal: the time that can be promised over the deadline, the cost over
+        the budget, or the larger of the two."""
+        _, _, seconds, cost, scale, dof = point
+        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
+        sure = 0.0 if math.isnan(scale) else scale * stdtrit(min(dof, 1e6), self.goal.confidence)
+        late = 0.0 if deadline is None else seconds * math.exp(sure) / deadline
+        return max(late, 0.0 if budget is None else cost / budget)
+
+    def least_misses(self) -> dict[str, float]:
+        """Each type that never satisfies the goal, by how little it misses it."""
+        least: dict[str, float] = {}
+        for point in self.points:
+            least[point[0]] = min(least.get(point[0], math.inf), self.miss(point))
+        return {name: least[name] for name in least.keys() - self.satisfying_types()}
+
     def satisfying_types(self) -> set[str]:
         return {point[0] for point in self.points if self.meets(point)}
 
@@ -176,8 +192,28 @@ def test_against_brute_force(block: int) -> None:
         assert len(frontier) == len(expected), seed
         np.testing.assert_allclose(frontier, expected, rtol=1e-11, err_msg=str(seed))
         check_order_and_reasons(answer)
+        check_misses(answer, brute, seed)
     assert any(outcomes)
     assert not all(outcomes)
+
+
+def check_misses(answer: Recommendation, brute: Brute, seed: int) -> None:
+    """Each type is rejected at the number of nodes that misses the goal least, the least first."""
+    least, at = brute.least_misses(), {point[:2]: point for point in brute.points}
+    told = []
+    for entry in answer.rejected:
+        if entry.instance not in least:
+            assert entry.code in ("no-spot-price", "no-prediction"), seed
+            continue
+        ((name, nodes),) = (entry.composition or {}).items()
+        told.append(brute.miss(at[name, nodes]))
+        assert told[-1] == pytest.approx(least[name], rel=TOLERANCE), seed
+    assert told == pytest.approx(sorted(told), rel=TOLERANCE), seed
+    assert len(told) == len(least)
+    if answer.recommended is None and told:
+        assert answer.nearest is not None
+        nearest = at[str(answer.nearest.instance), int(answer.nearest.nodes or 0)]
+        assert brute.miss(nearest) == pytest.approx(told[0], rel=TOLERANCE), seed
 
 
 def check_order_and_reasons(answer: Recommendation) -> None:

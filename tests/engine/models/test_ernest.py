@@ -9,10 +9,13 @@ from scipy.optimize import nnls
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.models.base import FittedModel
-from engine.models.ernest import Ernest, ErnestExtended
+from engine.models.ernest import Ernest, ErnestExtended, candidate_sets
+from engine.models.machines import families
 from engine.models.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
+    SERIAL_DATA,
+    SQUARE_ROOT,
     memory_pressure,
     parallel,
     per_machine,
@@ -86,6 +89,29 @@ def test_rcv1_in_any_unit_of_size() -> None:
     assert found.seconds == pytest.approx(RCV1_PREDICTIONS[0][1], rel=1e-8)
 
 
+ROWS_OF_A_SORT = [
+    (n, s, 20.0 + 300.0 * s * np.log2(1.0 + 1e6 * s) ** 2 / 400.0 / n + 5.0 * s)
+    for n in (2, 3, 4, 6, 8, 12)
+    for s in (0.01, 0.1, 1.0)
+]
+
+
+@pytest.mark.parametrize("iterations", [None, 1.0, 1.1], ids=["none", "alike", "each its own"])
+def test_extended_terms_do_not_depend_on_the_unit_of_size(iterations: float | None) -> None:
+    """Not even those that bend with the size."""
+    found = []
+    for unit in (1.0, 1e-6, 7.3e8):
+        runs: list[Run] = []
+        for place, (n, s, seconds) in enumerate(ROWS_OF_A_SORT):
+            k = None if iterations is None else iterations**place
+            row = (n, s * unit, seconds * (k or 1.0))
+            runs += profile_of([row], iterations=k).runs
+        fitted = ErnestExtended().fit(Profile("p", tuple(runs)), models={})
+        workload = Workload(0.5 * unit, iterations)
+        found.append(fitted.predict(cluster=on(16), workload=workload).seconds)
+    assert found[1:] == pytest.approx([found[0]] * 2, rel=1e-6)
+
+
 def test_left_out_runs_are_predicted_by_refits() -> None:
     fitted = Ernest().fit(profile_of(RCV1_TRAINING), models={})
     machines, size, seconds = np.array(RCV1_TRAINING).T
@@ -135,6 +161,58 @@ def test_a_parallel_part_that_only_grows_with_data_is_scaled_by_it() -> None:
     fitted = ErnestExtended().fit(grid_profile(lambda n, s: 60 * s / n + 3 * s), models={})
     found = fitted.predict(cluster=on(8), workload=Workload(40.0))
     assert found.seconds == pytest.approx(60 * 40 / 8 + 120, rel=1e-3)
+
+
+def test_three_numbers_of_machines_get_the_default_terms_by_relative_error() -> None:
+    """Against SciPy, each row divided by its time: on three points every shape would fit."""
+    random = np.random.default_rng(3)
+    rows = [
+        (n, s, (20.0 + 900.0 * s / n**2) * random.uniform(0.8, 1.2))
+        for n in (2, 4, 8)
+        for s in (0.1, 1.0, 10.0)
+    ]
+    machines, size, seconds = np.asarray(rows).T
+    scale = size / 10.0
+    ones = np.ones(9)
+    terms = [ones, scale / machines, np.log(machines), machines, np.sqrt(machines), scale]
+    features = np.stack(terms, axis=1)
+    coefficients, _ = nnls(features / seconds[:, None], ones)
+    fitted = ErnestExtended().fit(profile_of(rows), models={})
+    assert fitted.validation is not None
+    for place, (n, s, _) in enumerate(rows):
+        found = fitted.predict(cluster=on(n), workload=Workload(s))
+        assert found.seconds == pytest.approx(features[place] @ coefficients, rel=1e-6)
+
+
+def test_four_numbers_of_machines_tell_the_shapes_apart() -> None:
+    rows = [(n, s, 20.0 + 900.0 * s / n**2) for n in (2, 4, 8, 16) for s in (0.1, 1.0, 10.0)]
+    fitted = ErnestExtended().fit(profile_of(rows), models={})
+    found = fitted.predict(cluster=on(6), workload=Workload(5.0))
+    assert found.seconds == pytest.approx(20.0 + 900.0 * 5.0 / 36.0, rel=1e-3)
+
+
+def test_terms_that_do_no_good_are_left_out() -> None:
+    """The choice is among all sets of the four extra terms, the default first."""
+    sets = candidate_sets(families(grid_profile(lambda n, s: s / n).runs)[0])
+    assert len(set(sets)) == len(sets) == 2 ** len(EXTRA_TERMS)
+    assert all(mask[: len(ERNEST_TERMS)] == (True,) * len(ERNEST_TERMS) for mask in sets)
+    chosen = [term for term, used in zip(ERNEST_TERMS + EXTRA_TERMS, sets[0], strict=True) if used]
+    assert chosen == [*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA]
+
+
+@pytest.mark.parametrize(
+    ("power", "said"), [(1.0, []), (2.0, ["ernest"]), (3.0, ["ernest", "more"])]
+)
+def test_a_fall_is_too_steep_for_a_model_whose_terms_fall_less(
+    power: float, said: list[str]
+) -> None:
+    """Ernest's terms fall as 1 / machines, those of the extended model as 1 / machines^2."""
+    profile = grid_profile(lambda n, s: 5000.0 * s / n**power)
+    found = []
+    for name, model in (("ernest", Ernest()), ("more", ErnestExtended())):
+        texts = [w.text for w in model.fit(profile, models={}).predict(cluster=on(8)).warnings]
+        found += [name] * any("falls faster than" in text for text in texts)
+    assert found == said
 
 
 @pytest.mark.parametrize(
@@ -195,6 +273,26 @@ def test_the_extended_model_tells_once_from_every_iteration() -> None:
     found = fitted.predict(cluster=on(4), workload=Workload(1.0, 30.0))
     assert found.seconds == pytest.approx(30.0 + 120.0, rel=1e-3)
     assert "extrapolating-iterations" not in [w.code for w in found.warnings]
+
+
+@pytest.mark.parametrize(
+    "ran",
+    [
+        [(2, 5), (4, 6), (8, 10), (16, 11), (2, 20), (8, 22), (4, 40), (16, 44), (2, 80)],
+        [(2, 20), (4, 20), (8, 20), (16, 20), (2, 40), (8, 40)],
+    ],
+    ids=["each its own", "two numbers"],
+)
+def test_once_is_told_from_every_iteration_where_few_runs_share_theirs(
+    ran: list[tuple[int, float]],
+) -> None:
+    """Where not three runs share their iterations, only terms in them tell."""
+    runs = [
+        profile_of([(n, 1.0, 30.0 + k * 16.0 / n)], iterations=float(k)).runs[0] for n, k in ran
+    ]
+    fitted = ErnestExtended().fit(Profile("p", tuple(runs)), models={})
+    found = fitted.predict(cluster=on(4), workload=Workload(1.0, 30.0))
+    assert found.seconds == pytest.approx(30.0 + 120.0, rel=1e-3)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)

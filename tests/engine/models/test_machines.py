@@ -82,6 +82,12 @@ def test_runs_that_say_nothing_do_not_fit() -> None:
         unit_of([Run(9.0, Cluster(), Workload(1.0))])
 
 
+def test_one_cluster_of_mixed_types_among_others_does_not_fit() -> None:
+    mixed = Cluster((NodeGroup(2, SMALL), NodeGroup(1, BIG)), catalog=CATALOG)
+    with pytest.raises(ModelDoesNotFit, match="mixed instance types"):
+        families([*runs_on(SMALL, (1, 2, 4)), Run(9.0, mixed, Workload(1.0))])
+
+
 def test_each_type_with_enough_configurations_is_a_family() -> None:
     runs = runs_on(SMALL, (1, 2, 4)) + runs_on(BIG, (1, 2, 3, 4)) + runs_on(LEAN, (1, 2))
     found = families(runs)
@@ -115,6 +121,7 @@ def test_runs_without_a_size_are_left_aside_where_others_have_one() -> None:
         (ARM, [LEAN, BIG], 1),
         (SMALL, [ARM, LEAN], 1),  # the architecture before everything
         (SMALL, [None, BIG], 1),
+        (LEAN, [BIG, replace(LEAN, name="c.less", vcpus=4.0, memory_gib=8.0)], 1),
     ],
 )
 def test_the_nearest_measured_type(

@@ -15,8 +15,9 @@ from engine.memory import unified_memory_gib
 from engine.models import MODELS
 from engine.models.base import FittedModel, Prediction
 from engine.models.cache_replay import SHARES
-from engine.models.memory_cliff import MemoryCliff, cliffs_of
+from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay import Replay
+from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile, Run
 from engine.units import GIB
@@ -117,9 +118,10 @@ def test_time_with_a_cache_that_does_not_fit(executors: int, disk: bool) -> None
     assert ("cache does not fit" in found.phases) is (executors < 18)
 
 
-def test_more_memory_brings_a_log_back_over_the_cliff() -> None:
+@pytest.mark.parametrize("sizes", [True, False])
+def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
     """A single log of a run whose cache did not fit: its share and its size are found."""
-    run = run_of(400, 4)
+    run = run_of(400, 4, sizes=sizes)
     cliff = MemoryCliff.of(Replay.of(run))
     assert cliff is not None
     assert cliff.fits == pytest.approx(storage_of(4) / (400 * KEPT_PER_BYTE * BLOCK), rel=0.02)
@@ -202,6 +204,84 @@ def test_growth_of_cached_bytes_is_learnt() -> None:
     for cliff in cliffs:
         assert cliff is not None
         assert cliff.needed_bytes(10.0) == pytest.approx(2e9, rel=0.2)
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("blocks", [(20, 22), (20, 80), (10, 20, 80)])
+def test_growth_of_cached_bytes_is_the_posterior_mean(
+    power: float, blocks: tuple[int, ...]
+) -> None:
+    """Bayes' rule on a grid: a line in logarithms about a prior of proportion. Beyond 0 and 1.5
+    no growth is believed."""
+    sizes = np.asarray([count * BLOCK for count in blocks])
+    kept = 1e9 * (sizes / sizes[0]) ** power
+    runs = [
+        replace(run_of(count, 40), cached_bytes=float(bytes_))
+        for count, bytes_ in zip(blocks, kept, strict=True)
+    ]
+    grid = np.linspace(-5.0, 7.0, 24_001)
+    x, y = np.log(sizes / sizes[0]), np.log(kept / kept[0])
+    off = (y - y.mean())[:, None] - grid * (x - x.mean())[:, None]
+    log_density = -0.5 * ((off / SIZE_NOISE) ** 2).sum(axis=0)
+    log_density -= 0.5 * ((grid - 1.0) / POWER_SPREAD) ** 2
+    weights = np.exp(log_density - log_density.max())
+    expected = float(np.clip(weights @ grid / weights.sum(), 0.0, 1.5))
+    for cliff in cliffs_of([Replay.of(run) for run in runs]):
+        assert cliff is not None
+        grown = cliff.needed_bytes(10.0) / cliff.needed_bytes(1.0)
+        assert math.log10(grown) == pytest.approx(expected, abs=1e-4)
+
+
+def test_only_logs_whose_caches_fitted_otherwise_are_unlike() -> None:
+    short, whole, roomy = (
+        MemoryCliff.of(Replay.of(run)) for run in (run_of(400, 4), run_of(40, 2), run_of(20, 2))
+    )
+    readers = frozenset(range(1, 1 + ITERATIONS))
+    assert unlike(short, whole) == unlike(whole, short) == readers
+    assert unlike(whole, roomy) == unlike(short, short) == frozenset()
+    assert unlike(None, whole) == unlike(short, None) == unlike(None, None) == frozenset()
+
+
+def test_no_stage_is_believed_to_lose_more_than_it_took() -> None:
+    """Half as much more memory cannot save more than the stages took, though what they read once
+    took longer to compute than they all did."""
+    run = run_of(400, 4)
+    quick = measure(np.full(400, 0.2))
+    steps = [replace(stage, task_seconds=quick) for stage in run.stages[1:]]
+    cliff = MemoryCliff.of(Replay.of(replace(run, stages=(run.stages[0], *steps))))
+    assert cliff is not None
+    slots = np.asarray([8.0])
+    saved = -cliff.added_seconds(slots, np.ones(1), 1.0)[0]
+    took = sum(stage.task_seconds.total for stage in steps) / 8.0
+    assert 0.9 * took < saved < took
+
+
+@pytest.mark.parametrize("cut", ["with the input", "as the program says"])
+def test_twice_the_input_is_twice_the_work_to_compute_again(cut: str) -> None:
+    """Whether there are twice as many tasks, or as many with twice the data each."""
+    run = run_of(40, 4)
+    if cut == "as the program says":
+        stages = [
+            replace(stage, input_bytes=None, shuffle_read_bytes=measure(np.full(40, 1e6)))
+            for stage in run.stages
+        ]
+        run = replace(run, stages=tuple(stages))
+    cliff = MemoryCliff.of(Replay.of(run))
+    assert cliff is not None
+    one, two = (cliff.added_seconds(np.ones(1), np.full(1, 0.5), ratio)[0] for ratio in (1.0, 2.0))
+    assert one > 0.0
+    assert two == pytest.approx(2.0 * one)
+
+
+def test_blocks_of_which_some_lie_nowhere_else_are_not_all_stored() -> None:
+    """One stage finds on disk what memory does not hold, the others compute it again."""
+    run = run_of(400, 4)
+    first, second, *others = run.stages
+    mixed = replace(run, stages=(first, replace(second, disk_backed_rdds=(7,)), *others))
+    cliff, plain = MemoryCliff.of(Replay.of(mixed)), MemoryCliff.of(Replay.of(run))
+    assert cliff is not None
+    assert plain is not None
+    assert (cliff.fits, cliff.cached_bytes) == (plain.fits, plain.cached_bytes)
 
 
 def test_no_cache_no_cliff() -> None:

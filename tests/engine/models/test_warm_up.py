@@ -12,7 +12,14 @@ from engine.cluster import Workload
 from engine.models.replay import Replay
 from engine.models.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.task_times import SET_UP_SECONDS, Scaled
-from engine.models.warm_up import PARTS, combined, combined_each, warm_up_of
+from engine.models.warm_up import (
+    PARTS,
+    WarmUp,
+    WarmUps,
+    combined,
+    combined_each,
+    warm_up_of,
+)
 from engine.profile import Run, StageRun
 
 BLOCK = 128.0 * 1024**2
@@ -170,3 +177,16 @@ def test_expected_changes_of_one_direction_are_not_added() -> None:
     assert [combined(*pair) for pair in pairs] == [pytest.approx(pair) for pair in expected]
     together = np.asarray(combined_each(*np.asarray(pairs, dtype=float).T)).T
     assert together == pytest.approx(np.asarray(expected))
+
+
+def test_the_time_of_a_slot_is_a_line_through_known_points_and_the_late_rate_beyond() -> None:
+    """One stage, many layouts and many stages agree; before the first point all is as there."""
+    curve = WarmUp(np.asarray([1.0, 2.0, 5.0]), np.asarray([2.0, 1.5, 1.0]), 0.6)
+    other = WarmUp(np.asarray([0.5, 4.0]), np.asarray([3.0, 1.0]), 0.9)
+    spent = {0.25: 0.5, 1.0: 2.0, 1.5: 2.5, 2.0: 3.0, 3.0: 11.0 / 3.0, 5.0: 5.0, 8.0: 6.8}
+    for waves, seconds in spent.items():
+        expected = seconds / waves if waves >= 1.0 else 2.0
+        assert curve.mean(waves) == pytest.approx(expected)
+        assert curve.means_of(np.asarray([waves]))[0] == pytest.approx(expected)
+        together = WarmUps.of([other, curve, None]).mean(np.full(3, waves))
+        assert together == pytest.approx([other.mean(waves), expected, 1.0])

@@ -20,6 +20,7 @@ def test_one_stage(tmp_path: Path) -> None:
     run = run_of(tmp_path, log.one_stage())
     assert (run.application, run.app_id, run.spark_version) == ("job", "app-1", "3.5.1")
     assert (run.seconds, run.driver_seconds, run.complete) == (11.0, 3.0, True)
+    assert run.started_epoch_seconds == log.START_MS / 1000.0
     cluster = run.cluster
     assert (cluster.nodes, cluster.executors, cluster.executor_cores) == (2, 2, 2)
     assert run.cores == ((1.0, 4),)
@@ -35,6 +36,18 @@ def test_one_stage(tmp_path: Path) -> None:
     assert stage.peak_execution_memory_bytes is None
     assert stage.memory_spilled_bytes is None
     assert stage.deserialize_seconds is None
+
+
+def test_a_success_that_ended_before_it_began_is_not_measured(tmp_path: Path) -> None:
+    """A damaged log: its time is not known, and the run is not whole."""
+    events = log.one_stage()
+    (place,) = [n for n, one in enumerate(events) if one.get("Task Info", {}).get("Task ID") == 1]
+    events[place] = log.task(0, 1, 4.0, 3.5)
+    run = run_of(tmp_path, events)
+    (stage,) = run.stages
+    assert (stage.tasks, stage.task_seconds.count, stage.task_seconds.total) == (4, 3, 6.0)
+    assert min(stage.task_seconds.quantiles) > 0.0
+    assert not run.complete
 
 
 def test_measures_of_a_task(tmp_path: Path) -> None:

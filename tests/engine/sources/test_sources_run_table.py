@@ -230,3 +230,23 @@ def test_times_that_no_run_takes_are_refused_with_their_line(seconds: str) -> No
     assert caught.value.where == "r.csv:3"
     assert "no run lasts" in str(caught.value)
     assert "1e-06 and 1e+10 s" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "remedy"),
+    [
+        ("nodes,input_size,seconds\n0,1,3\n", "correct the cell or remove the line"),
+        (
+            "nodes,input_size,seconds,vcpus\n2,1,3,0\n",
+            "correct the cell, or leave it empty where the value is not known",
+        ),
+    ],
+)
+def test_only_what_may_be_unknown_may_be_left_empty(
+    tmp_path: Path, table: str, remedy: str
+) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(table)
+    with pytest.raises(BadInput) as caught:
+        read(str(path))
+    assert caught.value.remedy == remedy
