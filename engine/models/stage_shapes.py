@@ -31,7 +31,7 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
     reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
     measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
-    knows_input = bool(reading)
+    knows_input = bool(reading) and run.workload.input_bytes is not None
     rules = Partitioning.of(run, slots)
     alike: dict[Hashable, list[StageShape]] = {}
     shapes = []

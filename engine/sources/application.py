@@ -301,6 +301,7 @@ class Application:
         stage.operations = self.lineage.operations_of(info.rdds)
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.coalesced = self.lineage.coalesces(info.rdds)
+        stage.file_scans = self.lineage.file_scans_in(info.rdds)
         stage.cached_rdds = self.lineage.cached_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)

@@ -30,6 +30,9 @@ _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 _PYTHON = "PythonRDD"
 """What Spark calls an RDD whose functions run in Python; it gives it no scope."""
 
+_TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
+"""What Spark calls RDDs that read tables for SQL, by the old and the new interface of sources."""
+
 _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
 
@@ -58,6 +61,14 @@ def _operation(scope: str) -> tuple[str, str] | None:
         return None
     name = without_paths(decoded.name).strip()
     return (name, decoded.id) if name else None
+
+
+def _scope_name(scope: str) -> str:
+    """The name of an RDD scope as it stands; empty where it is damaged."""
+    try:
+        return _decode_scope(scope).name
+    except msgspec.MsgspecError:
+        return ""
 
 
 def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
@@ -137,6 +148,14 @@ class Lineage:
             and any(by_id[p].partitions > rdd.partitions for p in rdd.parents if p in by_id)
             for rdd in rdds
         )
+
+    def file_scans_in(self, rdds: Sequence[RddInfo]) -> tuple[str, ...]:
+        """The operations of SQL that read files or other sources for a stage, one for each table
+        that it scans, with the paths in their names."""
+        if not any(rdd.name in _TABLE_SCANS for rdd in rdds):
+            return ()
+        read = (rdd.scope for rdd in self._computed_in(rdds) if rdd.name in _TABLE_SCANS)
+        return tuple(_scope_name(scope) for scope in read if scope)
 
     @staticmethod
     def cached_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:

@@ -166,13 +166,17 @@ class _Context:
         self._lost = lost
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
+        application.scans.under_way(application.stages)
 
     def run(self, window: Window) -> Run:
         """The run of one window of time."""
         application, observed = self._application, self._observed
         timeline, idle_said = self._timeline(window)
         told = self._stages(window, timeline)
-        stages, inferred = application.scans.inferred(told, application.stages)
+        inferred = application.scans.inferred(
+            told, application.stages, vectored=application.reads_vectored
+        )
+        stages = inferred.stages
         seconds = max(0.001, timeline.seconds(window.end_ms))
         ran = self._useful if window.batch_id is None else self._busy
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
@@ -182,7 +186,7 @@ class _Context:
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
-        read = _external_bytes(stages)
+        read = _external_bytes(stages) if inferred.known else None
         notices = [
             *(
                 [
@@ -194,7 +198,7 @@ class _Context:
                 else []
             ),
             *idle_said,
-            *inferred,
+            *inferred.notices,
             *observed.notices,
             *self._failed(stages, fruitless),
             *stated_type(application, observed.cluster),

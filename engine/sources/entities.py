@@ -54,7 +54,7 @@ class Attempt:
 @dataclass(slots=True)
 class Stage:
     """A stage over all its attempts; `partitions` are those of the RDD that it computes, 0 where
-    the log does not say."""
+    the log does not say; `file_scans` name the scans of files that its tasks compute, one each."""
 
     stage_id: int
     name: str = ""
@@ -68,6 +68,7 @@ class Stage:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
     library: str | None = None
     tasks: StageTasks = field(default_factory=StageTasks)

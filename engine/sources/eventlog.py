@@ -128,7 +128,7 @@ def _sql_plan(application: Application, line: bytes) -> None:
     """A plan, wanted in the same case; one too deep to decode is no damage."""
     if application.reads_vectored:
         with suppress(RecursionError):
-            application.scans.planned(_decode_plan(line).plan)
+            application.scans.planned(_decode_plan(line))
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
@@ -237,10 +237,9 @@ class EventLog:
         for line in lines:
             try:
                 if line.startswith(TASK_END):
-                    if len(line) > LONG_TASK_END:
-                        line = shortened(line)
-                    event = _decode_task_end(line)
+                    event = _decode_task_end(shortened(line) if len(line) > LONG_TASK_END else line)
                     tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
+                    tasks.last_end = line
                     buffer = tasks.buffer
                     buffer += row_of(event, cold=event.info.task_id in cold)
                     if len(buffer) >= BUFFER_BYTES:

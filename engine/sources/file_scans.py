@@ -11,10 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+import msgspec
 
 from engine.profile import Measure, Notice, StageRun
 from engine.sources.entities import Stage
-from engine.sources.plan_events import Plan
+from engine.sources.plan_events import Plan, SqlPlan, TaskMetered
 from engine.stage_labels import stage_label
 from engine.units import format_bytes
 
@@ -32,6 +35,13 @@ COUNTED_SHARE = 0.25
 _SIZE, _ROWS = "size of files read", "number of output rows"
 _NOTHING_READ = "struct<>"
 _SCHEME = re.compile(r"\[([a-zA-Z][a-zA-Z0-9+.-]*):")
+_PARQUET = "Scan parquet"
+"""How an operation is named that scans Parquet and whose plan knows the size of its files."""
+
+_UNSIZED = re.compile(r"BatchScan parquet (?:([a-zA-Z][a-zA-Z0-9+.-]*):)?")
+"""One by Spark's new interface of sources, whose plan does not, before the path."""
+
+_decode_task = msgspec.json.Decoder(TaskMetered).decode
 
 
 def reads_vectored(version: str | None, properties: Mapping[str, str]) -> bool:
@@ -48,16 +58,34 @@ class FileScan:
     """A scan of a query's plan.
 
     Args:
+        execution: the SQL execution that it is part of.
         size: accumulator of the bytes of its files.
         parquet: whether these are Parquet.
         scheme: of its file system; None where the plan does not say.
         columns: whether it reads any, which a mere count of rows does not.
     """
 
+    execution: int
     size: int
     parquet: bool
     scheme: str | None
     columns: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InferredInput:
+    """Stages with the input that is taken for theirs.
+
+    Args:
+        stages: those whose tasks did not count it have the size of their files; None where the log
+            does not tell that.
+        known: whether the input of every stage is.
+        notices: what to say of it.
+    """
+
+    stages: tuple[StageRun, ...]
+    known: bool
+    notices: tuple[Notice, ...]
 
 
 class FileScans:
@@ -70,15 +98,16 @@ class FileScans:
         self._sizes: dict[int, int] = {}
         self._of_stage: dict[int, set[int]] = {}
 
-    def planned(self, plan: Plan | None) -> None:
+    def planned(self, told: SqlPlan) -> None:
         """Notes the scans of a plan by the accumulator of their rows."""
-        waiting = [plan] if plan is not None else []
+        waiting = [told.plan] if told.plan is not None else []
         while waiting:
             node = waiting.pop()
             waiting.extend(node.children)
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _SIZE in metrics and _ROWS in metrics:
-                self._scans[metrics[_ROWS]] = _scan(node, metrics[_SIZE])
+                scan = _scan(node, told.execution, metrics[_SIZE])
+                self._scans.setdefault(metrics[_ROWS], scan)  # later ones read it from the cache
                 self._size_of.add(metrics[_SIZE])
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
@@ -91,43 +120,115 @@ class FileScans:
         if ran:
             self._of_stage.setdefault(stage_id, set()).update(ran)
 
+    def under_way(self, entries: Mapping[int, Stage]) -> None:
+        """Notes which scans the stages ran that the log does not see complete, by the last of their
+        tasks that ended."""
+        for stage_id, entry in entries.items():
+            if entry.tasks.last_end:
+                self.completed(stage_id, _counted_by(entry.tasks.last_end))
+
     def inferred(
-        self, stages: Sequence[StageRun], entries: Mapping[int, Stage]
-    ) -> tuple[tuple[StageRun, ...], list[Notice]]:
-        """Stages with the size of their files for an input that was not counted, and what to say
-        of that.
+        self, stages: Sequence[StageRun], entries: Mapping[int, Stage], *, vectored: bool
+    ) -> InferredInput:
+        """Stages with the size of their files for an input that was not counted.
 
         Args:
             entries: what the log tells of each stage, by its id.
+            vectored: whether tasks may not count what they read.
         """
-        found = {one.stage_id: self._uncounted(one, entries[one.stage_id]) for one in stages}
-        sizes = {stage_id: size for stage_id, size in found.items() if size is not None}
-        changed = tuple(
-            _with_input(stage, sizes[stage.stage_id]) if stage.stage_id in sizes else stage
+        if not vectored:
+            return InferredInput(tuple(stages), True, ())
+        sizes, unknown = dict[int, float](), set[int]()
+        for stage in stages:
+            ran = self._run_by(stage, entries[stage.stage_id])
+            if not self._is_told(ran):
+                unknown.add(stage.stage_id)
+                continue
+            size = self._uncounted(stage, entries[stage.stage_id], ran)
+            if size is not None:
+                sizes[stage.stage_id] = size
+        told = tuple(
+            _with_input(stage, sizes[stage.stage_id])
+            if stage.stage_id in sizes
+            else replace(stage, input_bytes=None)
+            if stage.stage_id in unknown
+            else stage
             for stage in stages
         )
-        return changed, _notices([stage for stage in stages if stage.stage_id in sizes], sizes)
+        taken = _notices([stage for stage in stages if stage.stage_id in sizes], sizes)
+        left = _not_known([stage for stage in stages if stage.stage_id in unknown])
+        return InferredInput(told, not unknown, (*taken, *left))
 
-    def _uncounted(self, stage: StageRun, entry: Stage) -> float | None:
-        """Bytes of the files that a stage read, where its tasks did not count them: of all where it
-        ran all partitions, which those of a search for the first rows do not."""
-        scans = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
+    def _run_by(self, stage: StageRun, entry: Stage) -> list[FileScan] | None:
+        """The scans that a stage ran; None where it scans Parquet and nothing tells which.
+
+        A completed stage lists the metrics of all its scans, a task those of its own: of one that
+        is not complete some may be missing (a union). They are those that its query has left,
+        where there are just as many.
+        """
+        if any(map(_unsized, entry.file_scans)):
+            return None
+        found = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
+        files = [name for name in entry.file_scans if name.startswith("Scan ")]
+        missing = len(files) - len(found)
+        if missing < 1 or not any(name.startswith(_PARQUET) for name in files):
+            return found
+        query = stage.sql_execution_id
+        if any(one.execution == query for one in self._scans.values()) and _is_complete(entry):
+            return found  # the others gave no row: of them the footers were read
+        elsewhere = {rows for ran in self._of_stage.values() for rows in ran}
+        left = {
+            one.size: one
+            for rows, one in self._scans.items()
+            if one.execution == query and rows not in elsewhere and one.size in self._sizes
+        }
+        return [*found, *left.values()] if len(left) == missing else None
+
+    def _is_told(self, scans: Sequence[FileScan] | None) -> TypeGuard[Sequence[FileScan]]:
+        """Whether it is known which scans these are, and their size where that matters."""
+        return scans is not None and (
+            not all(map(_may_lose, scans)) or all(scan.size in self._sizes for scan in scans)
+        )
+
+    def _uncounted(self, stage: StageRun, entry: Stage, scans: Sequence[FileScan]) -> float | None:
+        """Bytes of the files that a stage read, where its tasks did not count them: of all where
+        all of its partitions were read, which those of a search for the first rows are not, nor
+        those of a stage in which the log breaks off."""
         if not scans or not all(map(_may_lose, scans)):
             return None
-        ran = min(1.0, stage.tasks / entry.partitions) if entry.partitions else 1.0
-        size = ran * sum(self._sizes.get(scan.size, 0) for scan in scans)
+        ran = min(1.0, stage.task_seconds.count / entry.partitions) if entry.partitions else 1.0
+        size = ran * sum(self._sizes[scan.size] for scan in scans)
         return size if _counted(stage) < COUNTED_SHARE * size else None
 
 
-def _scan(node: Plan, size: int) -> FileScan:
+def _counted_by(task_end: bytes) -> list[int]:
+    """The metrics that a task counted; none where its event is not there, or damaged."""
+    try:
+        return [one.accumulator for one in _decode_task(task_end).info.accumulables]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return []
+
+
+def _is_complete(entry: Stage) -> bool:
+    return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
+
+
+def _scan(node: Plan, execution: int, size: int) -> FileScan:
     told = node.metadata
     scheme = _SCHEME.search(told.location or "")
     return FileScan(
+        execution,
         size,
         "parquet" in f"{node.name} {told.format or ''}".lower(),
         scheme[1].lower() if scheme else None,
         told.schema != _NOTHING_READ,
     )
+
+
+def _unsized(operation: str) -> bool:
+    """Whether it may lose what nothing else tells."""
+    found = _UNSIZED.match(operation)
+    return found is not None and (found[1] or "").lower() not in COUNTED_SCHEMES
 
 
 def _may_lose(scan: FileScan) -> bool:
@@ -161,7 +262,35 @@ def _notices(changed: Sequence[StageRun], sizes: Mapping[int, float]) -> list[No
             "input-size-inferred",
             f"stage {first.stage_id} ({stage_label(first)}){more} read Parquet in vectored reads, "
             f"which Spark does not count ({format_bytes(counted)} of {format_bytes(size)}): the "
-            "size of the files is taken for the input, columns that were not read included",
+            "size of the files is taken for the input, columns that were not read included"
+            f"{_in_part(changed)}",
+            f"log a run with {VECTORED_READS}=false to have it counted",
+        )
+    ]
+
+
+def _in_part(changed: Sequence[StageRun]) -> str:
+    """That of stages in which the log breaks off only a part of the files counts."""
+    parts = [stage for stage in changed if stage.task_seconds.count < stage.tasks]
+    if not parts:
+        return ""
+    ended, tasks = sum(stage.task_seconds.count for stage in parts), sum(s.tasks for s in parts)
+    return (
+        f"; of stages whose end was not seen as large a part as of their tasks ({ended} of {tasks})"
+    )
+
+
+def _not_known(stages: Sequence[StageRun]) -> list[Notice]:
+    """That the input of these stages is not known, nor therefore that of the run."""
+    if not stages:
+        return []
+    more = f" and {len(stages) - 1} more" if len(stages) > 1 else ""
+    return [
+        Notice(
+            "input-size-unknown",
+            f"stage {stages[0].stage_id} ({stage_label(stages[0])}){more} read Parquet in vectored "
+            "reads, which Spark may not count, and the log does not tell the size of the files: "
+            "how much input the run had is not known",
             f"log a run with {VECTORED_READS}=false to have it counted",
         )
     ]

@@ -36,6 +36,7 @@ class SqlPlan(Struct, frozen=True, gc=False):
     """The plan in a `SparkListenerSQLExecutionStart` or, since Spark 3.0, in a
     `SparkListenerSQLAdaptiveExecutionUpdate`."""
 
+    execution: int = field(default=UNKNOWN, name="executionId")
     plan: Plan | None = field(default=None, name="sparkPlanInfo")
 
 
@@ -46,7 +47,7 @@ class DriverMetrics(Struct, frozen=True, gc=False):
 
 
 class Accumulable(Struct, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage."""
+    """An entry of the `Accumulables` of a stage or a task."""
 
     accumulator: int = field(default=UNKNOWN, name="ID")
 
@@ -62,3 +63,15 @@ class StageMetrics(Struct, frozen=True, gc=False):
     """`SparkListenerStageCompleted`, of which this looks at the metrics alone."""
 
     info: MeteredStage = field(name="Stage Info")
+
+
+class MeteredTask(Struct, frozen=True, gc=False):
+    """Which metrics a task counted."""
+
+    accumulables: tuple[Accumulable, ...] = field(default=(), name="Accumulables")
+
+
+class TaskMetered(Struct, frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, of which this looks at those metrics alone."""
+
+    info: MeteredTask = field(name="Task Info")

@@ -57,7 +57,8 @@ class StageTasks:
     """Collects the tasks of one stage over all its attempts.
 
     `buffer` takes packed rows; `flush` moves them on. `tasks` is how many partitions the stage
-    has, from its first attempt; None until that is known.
+    has, from its first attempt; None until that is known. `last_end` is the last task end as it
+    stands in the log, kept until the stage has completed.
     """
 
     def __init__(self) -> None:
@@ -65,6 +66,7 @@ class StageTasks:
         self._told = bytearray()
         self._closed = False
         self.tasks: int | None = None
+        self.last_end = b""
         self.finished = 0
         self.invalid = 0
         self.failed = 0
@@ -91,6 +93,7 @@ class StageTasks:
         Returns the bytes of rows that are left to be summed up.
         """
         self._flush_told()
+        self.last_end = b""
         if self._closed:
             return 0
         self._told, self.buffer = self.buffer, bytearray()

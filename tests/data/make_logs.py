@@ -2,9 +2,9 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux, and `vectored` Spark 4.1 or newer. Each
-log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's own
-writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
+Needs what `sample_logs/make_samples.py` needs, on Linux, `vectored` and `scans` Spark 4.1 or newer.
+Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
+own writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
 application leaves it that is killed.
 """
 
@@ -108,6 +108,7 @@ RECIPES = (
     ),
     Recipe("comet-off", "small", conf=COMET_OFF),
     Recipe("comet-ran", "operators", conf=COMET_OFF),
+    Recipe("scans", master="local[2]", conf=ONE_FILE),
 )
 
 

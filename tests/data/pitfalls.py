@@ -150,6 +150,19 @@ def operators(context: SparkContext) -> None:
     context.parallelize(range(8), 2).count()
 
 
+def scans(context: SparkContext) -> None:
+    """Parquet by two scans in one stage, by the new interface of sources, and without a query."""
+    session = SparkSession(context)
+    paths = [str(FOLDER / name) for name in ("large", "small")]
+    for path, rows in zip(paths, (200_000, 100_000), strict=True):
+        session.range(0, rows, 1, 2).selectExpr("id % 97 AS k", "rand(1) AS v").write.parquet(path)
+    large, small = (session.read.parquet(path) for path in paths)
+    large.union(small).groupBy("k").sum("v").collect()
+    session.conf.set("spark.sql.sources.useV1SourceList", "")
+    session.read.parquet(paths[1]).groupBy("k").sum("v").collect()
+    small.rdd.count()
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -170,6 +183,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         small,
         works_alone,
         operators,
+        scans,
     )
 }
 

@@ -103,3 +103,87 @@ def test_where_no_byte_was_counted_the_files_are_spread_evenly(tmp_path: Path):
     assert whole.input_bytes is not None
     assert whole.input_bytes.quantiles == (TABLE_BYTES / 2,)
     assert [s.input_bytes.total for s in (first, second) if s.input_bytes] == [TABLE_BYTES / 2] * 2
+
+
+SCANS = DATA / "scans.zstd"
+"""A union of two tables in one stage, a scan by the new interface of sources, one without a query.
+"""
+
+LARGE_BYTES, SMALL_BYTES = 1_621_954, 812_821
+
+
+def cut(folder: Path, log: Path, stage_id: int, *, ended: int, without: str = "") -> Run:
+    """The log up to the end of so many tasks of a stage, without what matches a pattern."""
+    kept, name = [], folder / "cut"
+    for line in re.sub(without or r"\A(?!)", "", text_of(log).decode()).splitlines():
+        kept.append(line)
+        event = json.loads(line)
+        ended -= event["Event"] == "SparkListenerTaskEnd" and event["Stage ID"] == stage_id
+        if not ended:
+            break
+    name.write_text("\n".join(kept) + "\n")
+    return one(name)
+
+
+PLANS = r"(?m)^.*(SQLExecutionStart|SQLAdaptiveExecutionUpdate)\".*\n"
+SIZES = r"(?m)^.*SparkListenerDriverAccumUpdates\".*\n"
+ROWS = r'\{"ID":\d+,"Name":"number of output rows","Update"[^}]*\},'
+"""Of a task's metrics those that tell which scan it ran."""
+
+
+def test_a_log_that_breaks_off_in_a_scan_has_read_as_much_as_of_its_tasks(tmp_path: Path):
+    run = cut(tmp_path, LOG, 2, ended=1)
+    assert totals(run) == [TABLE_BYTES / 2]
+    assert run.workload.input_bytes == TABLE_BYTES / 2
+    said = notice(run, "input-size-inferred")
+    assert "11 kB of 1.22 MB" in said
+    assert "of stages whose end was not seen as large a part as of their tasks (1 of 2)" in said
+    assert "1.22 MB read until then" in notice(run, "incomplete-log")
+
+
+def test_a_stage_of_two_scans_of_which_tasks_of_one_have_ended(tmp_path: Path):
+    run = cut(tmp_path, SCANS, 4, ended=1)
+    assert totals(run) == [(LARGE_BYTES + SMALL_BYTES) / 4]
+    assert "input-size-unknown" not in codes(run)
+
+
+def test_a_union_counts_all_of_its_files():
+    assert totals(one(SCANS)) == [LARGE_BYTES + SMALL_BYTES]
+
+
+def test_the_input_is_not_known_where_the_log_does_not_size_the_files():
+    run = one(SCANS)
+    assert run.workload.input_bytes is None
+    assert [stage.stage_id for stage in reading(run)] == [4]
+    said = notice(run, "input-size-unknown")
+    assert "stage 8 (collect at pitfalls.py:" in said
+    assert "and 1 more" in said
+
+
+def test_the_new_interface_of_sources_on_a_file_system_that_counts(tmp_path: Path):
+    path = tmp_path / "changed"
+    path.write_text(text_of(SCANS).decode().replace("parquet file:/", "parquet hdfs://h/"))
+    by_id = {stage.stage_id: stage.input_bytes for stage in one(path).stages}
+    assert by_id[8] is not None
+    assert by_id[11] is None
+
+
+@pytest.mark.parametrize("without", [PLANS, SIZES], ids=["plans", "sizes"])
+@pytest.mark.parametrize("ended", [1, 2])
+def test_without_plans_or_sizes_the_input_is_not_known(tmp_path: Path, without: str, ended: int):
+    run = cut(tmp_path, LOG, 2, ended=ended, without=without)
+    assert run.workload.input_bytes is None
+    assert reading(run) == []
+    assert "stage 2 (" in notice(run, "input-size-unknown")
+    assert "read until then" not in notice(run, "incomplete-log")
+
+
+def test_a_whole_log_without_its_plans(tmp_path: Path):
+    run = changed(tmp_path, (PLANS, ""))
+    assert run.workload.input_bytes is None
+    assert "input-size-inferred" not in codes(run)
+
+
+def test_the_scans_that_a_query_has_left_where_no_task_says_what_it_ran(tmp_path: Path):
+    run = cut(tmp_path, LOG, 2, ended=1, without=ROWS)
+    assert totals(run) == [TABLE_BYTES / 2]
