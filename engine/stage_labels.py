@@ -3,8 +3,9 @@
 Spark names a stage after the place in the program that asked for it. Where Python called Spark
 through py4j, or Spark called itself from a thread of a pool, that place is Java's own: every
 DataFrame action of a PySpark program is "at NativeMethodAccessorImpl.java:0", every broadcast and
-every shuffle of an adaptive plan "$anonfun$withThreadLocalCaptured$1 at FutureTask.java:264". What
-the stage does, by its RDD scopes, then tells it from the others.
+every shuffle of an adaptive plan "$anonfun$withThreadLocalCaptured$1 at FutureTask.java:264". Where
+a client of Spark Connect asked, no place is known at all. What the stage does, by its RDD scopes,
+then tells it from the others.
 """
 
 from __future__ import annotations
@@ -21,9 +22,21 @@ _REFLECTION = frozenset(
 """How Java calls a method by its name, up to Java 17 and since: the method is what was called."""
 
 _POOLS = frozenset(
-    ("FutureTask", "CompletableFuture", "ThreadPoolExecutor", "Executors", "ForkJoinTask", "Thread")
+    (
+        "FutureTask",
+        "CompletableFuture",
+        "ThreadPoolExecutor",
+        "Executors",
+        "ForkJoinTask",
+        "Thread",
+        "AccessController",
+    )
 )
-"""Where threads of Java's pools begin: the method is theirs, and tells nothing of the job."""
+"""Where threads of Java's pools and the sessions of a server begin: the method is theirs, and tells
+nothing of the job."""
+
+_CONNECT = "Spark Connect"
+"""What stages of its clients are called (`engine.sources.categories.stage_name`)."""
 
 _PLUMBING = ("WholeStageCodegen", "AdaptiveSparkPlan", "mapPartitionsInternal")
 """Scopes of nearly every stage of a query."""
@@ -47,6 +60,8 @@ MOST_STEPS = 4
 def stage_label(stage: StageRun) -> str:
     """ "parquet: Scan json, Exchange" for a stage whose call site is Java's own; the name that
     Spark gave it where that is a place in the program, or where no scopes are known."""
+    if stage.name == _CONNECT:
+        return ", ".join(_steps(stage)) or stage.name
     site = _CALL_SITE.match(stage.name)
     if site is None or site[2] not in _REFLECTION | _POOLS:
         return stage.name

@@ -13,6 +13,7 @@ import msgspec
 from engine.sources import events
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.categories import Lineage
+from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
 from engine.sources.tasks import StageTasks, summarise
@@ -82,6 +83,7 @@ class Application:
         self.lineage = Lineage()
         self.blocks = CachedBlocks()
         self.scans = FileScans()
+        self.clients = Clients()
         self.cold_tasks: set[int] = set()
         self.cold_slots = 0
         self.starts_to_read = 1

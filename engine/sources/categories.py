@@ -37,6 +37,11 @@ _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
 
 
+_CONNECT = "Spark Connect - "
+"""How a stage that a client of Spark Connect asked for is named, before the request itself: its
+session's random id and the beginning of its plan."""
+
+
 class _Scope(msgspec.Struct, frozen=True, gc=False):
     name: str = ""
     id: str = ""
@@ -50,6 +55,12 @@ def without_paths(text: str) -> str:
     """The text with `/home/someone/job.py:42`, `../jobs/job.py:42` and `C:\\jobs\\job.py:42`
     shortened to `job.py:42`."""
     return _FOLDERS.sub("", text)
+
+
+def stage_name(text: str) -> str:
+    """A stage's name as it is kept: without paths, and without a request that is no place in a
+    program, holds what a client may have in its plan and is never the same twice."""
+    return _CONNECT.rstrip(" -") if text.startswith(_CONNECT) else without_paths(text)
 
 
 @lru_cache(maxsize=1024)

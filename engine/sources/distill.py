@@ -11,7 +11,7 @@ from engine.errors import BadInput
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.beside_heap import more_beside_heap
-from engine.sources.categories import LIBRARY_SHARE, without_paths
+from engine.sources.categories import LIBRARY_SHARE, stage_name
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
 from engine.sources.eventlog import EventLog
@@ -205,6 +205,7 @@ class _Context:
             *service_notices(application.properties),
             *more_beside_heap(application, observed.cluster.executor_memory_gib),
             *other_engine(application),
+            *application.clients.notices(),
             *old_version(application),
         ]
         return Run(
@@ -272,7 +273,7 @@ class _Context:
         assert measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
-            name=without_paths(stage.name),
+            name=stage_name(stage.name),
             tasks=max(tasks.tasks or 0, tasks.finished),
             submitted_seconds=timeline.seconds(entry.start_ms),
             completed_seconds=timeline.seconds(entry.end_ms),

@@ -18,6 +18,7 @@ import msgspec
 from engine.errors import BadInput
 from engine.sources import events, plan_events
 from engine.sources.application import Application, BadEvent, OtherApplication
+from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.lines import Lines
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.task_rows import BUFFER_BYTES, row_of
@@ -90,6 +91,11 @@ Handler = Callable[[Application, bytes], None]
 def _handler(kind: Any, method: Callable[[Application, Any], None]) -> Handler:
     decode = msgspec.json.Decoder(kind).decode
     return lambda application, line: method(application, decode(line))
+
+
+def _client_handler(kind: Any, method: Callable[[Clients, Any], None]) -> Handler:
+    decode = msgspec.json.Decoder(kind).decode
+    return lambda application, line: method(application.clients, decode(line))
 
 
 _decode_stage = msgspec.json.Decoder(events.StageEvent).decode
@@ -170,6 +176,7 @@ _HANDLERS: dict[bytes, Handler] = {
     b"org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent": _handler(
         events.QueryProgressEvent, Application.query_progress
     ),
+    **{name: _client_handler(kind, method) for name, kind, method in CLIENT_EVENTS},
 }
 
 

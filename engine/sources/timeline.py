@@ -28,7 +28,7 @@ IDLE_MS = 60 * 60_000
 PAUSE_MS = 60_000
 MOSTLY = 0.5
 """Pauses of a minute are pointed out where they make up half of the counted time, and always in an
-interactive session."""
+interactive session, where shorter ones are too that make up half of it together."""
 
 _SHELLS = ("spark shell", "pysparkshell", "sparkr", "databricks shell", "zeppelin", "livy-session")
 
@@ -50,9 +50,10 @@ class Timeline:
 
 
 def active_spans(application: Application, busy: Sequence[Span], end_ms: int) -> list[Span]:
-    """When a stage, a job or an SQL query ran, disjoint and in order; a job that never ended runs
-    until its last stage ended, or to the end where the application's end is not known either."""
-    spans = [*busy, *application.queries]
+    """When a stage, a job, an SQL query or an operation of a client ran, disjoint and in order; a
+    job that never ended runs until its last stage ended, or to the end where the application's end
+    is not known either."""
+    spans = [*busy, *application.queries, *application.clients.spans]
     last = busy[-1][1] if busy else end_ms
     open_end = end_ms if application.ended_ms is None else last
     for job in application.jobs.values():
@@ -115,14 +116,15 @@ _JOB_CLUSTER = re.compile(r"job-\d+-run-\d+")
 
 
 def is_session(application: Application) -> bool:
-    """Whether somebody was typing: a shell or a notebook, to go by its name and settings."""
+    """Whether somebody was typing, or clients asked: a shell or a notebook, to go by its name and
+    settings, or a server."""
     name = (application.name or "").lower()
     properties = application.properties
     if _JOB_CLUSTER.match(properties.get(f"{TAGS}clusterName", "")):
         return False
-    return name.startswith(_SHELLS) or any(
-        key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties
-    )
+    if application.clients.sessions or name.startswith(_SHELLS):
+        return True
+    return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
 
 
 def idle_notices(
@@ -143,12 +145,15 @@ def idle_notices(
             )
         )
     long = sum(_length(span) for span in kept if _length(span) >= PAUSE_MS)
-    if long > (0 if session else MOSTLY * counted_ms):
+    every = sum(map(_length, kept)) if session else long
+    if every > MOSTLY * counted_ms or (session and long):
+        typed = every > MOSTLY * counted_ms and session
         found.append(
             Notice(
                 "long-pauses",
-                f"no job ran for {_text(long)} of {_text(counted_ms)}, in pauses of a minute or "
-                "more: counted as work of the driver, the same on every cluster",
+                f"no job ran for {_text(every if typed else long)} of {_text(counted_ms)}, in "
+                f"pauses {'between queries' if typed else 'of a minute or more'}: counted as work "
+                "of the driver, the same on every cluster",
                 "if nobody asked for anything in that time, give the log of a run without pauses",
             )
         )

@@ -2,7 +2,8 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux, `vectored` and `scans` Spark 4.1 or newer.
+Needs what `sample_logs/make_samples.py` needs, on Linux, the last three Spark 4.1 or newer, and
+`clients` what Spark Connect needs (grpcio-status, pandas, pyarrow, googleapis-common-protos).
 Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
 own writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
 application leaves it that is killed.
@@ -109,6 +110,7 @@ RECIPES = (
     Recipe("comet-off", "small", conf=COMET_OFF),
     Recipe("comet-ran", "operators", conf=COMET_OFF),
     Recipe("scans", master="local[2]", conf=ONE_FILE),
+    Recipe("clients", master="local[2]", conf=ONE_FILE),
 )
 
 
@@ -167,6 +169,7 @@ def scrubbed(log: Path, machine: Machine) -> str:
     """The events of a log without what tells of the machine; a torn last line is left out."""
     scrubber = Scrubber(machine)
     text = log.read_text(encoding="utf-8").replace(SECOND_HOST, "worker-2")
+    text = text.replace("root {", "plan {")  # of plans of Spark Connect, where root is no user
     lines = text.splitlines()
     if not _is_event(lines[-1]):
         del lines[-1]

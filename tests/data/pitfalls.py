@@ -4,7 +4,9 @@ them with `spark-submit pitfalls.py FOLDER NAME`. In FOLDER they note what has h
 from __future__ import annotations
 
 import os
+import re
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -77,6 +79,7 @@ def profiles(context: SparkContext) -> None:
 def killed(context: SparkContext) -> None:
     """The driver's JVM is killed in the middle of the second job."""
     context.parallelize(range(8), 4).count()
+    SparkSession(context)  # of which the server makes those of its clients
     jvm: Any = context._jvm
     Timer(4.0, os.kill, (int(jvm.ProcessHandle.current().pid()), signal.SIGKILL)).start()
     context.parallelize(range(24), 24).map(pause).count()
@@ -163,6 +166,28 @@ def scans(context: SparkContext) -> None:
     small.rdd.count()
 
 
+CLIENT = """
+from pyspark.sql import SparkSession, functions as F
+session = SparkSession.builder.remote("sc://localhost:15002").create()
+table = session.range(60_000).select((F.col("id") % 97).alias("k"))
+print(table.groupBy("k").count().collect()[:1])
+session.stop()
+"""
+
+
+def clients(context: SparkContext) -> None:
+    """Two clients of a Spark Connect server, one after the other."""
+    SparkSession(context)  # of which the server makes those of its clients
+    jvm: Any = context._jvm
+    service = jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    service.start(context._jsc.sc())
+    own = {key: value for key, value in os.environ.items() if not re.search("SPARK|MASTER", key)}
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", CLIENT], env=own, check=True)
+    nothing = getattr(getattr(jvm.scala, "None$"), "MODULE$")
+    service.stop(nothing, nothing)  # its threads would keep the driver alive
+
+
 def parent_of(process: int) -> int:
     status = Path(f"/proc/{process}/status").read_text()
     return int(status.partition("PPid:")[2].split()[0])
@@ -184,6 +209,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         works_alone,
         operators,
         scans,
+        clients,
     )
 }
 

@@ -108,6 +108,13 @@ def test_in_a_session_every_pause_of_a_minute_is_said() -> None:
     assert pause_codes(MINUTE - 1, counted_ms=HOUR, session=True) == []
 
 
+def test_in_a_session_shorter_pauses_are_said_that_make_up_half_of_the_time() -> None:
+    lengths = (20_000, 21_000)
+    assert pause_codes(*lengths, counted_ms=81_000, session=True) == ["long-pauses"]
+    assert pause_codes(*lengths, counted_ms=82_000, session=True) == []
+    assert pause_codes(*lengths, counted_ms=81_000) == []
+
+
 def test_idle_time_is_said_with_where_its_longest_stretch_begins() -> None:
     start = 7 * HOUR
     idle = [(start + MINUTE, start + HOUR), (start + 2 * HOUR, start + 4 * HOUR)]
