@@ -2,8 +2,8 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux, the last three Spark 4.1 or newer, and
-`clients` what Spark Connect needs (grpcio-status, pandas, pyarrow, googleapis-common-protos).
+Needs what `sample_logs/make_samples.py` needs, on Linux; `vectored`, `scans` and
+`clients` Spark 4.1 or newer, `clients` also grpcio-status, pandas and googleapis-common-protos.
 Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
 own writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
 application leaves it that is killed.
