@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from engine.sources.tasks import StageTasks
 
+PYTHON_NAMES = ("Python", "Pandas", "Arrow")
+"""What is in the names of operations that compute in Python."""
+
 
 @dataclass(slots=True)
 class Executor:
@@ -73,6 +76,13 @@ class Stage:
     library: str | None = None
     tasks: StageTasks = field(default_factory=StageTasks)
     attempts: dict[int, Attempt] = field(default_factory=dict)
+
+    def ran_python(self) -> None:
+        """Its tasks computed in Python, which not every operation's name tells: a data source
+        written in Python is a scan like others."""
+        if not any(kind in name for name in self.operations for kind in PYTHON_NAMES):
+            self.operations = (*self.operations, PYTHON_NAMES[0])
+            self.operation_counts = (*self.operation_counts, 1) if self.operation_counts else ()
 
 
 @dataclass(slots=True)

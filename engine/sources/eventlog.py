@@ -42,6 +42,9 @@ BAD_EVENT = (
 MOST_BAD_EVENTS = 100_000
 """After so many lines that are no events, and no more that are, reading is given up."""
 
+PYTHON_METRIC = b'"Name":"data sent to Python workers"'
+"""Among the metrics of a stage: its tasks handed work to Python."""
+
 LONG_TASK_END = 2048
 _ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
 _BEFORE, _AFTER = 24, 56
@@ -119,9 +122,15 @@ def _stage_completed(application: Application, line: bytes) -> None:
 
 
 def _stage_metrics(application: Application, line: bytes) -> None:
-    """Which scans a stage ran, wanted only where tasks may not count what they read."""
-    if application.reads_vectored:
-        info = _decode_metrics(line).info
+    """Whether a stage computed in Python, and which scans it ran where tasks may not count what
+    they read: all that is wanted of its metrics, which are long."""
+    python, scans = PYTHON_METRIC in line, application.reads_vectored
+    if not python and not scans:
+        return
+    info = _decode_metrics(line).info
+    if python:
+        application.stage_of(info.stage).ran_python()
+    if scans:
         application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
 
 

@@ -166,6 +166,33 @@ def scans(context: SparkContext) -> None:
     small.rdd.count()
 
 
+def python_source(context: SparkContext) -> None:
+    """A data source written in Python: a scan like others by its name."""
+    from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+    class Reader(DataSourceReader):
+        def partitions(self) -> list[InputPartition]:
+            return [InputPartition(0), InputPartition(1)]
+
+        def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+            return ((partition.value + n,) for n in range(1000))
+
+    class Numbers(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "numbers"
+
+        def schema(self) -> str:
+            return "n long"
+
+        def reader(self, schema: Any) -> DataSourceReader:
+            return Reader()
+
+    session = SparkSession(context)
+    session.dataSource.register(Numbers)
+    session.read.format("numbers").load().groupBy().sum("n").collect()
+
+
 CLIENT = """
 from pyspark.sql import SparkSession, functions as F
 session = SparkSession.builder.remote("sc://localhost:15002").create()
@@ -209,6 +236,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         works_alone,
         operators,
         scans,
+        python_source,
         clients,
     )
 }
