@@ -113,7 +113,6 @@ def a_optimal(
     budget: float,
     *,
     known: FloatArray | None = None,
-    tolerance: float = TOLERANCE,
 ) -> Optimum:
     """The continuous A-optimal design (Ernest 3.3).
 
@@ -121,7 +120,6 @@ def a_optimal(
         features: (n, p) one row per experiment, scaled as wanted (`scaled_features`).
         costs: (n,) what each costs, >= 0, in the unit of `budget`.
         known: (k, p) features of runs that were made already, in the same scale.
-        tolerance: relative gap to the proven lower bound at which to stop.
 
     Raises:
         BadInput: for costs or a budget that make no sense, and for experiments that, even all
@@ -140,7 +138,7 @@ def a_optimal(
         weights = np.ones(len(costs))
         objective = float(np.trace(np.linalg.inv(prior + features.T @ features)))
         return Optimum(weights, objective, objective, 0)
-    return _interior_point(_Problem(features, costs / budget, prior), tolerance)
+    return _interior_point(_Problem(features, costs / budget, prior))
 
 
 def _check(features: FloatArray, costs: FloatArray, budget: float) -> None:
@@ -197,7 +195,7 @@ def lower_bound(
     return float(objective + taken @ gradient[order] - gradient @ weights)
 
 
-def _interior_point(problem: _Problem, tolerance: float) -> Optimum:
+def _interior_point(problem: _Problem) -> Optimum:
     """Minimises f(w) - mu (sum log w + sum log(1 - w) + log(1 - c . w)) by Newton's method while mu
     falls, until the proven gap is small enough."""
     n = len(problem.costs)
@@ -211,7 +209,7 @@ def _interior_point(problem: _Problem, tolerance: float) -> Optimum:
         objective, gradient = problem.gradient(weights)
         bound = lower_bound(objective, gradient, weights, problem.costs, 1.0)
         best = Optimum(weights, objective, max(bound, best.bound), steps)
-        if best.gap <= tolerance:
+        if best.gap <= TOLERANCE:
             break
         if decrement <= _CENTRED * barrier:
             barrier *= _FALL

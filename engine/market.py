@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,14 +95,6 @@ class Market:
         paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
         priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
         return np.asarray(priced.sum(axis=1) + self.head)
-
-    @cached_property
-    def credit(self) -> FloatArray:
-        """(k,) the most that owned nodes take off the hourly price of a composition."""
-        if self.owned is None:
-            return np.zeros(len(self.rates))
-        priced = np.where(np.isfinite(self.rates), self.rates, 0.0)
-        return np.asarray(self.owned * priced)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,6 @@ from engine.recommendation import Goal
 from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR
 
-NAME = "continuous-relaxation"
-
 _LEAST = 1e-6
 """Nodes that an interior point may come down to."""
 

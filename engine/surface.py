@@ -7,7 +7,7 @@ of a slider costs a few passes over arrays of k types x m node counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -89,12 +89,6 @@ class Surface:
         surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
         _ = surface._useful, surface._student
         return surface
-
-    def __post_init__(self) -> None:
-        kinds = dict.fromkeys(("log_bounds", "costs", "rates", "points"), _KEPT)
-        for name, kept in (kinds | {"notices": _KEPT_NOTICES}).items():
-            cached = lru_cache(kept)(getattr(self, f"_{name}"))
-            object.__setattr__(self, f"_cached_{name}", cached)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -227,14 +221,15 @@ class Surface:
         """(k, m) logarithms of the predicted times."""
         return np.log(self.seconds)
 
-    def log_bounds(self, confidence: float) -> FloatArray:
-        """(k, m) logarithm of the shortest deadline that each point meets at `confidence`.
+    @cached_property
+    def log_bounds(self) -> Callable[[float], FloatArray]:
+        """Confidence -> (k, m) logarithm of the shortest deadline that each point meets at it.
 
         One-sided: P(T <= exp(log_bound)) = confidence. Where the model gives no interval it is the
         next number above log T, so that `log_bound <= log(deadline)` says `T < deadline` (OptEx
         Eq. 9 is strict). Logarithms, because this way a change of confidence costs no exp.
         """
-        return self._cached_log_bounds(confidence)  # type: ignore[attr-defined, no-any-return]
+        return lru_cache(_KEPT)(self._log_bounds)
 
     def _log_bounds(self, confidence: float) -> FloatArray:
         scale = self.outlook.log_scale.reshape(self.shape)
@@ -254,13 +249,15 @@ class Surface:
     def _always_sure(self) -> bool:
         return bool(self.has_interval.all())
 
-    def costs(self, billing: Billing) -> FloatArray:
-        """(k, m) cost of each point in USD; inf without a prediction or without a spot price.
+    @cached_property
+    def costs(self) -> Callable[[Billing], FloatArray]:
+        """Billing -> (k, m) cost of each point in USD; inf without a prediction or without a spot
+        price.
 
         Raises:
-            UnknownName: when the catalog does not hold the master's type.
+            UnknownName: when it is called and the catalog does not hold the master's type.
         """
-        return self._cached_costs(billing)  # type: ignore[attr-defined, no-any-return]
+        return lru_cache(_KEPT)(self._costs)
 
     def _costs(self, billing: Billing) -> FloatArray:
         rates, master = self.rates(billing)
@@ -285,9 +282,11 @@ class Surface:
             return self.nodes
         return np.asarray(np.maximum(self.nodes - self.owned[rows, None], 0))
 
-    def rates(self, billing: Billing) -> tuple[FloatArray, float]:
-        """(k,) USD per billed hour of a worker, inf without a spot price, and of the master."""
-        return self._cached_rates(billing)  # type: ignore[attr-defined, no-any-return]
+    @cached_property
+    def rates(self) -> Callable[[Billing], tuple[FloatArray, float]]:
+        """Billing -> (k,) USD per billed hour of a worker, inf without a spot price, and of the
+        master."""
+        return lru_cache(_KEPT)(self._rates)
 
     def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
         listed, spot = self.candidates.prices
@@ -303,7 +302,7 @@ class Surface:
         Only types of `candidates` and up to `max_nodes` take part. Of several points with the
         same time and cost one is kept (fewest nodes, then name).
         """
-        order = self._skyline(billing, candidates, max_nodes)
+        order = self._skyline(weighing(billing), candidates, max_nodes)
         rates, master = self.rates(billing)
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
@@ -313,14 +312,13 @@ class Surface:
         last_of_its_time = np.append(times[1:] > times[:-1], True)[: len(found)]
         return np.asarray(order[found[last_of_its_time]])
 
-    def _skyline(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+    @cached_property
+    def _skyline(self) -> Callable[[Billing, Candidates, int], IntArray]:
         """Points that no other beats in time and hourly rate: a superset of every frontier.
 
         One skyline serves all billings that weigh alike on types (`weighing`).
         """
-        return self._cached_points(  # type: ignore[attr-defined, no-any-return]
-            weighing(billing), candidates, max_nodes
-        )
+        return lru_cache(_KEPT)(self._points)
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         rates, _ = self.rates(billing)
@@ -373,9 +371,10 @@ class Surface:
             layout=self.candidates.layouts[row],
         )
 
-    def notices(self, flat: int) -> tuple[Notice, ...]:
-        """What the model warns of at one point."""
-        return self._cached_notices(flat)  # type: ignore[attr-defined, no-any-return]
+    @cached_property
+    def notices(self) -> Callable[[int], tuple[Notice, ...]]:
+        """Flat index -> what the model warns of at that point."""
+        return lru_cache(_KEPT_NOTICES)(self._notices)
 
     def _notices(self, flat: int) -> tuple[Notice, ...]:
         batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)

@@ -86,8 +86,10 @@ def add_sources(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+def add_json(parser: argparse.ArgumentParser, *, default: bool | str = False) -> None:
+    parser.add_argument(
+        "--json", action="store_true", default=default, help="print one JSON object"
+    )
 
 
 def add_origin(parser: argparse.ArgumentParser) -> None:

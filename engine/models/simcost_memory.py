@@ -37,9 +37,9 @@ FLAT = 0.05
 FEWEST_FOR_ELBOW = 3
 
 
-def memory_grid(*, sample_gib: float, multiples: Sequence[float] = GRID) -> tuple[float, ...]:
+def memory_grid(*, sample_gib: float) -> tuple[float, ...]:
     """4.2.1: the cache memories to try with a sample of so many GiB."""
-    return tuple(sample_gib * multiple for multiple in multiples)
+    return tuple(sample_gib * multiple for multiple in GRID)
 
 
 def refined_grid(grid: Sequence[float], *, steps: int = 5) -> tuple[float, ...]:

@@ -187,27 +187,12 @@ class _Context:
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
         read = _external_bytes(stages) if inferred.known else None
-        notices = [
-            *(
-                [
-                    incomplete_notice(
-                        lost, seconds, read, complete=complete, damaged=bool(self._lost)
-                    )
-                ]
-                if lost or not complete
-                else []
-            ),
-            *idle_said,
-            *inferred.notices,
-            *observed.notices,
-            *self._failed(stages, fruitless),
-            *stated_type(application, observed.cluster),
-            *service_notices(application.properties),
-            *more_beside_heap(application, observed.cluster.executor_memory_gib),
-            *other_engine(application),
-            *application.clients.notices(),
-            *old_version(application),
-        ]
+        failed = self._failed(stages, fruitless)
+        notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
+        if lost or not complete:
+            damaged = bool(self._lost)
+            torn = incomplete_notice(lost, seconds, read, complete=complete, damaged=damaged)
+            notices.insert(0, torn)
         return Run(
             seconds=seconds,
             cluster=observed.cluster,
@@ -228,8 +213,20 @@ class _Context:
             persisted_rdds=_persisted(application, stages),
             config=kept_config(application.properties),
             batch_id=window.batch_id,
-            notices=tuple(notices),
+            notices=(*notices, *self._of_settings()),
         )
+
+    def _of_settings(self) -> list[Notice]:
+        """What the log's settings, not its tasks, say of machines, services and engine."""
+        application, cluster = self._application, self._observed.cluster
+        return [
+            *stated_type(application, cluster),
+            *service_notices(application.properties),
+            *more_beside_heap(application, cluster.executor_memory_gib),
+            *other_engine(application),
+            *application.clients.notices(),
+            *old_version(application),
+        ]
 
     def _timeline(self, window: Window) -> tuple[Timeline, list[Notice]]:
         """The clock of a run; micro-batches have no idle time, their windows leave it out."""

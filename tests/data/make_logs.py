@@ -66,7 +66,6 @@ LIGHTNING = {
     "spark.dataproc.executor.compute.tier": "premium",
     "spark.dataproc.lightningEngine.runtime": "native",
 }
-FABRIC = {"spark.cluster.type": "trident", "spark.native.enabled": "true"}
 COMET_OFF = {
     "spark.sql.extensions": "org.apache.comet.CometSparkSessionExtensions",
     "spark.comet.enabled": "false",

@@ -19,7 +19,6 @@ from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, T
 from pyspark.sql import SparkSession
 
 FOLDER = Path(sys.argv[1])
-Pair = tuple[int, int]
 HANGING_SECONDS = 15.0
 
 

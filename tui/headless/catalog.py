@@ -35,6 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     validate = actions.add_parser("validate", help="check a catalog file of one's own")
     validate.add_argument("name", metavar="FILE")
     validate.add_argument("--region", metavar="R", help="where there are several")
+    options.add_json(validate)
     configure_refresh(actions.add_parser("refresh", help="a new price file from a price list"))
 
 
@@ -218,13 +219,17 @@ def billing(catalog: engine.Catalog) -> dict[str, object]:
 
 def validate(args: argparse.Namespace) -> int:
     problems = engine.validate_catalog(args.name, region=args.region)
-    for problem in problems:
-        print(text.shown(str(problem)))
-    if problems:
-        return 2
-    types = len(engine.load_catalog(args.name, region=args.region).offers)
-    print(f"{text.shown(args.name)}: {types:,} types, valid")
-    return 0
+    types = None
+    if not problems:
+        types = len(engine.load_catalog(args.name, region=args.region).offers)
+    if args.json:
+        said = [str(problem) for problem in problems]
+        output.print_json({"catalog": args.name, "types": types, "problems": said})
+    elif types is None:
+        print("\n".join(text.shown(str(problem)) for problem in problems))
+    else:
+        print(f"{text.shown(args.name)}: {types:,} types, valid")
+    return 2 if problems else 0
 
 
 def refresh(args: argparse.Namespace) -> int:

@@ -6,35 +6,48 @@ import argparse
 from pathlib import Path
 
 import engine
-from tui import config
+from tui import config, options
 from tui import format as text
+from tui.headless import output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    options.add_json(parser)
     what = parser.add_subparsers(dest="what", metavar="path|show|set|init")
-    what.add_parser("path", help="where the file is")
-    what.add_parser("show", help="every setting, checked (also without a word)")
-    what.add_parser("init", help="begin a file that explains itself")
+    path = what.add_parser("path", help="where the file is")
+    show = what.add_parser("show", help="every setting, checked (also without a word)")
+    init = what.add_parser("init", help="begin a file that explains itself")
     setting = what.add_parser("set", help="set one value: theme nord, nodes 200, keys.pin P")
     setting.add_argument("key", metavar="KEY")
     setting.add_argument("value", metavar="VALUE")
+    for action in (path, show, init, setting):
+        # Where it is not said here, what stands before the word holds.
+        options.add_json(action, default=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     path = config.config_path()
-    if args.what == "path":
-        print(path)
-    elif args.what in ("show", None):
-        _show(path)
-    elif args.what == "init":
+    if args.what == "init":
         if path.exists():
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
-        print(path)
-    else:
+    elif args.what == "set":
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         _write(path, with_setting(before, args.key, args.value))
+    if args.json:
+        output.print_json({"path": str(path)} if args.what == "path" else as_dict(path))
+    elif args.what in ("path", "init"):
+        print(path)
+    elif args.what != "set":
+        _show(path)
     return 0
+
+
+def as_dict(path: Path) -> dict[str, object]:
+    """The settings of a file, null where it says nothing, and the keys that it binds."""
+    found = config.read_config(path)
+    settings = {key: getattr(found, key) for key in config.READERS}
+    return {"path": str(path), "settings": settings, "keys": dict(found.keys)}
 
 
 def _show(path: Path) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import engine
-from tui import limits
+from tui import limits, options
 from tui.headless import output, recommend
 
 
@@ -14,6 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     recommend.configure_goal(parser)
     names = "|".join(target.name for target in engine.EXPORTS)
     parser.add_argument("--to", required=True, metavar=names, help="what the text is for")
+    options.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -22,18 +23,25 @@ def run(args: argparse.Namespace) -> int:
         raise engine.UnknownName("export target", args.to, known, where="--to")
     question = recommend.question_of(args)
     found = recommend.answer(args, question)
-    if found.recommended is None:
+    rendered = None if found.recommended is None else _rendered(args, question, found)
+    if args.json:
+        output.print_json({**found.to_dict(), "export": {"to": args.to, "text": rendered}})
+    elif found.recommended is None or rendered is None:
         print(recommend.as_text(found), file=sys.stderr)
-        return 1
-    sys.stdout.write(
-        engine.export(
-            found,
-            to=args.to,
-            profile=question.profile,
-            catalog=question.catalog,
-            workload=question.workload,
-            spot=limits.on_spot(args),
-        )
+    else:
+        sys.stdout.write(rendered)
+        output.print_notices([*found.warnings, *found.recommended.warnings])
+    return 1 if rendered is None else 0
+
+
+def _rendered(
+    args: argparse.Namespace, question: recommend.Question, found: engine.Recommendation
+) -> str:
+    return engine.export(
+        found,
+        to=args.to,
+        profile=question.profile,
+        catalog=question.catalog,
+        workload=question.workload,
+        spot=limits.on_spot(args),
     )
-    output.print_notices([*found.warnings, *found.recommended.warnings])
-    return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 import engine
 from tui import options
@@ -14,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     options.add_origin(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of stdout")
+    options.add_json(parser)
     parser.add_argument(
         "--optex",
         action="store_true",
@@ -34,11 +36,40 @@ def run(args: argparse.Namespace) -> int:
     if args.optex:
         told = None if args.iterations is None else options.iterations(args.iterations)
         profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
-    if args.output is None:
-        output.print_file(engine.format_profile(profile))
-    else:
+    said = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
+    if args.output is not None:
         engine.write_profile(profile, args.output)
         print(f"wrote {args.output}", file=sys.stderr)
-    of_runs = [notice for run in profile.runs for notice in run.notices]
-    output.print_notices([*of_runs, *profile.notices])
+    if args.json:
+        warnings = output.notices(said)
+        output.print_json({"file": args.output, **as_dict(profile), "warnings": warnings})
+        return 0
+    if args.output is None:
+        output.print_file(engine.format_profile(profile))
+    output.print_notices(said)
     return 0
+
+
+def as_dict(profile: engine.Profile) -> dict[str, Any]:
+    """What a profile holds, without the stages: those are in its file."""
+    runs = [
+        {
+            "source": run.source,
+            "application": run.application,
+            "seconds": run.seconds,
+            "input_bytes": run.workload.input_bytes,
+            "iterations": run.workload.iterations,
+            "parameters": dict(run.workload.parameters),
+            "nodes": run.cluster.nodes,
+            "slots": run.cluster.slots,
+            "stages": len(run.stages),
+            "complete": run.complete,
+        }
+        for run in profile.runs
+    ]
+    return {
+        "name": profile.name,
+        "category": profile.category,
+        "input_unit": profile.input_unit,
+        "runs": runs,
+    }

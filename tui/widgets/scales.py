@@ -19,6 +19,8 @@ _LONG_TIME_STEPS = (7200, 10800, 21600, 43200, 86400)
 _TIME_LADDER = tuple(float(step) for step in (*_TIME_STEPS, *_LONG_TIME_STEPS))
 _DAY = 86400.0
 _TOLERANCE = 1e-9
+_GRAIN = 0.125
+"""The largest step of a logarithmic track, as a fraction of the value."""
 
 
 def _times(
@@ -287,22 +289,19 @@ def _with_ends(values: Sequence[float], low: float, high: float) -> tuple[float,
     return (low, *inside, high)
 
 
-def log_stops(
-    low: float, high: float, kind: Kind = "number", *, grain: float = 0.125, least: float = 0.0
-) -> Stops:
-    """Stops on a logarithmic track: each about `grain` of itself from the next, and round.
+def log_stops(low: float, high: float, kind: Kind = "number", *, least: float = 0.0) -> Stops:
+    """Stops on a logarithmic track: each about an eighth of itself from the next, and round.
 
     Args:
         low: the smallest value, more than zero.
         high: the largest value.
         kind: what the numbers are (times step by 1, 5, 15 minutes, not by 20 or 50).
-        grain: the largest step, as a fraction of the value.
         least: no step is smaller than this (in the unit of `low`), except below `least` itself.
     """
     fine = [low]
     while fine[-1] < high:
         value = fine[-1]
-        step = max(step_at_most(value * grain * (1 + _TOLERANCE), kind), least)
+        step = max(step_at_most(value * _GRAIN * (1 + _TOLERANCE), kind), least)
         digits = max(0, 2 - math.floor(math.log10(step)))
         fine.append(round((math.floor(value / step + 1e-6) + 1) * step, digits))
     coarse = [_decimal_at_most(low) if kind != "time" else low]

@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster import Cluster, Workload
+from engine.models.replay import Replay
 from engine.profile import EXACT_VALUES, JobRun, Measure, Run, StageRun
 from engine.scheduling import Node, schedule
 from engine.waves import Tasks
 
 Values = NDArray[np.float64]
+
+BLOCK = 128.0 * 1024**2
+"""Bytes of an input split."""
 
 
 def measure(values: Values) -> Measure:
@@ -95,8 +99,7 @@ def observed(
         stages, jobs, slots=slots, tail_seconds=tail_seconds
     )
     known = [
-        _stage_run(i, stage, float(start[i]), float(end[i]), slots)
-        for i, stage in enumerate(stages)
+        stage_run(i, stage, float(start[i]), float(end[i]), slots) for i, stage in enumerate(stages)
     ]
     total = sum(stage.input_bytes for stage in stages) or None
     return Run(
@@ -119,7 +122,7 @@ def observed(
     )
 
 
-def _stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> StageRun:
+def stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> StageRun:
     seconds, first = stage.seconds, None
     if stage.cold_seconds:
         count = min(slots, len(seconds))
@@ -144,3 +147,10 @@ def _stage_run(i: int, stage: Stage, start: float, end: float, slots: int) -> St
         warm_up=(1.0,) * 5,
     )
     return replace(run, **stage.more)  # type: ignore[arg-type]
+
+
+def without_growth(run: Run) -> Replay:
+    """A replay that takes task times as they are on any number of slots."""
+    replay = Replay.of(run)
+    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
+    return replace(replay, growth=np.zeros(len(replay.growth)), shapes=shapes)

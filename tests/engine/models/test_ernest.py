@@ -16,14 +16,6 @@ from engine.models.terms import (
     EXTRA_TERMS,
     SERIAL_DATA,
     SQUARE_ROOT,
-    memory_pressure,
-    parallel,
-    per_machine,
-    quasi_linear,
-    serial,
-    serial_data,
-    square_root,
-    tree_aggregation,
 )
 from engine.profile import Profile, Run
 
@@ -213,34 +205,6 @@ def test_a_fall_is_too_steep_for_a_model_whose_terms_fall_less(
         texts = [w.text for w in model.fit(profile, models={}).predict(cluster=on(8)).warnings]
         found += [name] * any("falls faster than" in text for text in texts)
     assert found == said
-
-
-@pytest.mark.parametrize(
-    ("term", "value"),
-    [
-        (serial, 1.0),
-        (parallel, 0.125),
-        (tree_aggregation, np.log(4.0)),
-        (per_machine, 4.0),
-        (square_root, 2.0),
-        (serial_data, 0.5),
-        (memory_pressure, 0.5 / 16.0),
-        (quasi_linear, 0.125 * (np.log2(500001.0) / np.log2(1000001.0)) ** 2),
-    ],
-)
-def test_terms(term: object, value: float) -> None:
-    found = term(np.array([4.0]), np.array([0.5]))  # type: ignore[operator]
-    assert found == pytest.approx(value)
-
-
-@pytest.mark.parametrize("term", ERNEST_TERMS + EXTRA_TERMS, ids=lambda term: term.name)
-def test_terms_never_fall_with_the_scale_and_are_never_negative(term: object) -> None:
-    machines = np.array([0.25, 1.0, 2.0, 100.0])
-    for small, large in ((0.01, 0.02), (0.5, 1.0), (1.0, 50.0)):
-        low = term.of(machines, np.full(4, small))  # type: ignore[attr-defined]
-        high = term.of(machines, np.full(4, large))  # type: ignore[attr-defined]
-        assert (low >= 0.0).all()
-        assert (high >= low).all()
 
 
 def test_iterations_scale_linearly_from_a_share_of_them() -> None:

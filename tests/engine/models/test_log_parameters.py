@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import BLOCK, Job, Stage, observed
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -20,7 +20,6 @@ from engine.models.parameter_scales import MOST_DOUBLINGS, SPREAD_PER_PARAMETER,
 from engine.models.workflow import Workflow, WorkflowJob
 from engine.profile import Profile, Run
 
-BLOCK = 128.0 * 1024**2
 FOUR = Cluster.of_executors(executors=4, executor_cores=1)
 LOGS = pytest.mark.parametrize("model", ["sparkplan", "simcost", "boe"])
 

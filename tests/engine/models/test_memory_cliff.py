@@ -7,23 +7,20 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, measure, observed
+from made_runs import BLOCK, Job, Stage, measure, observed
+from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
-from engine.models import MODELS
 from engine.models.base import FittedModel, Prediction
 from engine.models.cache_replay import SHARES
 from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
-from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile, Run
 from engine.units import GIB
 
-BY_NAME = {model.name: model for model in MODELS}
-BLOCK = 128.0 * 1024**2
 HEAP = 4.0
 KEPT_PER_BYTE = 0.7
 PARSE, READ = 3.0, 0.5
@@ -67,10 +64,6 @@ def run_of(
         storage_memory_bytes=storage,
         cached_bytes=(kept if disk else min(kept, storage)) if sizes else None,
     )
-
-
-def fit(*runs: Run) -> FittedModel:
-    return Sparkplan().fit(Profile("job", runs), models=BY_NAME)
 
 
 def ask(model: FittedModel, blocks: int, executors: int, heap: float = HEAP) -> Prediction:

@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import BLOCK, Job, Stage, observed
+from sparkplan_runs import executors, fit
 
-from engine.cluster import Cluster, Workload
-from engine.models import MODELS
+from engine.cluster import Workload
 from engine.models.base import FittedModel
 from engine.models.physical import TableModel
 from engine.models.replay_model import ReplayModel
-from engine.models.sparkplan import Sparkplan
-from engine.profile import Profile, Run
-
-BLOCK = 128.0 * 1024**2
-
-
-def fit(*runs: Run) -> FittedModel:
-    return Sparkplan().fit(Profile("job", runs), models={model.name: model for model in MODELS})
-
-
-def executors(slots: int) -> Cluster:
-    return Cluster.of_executors(executors=slots, executor_cores=1)
+from engine.profile import Run
 
 
 def log_of(slots: int) -> Run:

@@ -6,14 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import BLOCK, Job, Stage, observed
 
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.pauses import long_pauses, pause_notice
 from engine.profile import JobRun, Notice, Profile, Run
-
-BLOCK = 128.0 * 1024**2
 
 
 def waiting(*gaps: float, tail: float = 0.0, scale: float = 1.0) -> Run:

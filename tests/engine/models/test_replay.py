@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_runs import Job, Stage, _stage_run, measure, observed, simulated
+from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run, without_growth
 
 from engine.cluster import Cluster, Workload
 from engine.list_scheduling import makespan
@@ -18,18 +18,9 @@ from engine.models.launching import LAUNCH_SECONDS
 from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
 from engine.models.replay_times import ReplayTimes
 from engine.models.stage_shapes import EXECUTOR_SHARE
-from engine.models.task_times import SET_UP_SECONDS, Growth
-from engine.profile import JobRun, Notice, Run, Waste
+from engine.profile import JobRun, Notice, Run
 
 RANDOM = np.random.default_rng(5)
-BLOCK = 128.0 * 1024**2
-
-
-def without_growth(run: Run) -> Replay:
-    """A replay that takes task times as they are on any number of slots."""
-    replay = Replay.of(run)
-    shapes = tuple(replace(shape, warm_up=None) for shape in replay.shapes)
-    return replace(replay, growth=np.zeros(len(replay.growth)), shapes=shapes)
 
 
 def etl(scale: int = 1) -> tuple[list[Stage], list[Job]]:
@@ -196,80 +187,6 @@ def test_prior_growth_follows_the_tasks_at_once() -> None:
         assert replay.replayed(64).seconds == replay.replayed(8).seconds
 
 
-SHUFFLED = Stage(np.full(10, 4.0), shuffle_bytes=1e9)
-
-
-def growth_of(stage: Stage, **config: str) -> tuple[Growth, Replay]:
-    source = Stage(np.full(20, 1.0), input_bytes=20 * BLOCK)
-    child = replace(stage, parents=(0,))
-    settings_ = {key.replace("__", "."): value for key, value in config.items()}
-    run = observed([source, child], slots=4, config=settings_)
-    replay = without_growth(run)
-    return replay.shapes[1].growth, replay
-
-
-def test_how_stages_grow_with_input() -> None:
-    sql = {"sql_execution_id": 1}
-    assert growth_of(SHUFFLED)[0] is Growth.WORK
-    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.MERGED
-    off = {"spark__sql__adaptive__enabled": "false"}
-    assert growth_of(replace(SHUFFLED, more=sql), **off)[0] is Growth.WORK
-    ten = {"spark__sql__shuffle__partitions": "10"}
-    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.WORK
-    assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
-    cached = {"input_bytes": measure(np.full(20, 5.0)), "cached_input_bytes": 100.0}
-    assert growth_of(Stage(np.full(20, 1.0), more=cached))[0] is Growth.TASKS
-    blocks = {"input_bytes": measure(np.full(7, 5.0)), "cached_input_bytes": 35.0}
-    assert growth_of(Stage(np.full(7, 1.0), more=blocks))[0] is Growth.WORK
-
-
-def test_merged_partitions_multiply_up_to_the_configured_number() -> None:
-    sql = {"sql_execution_id": 1}
-    limit = {"spark__sql__shuffle__partitions": "40"}
-    _, replay = growth_of(replace(SHUFFLED, more=sql), **limit)
-    assert replay.replayed(4, ratio=3.0).tasks[1] == 30
-    assert replay.replayed(4, ratio=8.0).tasks[1] == 40
-    own = replay.replayed(1, ratio=8.0)
-    growing = 10 * (4.0 - SET_UP_SECONDS)
-    assert own.end[1] - own.start[1] == pytest.approx(8 * growing + 40 * SET_UP_SECONDS, rel=1e-6)
-
-
-def test_more_shuffle_partitions_spread_the_same_work() -> None:
-    overhead = {"overhead_seconds": measure(np.full(10, 1.0))}
-    _, replay = growth_of(replace(SHUFFLED, more=overhead))
-    found = replay.replayed(4, shuffle_partitions=40)
-    assert found.tasks == (20, 40)
-    own = replay.replayed(1, shuffle_partitions=40)
-    fixed = 1.0 + SET_UP_SECONDS
-    assert own.end[1] - own.start[1] == pytest.approx(10 * (4.0 - fixed) + 40 * fixed)
-
-
-def test_a_small_input_fills_its_partitions_first() -> None:
-    """Two splits of 8 MiB each: ten times the input still fits two of 128 MiB; a hundred times
-    needs 13."""
-    source = Stage(np.full(2, 1.0), input_bytes=2 * BLOCK / 16)
-    replay = without_growth(observed([source], slots=2))
-    assert replay.replayed(2, ratio=10.0).tasks == (2,)
-    fixed = 2 * SET_UP_SECONDS
-    assert replay.replayed(1, ratio=10.0).seconds == pytest.approx(fixed + 10.0 * (2.0 - fixed))
-    assert replay.replayed(2, ratio=100.0).tasks == (13,)
-
-
-@pytest.mark.parametrize(
-    ("tasks", "config", "expected"),
-    [(20, {}, 60), (10, {}, 10), (20, {"spark.default.parallelism": "20"}, 20)],
-)
-def test_shuffles_of_no_stated_size_follow_their_input(
-    tasks: int, config: dict[str, str], expected: int
-) -> None:
-    stages = [
-        Stage(np.full(20, 1.0), input_bytes=20 * BLOCK),
-        Stage(np.full(tasks, 1.0), (0,), shuffle_bytes=1e9),
-    ]
-    replay = without_growth(observed(stages, slots=4, config=config))
-    assert replay.replayed(4, ratio=3.0).tasks == (60, expected)
-
-
 def test_drawn_times_keep_their_sum_and_their_longest() -> None:
     values = RANDOM.lognormal(0.0, 1.5, 5000)
     known = measure(values)
@@ -277,52 +194,6 @@ def test_drawn_times_keep_their_sum_and_their_longest() -> None:
     assert times.sum() == pytest.approx(values.sum(), rel=1e-6)
     assert times[-1] == values.max()
     assert drawn(np.asarray([3.0]), 4, 3.0).tolist() == [3.0] * 4
-
-
-def wasted(seconds: float, *, longer: bool) -> Run:
-    """40 tasks of 2 s on 4 slots, and attempts in vain of so many seconds that lengthened the stage
-    or ran beside it (speculative copies)."""
-    run = observed(
-        [Stage(np.full(40, 2.0 + (seconds / 40 if longer else 0.0)), input_bytes=40 * BLOCK)],
-        slots=4,
-    )
-    stage = replace(
-        run.stages[0],
-        task_seconds=measure(np.full(40, 2.0)),
-        waste=Waste(failed_tasks=4, seconds=seconds),
-    )
-    return replace(run, stages=(stage,))
-
-
-def test_work_in_vain_is_expected_again_in_proportion() -> None:
-    replay = without_growth(wasted(8.0, longer=True))
-    assert replay.waste[0] == pytest.approx(0.1)
-    assert replay.dispatch_seconds[0] == pytest.approx(0.0, abs=1e-9)
-    assert replay.replayed(4).seconds == pytest.approx(22.0)
-    assert replay.replayed(20).seconds == pytest.approx(4.4)
-
-
-def test_a_first_task_that_failed_is_not_lost_twice() -> None:
-    """Its slot was as new as the other: what that costs is no work to be lost again."""
-    stage = Stage(np.ones(12), input_bytes=12 * BLOCK, cold_seconds=6.0)
-    run = observed([stage], slots=2)
-    # Slot 1 starts with 7 s; on slot 2 a task fails after 5 s, the others take 1 s: all end at 12.
-    stages = replace(
-        run.stages[0],
-        completed_seconds=12.0,
-        task_seconds=measure(np.asarray([7.0, *[1.0] * 11])),
-        first_wave_seconds=measure(np.asarray([7.0])),
-        waste=Waste(failed_tasks=1, seconds=5.0),
-    )
-    replay = without_growth(replace(run, seconds=12.0, stages=(stages,)))
-    assert replay.waste[0] == pytest.approx(0.0, abs=0.02)
-    assert replay.replayed(2).seconds == pytest.approx(12.0, rel=0.02)
-
-
-def test_copies_on_idle_slots_cost_no_time() -> None:
-    replay = without_growth(wasted(8.0, longer=False))
-    assert replay.waste[0] == 0.0
-    assert replay.replayed(4).seconds == 20.0
 
 
 @pytest.mark.parametrize("observed_on", [1, 2, 8])
@@ -397,7 +268,7 @@ def huge(stages: int = 20, tasks: int = 50_000) -> Run:
         length = makespan(seconds, slots)
         stage = Stage(seconds, input_bytes=tasks * BLOCK)
         found.append(
-            replace(_stage_run(i, stage, at, at + length, slots), parents=(i - 1,) if i else ())
+            replace(stage_run(i, stage, at, at + length, slots), parents=(i - 1,) if i else ())
         )
         at += length
     cluster = Cluster.of_executors(executors=slots, executor_cores=1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import BLOCK, Job, Stage, observed
 
 from engine.models.kept_inputs import KEPT_INPUTS
 from engine.models.launch_order import LONGEST_FIRST
@@ -15,7 +15,6 @@ from engine.models.task_times import PLACED_TASKS, StageLaw
 from engine.profile import Run
 
 SLOTS = 12
-BLOCK = 128.0 * 1024**2
 
 
 def many_stages(count: int = 40) -> Run:

@@ -7,20 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Job, Stage, observed
+from made_runs import BLOCK, Job, Stage, observed
+from sparkplan_runs import fit
 
 from engine.cluster import Cluster, Workload
-from engine.models import MODELS
-from engine.models.base import FittedModel
 from engine.models.replay import Replay
-from engine.models.sparkplan import Sparkplan
 from engine.models.stage_laws import pair_fit, with_laws
 from engine.models.stage_match import matches
 from engine.models.task_times import StageLaw
-from engine.profile import Profile, Run
-
-BLOCK = 128.0 * 1024**2
-BY_NAME = {model.name: model for model in MODELS}
+from engine.profile import Run
 
 
 def job(
@@ -42,10 +37,6 @@ def job(
         ),
     ]
     return observed(stages, [Job((), 3.0), Job((0,), gap)], slots=slots)
-
-
-def fit(*runs: Run) -> FittedModel:
-    return Sparkplan().fit(Profile("job", runs), models=BY_NAME)
 
 
 def on(slots: int) -> Cluster:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import Stage, Values, measure, observed
+from made_runs import BLOCK, Stage, Values, measure, observed
 
 from engine.cluster import Workload
 from engine.models.replay import Replay
@@ -21,8 +21,6 @@ from engine.models.warm_up import (
     warm_up_of,
 )
 from engine.profile import Run, StageRun
-
-BLOCK = 128.0 * 1024**2
 
 
 def order_of(seconds: Values) -> tuple[float, ...]:

@@ -1,0 +1,84 @@
+"""Which runs sparkplan replays: whole ones before broken ones, micro-batches by a few."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import BLOCK, Stage, observed
+from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
+
+from engine.cluster import Workload
+from engine.models.replay_model import ReplayModel
+from engine.models.replayed_runs import replayable
+from engine.profile import Notice, Profile, Run
+
+
+def test_incomplete_logs_and_changing_clusters_say_so() -> None:
+    lost = Notice("incomplete-log", "the end is missing", "log it again")
+    changing = Notice("dynamic-allocation", "executors came and went", "fix them")
+    run = replace(run_of(8), complete=False, notices=(lost, changing))
+    assert {"incomplete-log", "dynamic-allocation"} <= codes(
+        fit(run).predict(cluster=executors(8)).warnings
+    )
+
+
+def test_whole_runs_go_before_incomplete_ones() -> None:
+    whole, torn = run_of(8), replace(run_of(16), complete=False)
+    assert replayable([torn, whole]) == [whole]
+    assert replayable([torn]) == [torn]
+
+
+@pytest.mark.parametrize("model", ["sparkplan", "boe", "simcost"])
+def test_runs_that_failed_take_no_part_and_are_counted(model: str) -> None:
+    """A first attempt whose stage failed ends in order, but did a part of the work."""
+    failed = Notice("failed-stages", "1 stage failed", "give another log")
+    good, bad = run_of(8), replace(run_of(8, slow=0.2), notices=(failed,))
+    torn = replace(run_of(8), complete=False)
+    alone, both = (
+        BY_NAME[model].fit(Profile("job", runs), models=BY_NAME).predict(cluster=executors(8))
+        for runs in ((good,), (bad, good, torn))
+    )
+    assert both.seconds == pytest.approx(alone.seconds)
+    (said,) = (notice for notice in both.warnings if notice.code == "incomplete-runs")
+    expected = "2 of 3 logs are left aside: 1 without an end and 1 with a stage that failed"
+    assert said.text == expected
+    assert replayable([torn, bad]) == [bad]
+
+
+def test_a_first_micro_batch_starts_executors_which_others_do_not() -> None:
+    def of_stream(run: Run, number: int, share: float = 1.0) -> Run:
+        return replace(run, batch_id=number, app_id="a", workload=Workload(8 * BLOCK * share))
+
+    cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=9.0)
+    first = of_stream(observed([cold], slots=4), 0)
+    warm = [of_stream(run_of(8), number) for number in (1, 2)]
+    assert replayable([first, *warm]) == warm
+    small = of_stream(run_of(8), 1, 0.1)
+    assert replayable([first, small]) == [first, small]
+    other = replace(warm[0], app_id="b")
+    assert replayable([first, other]) == [first, other]
+    assert replayable([replace(first, batch_id=None), *warm])[0].batch_id is None
+
+
+def test_a_first_micro_batch_is_not_the_measured_run_of_a_stream() -> None:
+    """It took longest of all, at the same input or where none is known."""
+    cold = Stage(np.ones(8), input_bytes=8 * BLOCK, cold_seconds=300.0)
+    first, second, third = (
+        replace(run, batch_id=number, app_id="a", workload=Workload())
+        for number, run in enumerate((observed([cold], slots=4), run_of(8), run_of(8)))
+    )
+    assert first.seconds > second.seconds
+    assert Profile("stream", (first, second, third)).largest_run == second
+    assert Profile("stream", (first,)).largest_run == first
+
+
+def test_many_micro_batches_are_represented_by_a_few() -> None:
+    batches = [replace(run_of(8, 0.25 + 0.05 * (i % 12)), batch_id=i) for i in range(40)]
+    model = fit(*batches)
+    assert isinstance(model, ReplayModel)
+    assert len(model.replays) == 8
+    truth = run_of(8, 0.5)
+    found = model.predict(cluster=executors(8), workload=truth.workload)
+    assert found.seconds == pytest.approx(truth.seconds, rel=0.1)

@@ -1,0 +1,85 @@
+"""How the stages of a replay grow with the input: more tasks, or longer ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import BLOCK, Stage, measure, observed, without_growth
+
+from engine.models.replay import Replay
+from engine.models.task_times import SET_UP_SECONDS, Growth
+
+SHUFFLED = Stage(np.full(10, 4.0), shuffle_bytes=1e9)
+
+
+def growth_of(stage: Stage, **config: str) -> tuple[Growth, Replay]:
+    source = Stage(np.full(20, 1.0), input_bytes=20 * BLOCK)
+    child = replace(stage, parents=(0,))
+    settings_ = {key.replace("__", "."): value for key, value in config.items()}
+    run = observed([source, child], slots=4, config=settings_)
+    replay = without_growth(run)
+    return replay.shapes[1].growth, replay
+
+
+def test_how_stages_grow_with_input() -> None:
+    sql = {"sql_execution_id": 1}
+    assert growth_of(SHUFFLED)[0] is Growth.WORK
+    assert growth_of(replace(SHUFFLED, more=sql))[0] is Growth.MERGED
+    off = {"spark__sql__adaptive__enabled": "false"}
+    assert growth_of(replace(SHUFFLED, more=sql), **off)[0] is Growth.WORK
+    ten = {"spark__sql__shuffle__partitions": "10"}
+    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.WORK
+    assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
+    cached = {"input_bytes": measure(np.full(20, 5.0)), "cached_input_bytes": 100.0}
+    assert growth_of(Stage(np.full(20, 1.0), more=cached))[0] is Growth.TASKS
+    blocks = {"input_bytes": measure(np.full(7, 5.0)), "cached_input_bytes": 35.0}
+    assert growth_of(Stage(np.full(7, 1.0), more=blocks))[0] is Growth.WORK
+
+
+def test_merged_partitions_multiply_up_to_the_configured_number() -> None:
+    sql = {"sql_execution_id": 1}
+    limit = {"spark__sql__shuffle__partitions": "40"}
+    _, replay = growth_of(replace(SHUFFLED, more=sql), **limit)
+    assert replay.replayed(4, ratio=3.0).tasks[1] == 30
+    assert replay.replayed(4, ratio=8.0).tasks[1] == 40
+    own = replay.replayed(1, ratio=8.0)
+    growing = 10 * (4.0 - SET_UP_SECONDS)
+    assert own.end[1] - own.start[1] == pytest.approx(8 * growing + 40 * SET_UP_SECONDS, rel=1e-6)
+
+
+def test_more_shuffle_partitions_spread_the_same_work() -> None:
+    overhead = {"overhead_seconds": measure(np.full(10, 1.0))}
+    _, replay = growth_of(replace(SHUFFLED, more=overhead))
+    found = replay.replayed(4, shuffle_partitions=40)
+    assert found.tasks == (20, 40)
+    own = replay.replayed(1, shuffle_partitions=40)
+    fixed = 1.0 + SET_UP_SECONDS
+    assert own.end[1] - own.start[1] == pytest.approx(10 * (4.0 - fixed) + 40 * fixed)
+
+
+def test_a_small_input_fills_its_partitions_first() -> None:
+    """Two splits of 8 MiB each: ten times the input still fits two of 128 MiB; a hundred times
+    needs 13."""
+    source = Stage(np.full(2, 1.0), input_bytes=2 * BLOCK / 16)
+    replay = without_growth(observed([source], slots=2))
+    assert replay.replayed(2, ratio=10.0).tasks == (2,)
+    fixed = 2 * SET_UP_SECONDS
+    assert replay.replayed(1, ratio=10.0).seconds == pytest.approx(fixed + 10.0 * (2.0 - fixed))
+    assert replay.replayed(2, ratio=100.0).tasks == (13,)
+
+
+@pytest.mark.parametrize(
+    ("tasks", "config", "expected"),
+    [(20, {}, 60), (10, {}, 10), (20, {"spark.default.parallelism": "20"}, 20)],
+)
+def test_shuffles_of_no_stated_size_follow_their_input(
+    tasks: int, config: dict[str, str], expected: int
+) -> None:
+    stages = [
+        Stage(np.full(20, 1.0), input_bytes=20 * BLOCK),
+        Stage(np.full(tasks, 1.0), (0,), shuffle_bytes=1e9),
+    ]
+    replay = without_growth(observed(stages, slots=4, config=config))
+    assert replay.replayed(4, ratio=3.0).tasks == (60, expected)

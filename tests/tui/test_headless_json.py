@@ -1,0 +1,76 @@
+"""Every headless command prints one JSON object where it is asked to."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tui import config
+from tui.cli import main
+
+LOG = "nightly-features"
+GOAL = f"{LOG} --ran-on m5.2xlarge --instances 'm5.*' --deadline"
+
+
+def answer(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> Any:
+    assert main(shlex.split(f"{line} --json")) == status
+    out = capsys.readouterr().out
+    assert len(out.splitlines()) == 1
+    return json.loads(out)
+
+
+def test_export_adds_its_text_to_the_recommendation(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"export {GOAL} 45m --to spark-submit")
+    assert main(shlex.split(f"export {GOAL} 45m --to spark-submit")) == 0
+    assert found["export"] == {"to": "spark-submit", "text": capsys.readouterr().out}
+    assert found["recommended"]["composition"]
+
+
+def test_export_has_no_text_where_nothing_is_in_time(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, f"export {GOAL} 1s --to emr", status=1)
+    assert found["recommended"] is None
+    assert found["nearest"]["composition"]
+    assert found["export"] == {"to": "emr", "text": None}
+
+
+def test_profile_says_what_it_holds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    found = answer(capsys, f"profile {LOG} nightly-features-small -o {file}")
+    assert file.read_text().startswith("format:")
+    assert found["file"] == str(file)
+    assert found["category"] == "sql"
+    first, second = found["runs"]
+    assert first["input_bytes"] > second["input_bytes"] > 0
+    assert first["iterations"] is None
+    assert first["stages"] > 0
+    assert answer(capsys, f"profile {LOG}")["file"] is None
+
+
+def test_the_settings_as_an_object(capsys: pytest.CaptureFixture[str]) -> None:
+    path = config.config_path()
+    nothing = answer(capsys, "config show")
+    assert nothing["path"] == str(path)
+    assert set(nothing["settings"]) == set(config.READERS)
+    assert not any(nothing["settings"].values())
+    assert answer(capsys, "config set nodes 200")["settings"]["nodes"] == 200
+    assert answer(capsys, "config set keys.pin P")["keys"] == {"pin": "P"}
+    assert answer(capsys, "config")["settings"]["nodes"] == 200
+    path.write_text("nonsense: 1\n")
+    assert answer(capsys, "config path") == {"path": str(path)}
+
+
+def test_a_catalog_is_valid_or_its_problems_are_listed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    good = answer(capsys, "catalog validate aws")
+    assert good["problems"] == []
+    assert good["types"] > 100
+    file = tmp_path / "mine.yaml"
+    file.write_text("nonsense: 1\n")
+    bad = answer(capsys, f"catalog validate {file}", status=2)
+    assert bad["types"] is None
+    assert str(file) in bad["problems"][0]
