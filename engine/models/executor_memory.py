@@ -25,6 +25,10 @@ LEGACY_TASK_SHARE = 0.16
 `spark.shuffle.memoryFraction` 0.2 of 0.8."""
 
 
+MEMORY_FRACTION_1_6 = 0.75
+"""Default of `spark.memory.fraction` in Spark 1.6 (SPARK-15796 lowered it for 2.0)."""
+
+
 @dataclass(frozen=True, slots=True)
 class ExecutorMemory:
     """How a run's executors divide their heap.
@@ -47,7 +51,8 @@ class ExecutorMemory:
     @classmethod
     def of(cls, run: Run) -> ExecutorMemory:
         """What the settings say, and the storage memory that the log tells."""
-        fraction = _share(run.config.get("spark.memory.fraction"), MEMORY_FRACTION)
+        usual = MEMORY_FRACTION_1_6 if _version(run) == ["1", "6"] else MEMORY_FRACTION
+        fraction = _share(run.config.get("spark.memory.fraction"), usual)
         heap, executors = run.cluster.executor_memory_gib, run.cluster.executors
         storage = run.storage_memory_bytes
         each = storage / executors / GIB if storage and executors else None
@@ -99,9 +104,15 @@ configured one."""
 
 
 def _is_legacy(run: Run) -> bool:
-    """Whether storage memory is a fixed share of the heap (before Spark 1.6)."""
-    version = (run.spark_version or "").split(".")
-    return version[0] == "1" and len(version) > 1 and version[1] in "012345"
+    """Whether storage memory is a fixed share of the heap: before Spark 1.6, or asked for."""
+    major, *minor = _version(run) or [""]
+    before = major == "1" and bool(minor) and minor[0] in "012345"
+    return before or run.config.get("spark.memory.useLegacyMode", "").lower() == "true"
+
+
+def _version(run: Run) -> list[str]:
+    """Its first two parts."""
+    return (run.spark_version or "").split(".")[:2]
 
 
 def _share(text: str | None, default: float) -> float:

@@ -186,7 +186,7 @@ class _Context:
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
-        read = _external_bytes(stages) if inferred.known else None
+        read = self._external_bytes(stages) if inferred.known else None
         failed = self._failed(stages, fruitless)
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
@@ -255,6 +255,18 @@ class _Context:
             own &= {stage_id for job in window.jobs for stage_id in job.stage_ids}
         ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
         return tuple(self._stage(stage_id, own, timeline) for stage_id in ordered)
+
+    def _external_bytes(self, stages: Sequence[StageRun]) -> float | None:
+        """Bytes read from outside, once each (not for cached blocks, nor again for those that were
+        lost, nor for lost output); None when none."""
+        total = sum(
+            max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
+            for stage in stages
+            if stage.input_bytes is not None
+            and not stage.recomputed
+            and not self._executed[stage.stage_id].stage.reads_cache
+        )
+        return total or None
 
     def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:
         entry = self._executed[stage_id]
@@ -347,16 +359,6 @@ class _Context:
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _external_bytes(stages: Sequence[StageRun]) -> float | None:
-    """Bytes read from outside, once each (not for cached blocks, lost output); None when none."""
-    total = sum(
-        max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
-        for stage in stages
-        if stage.input_bytes is not None and not stage.recomputed
-    )
-    return total or None
 
 
 def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[PersistedRdd, ...]:

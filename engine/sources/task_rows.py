@@ -33,8 +33,9 @@ PACK = Struct(f"<{WIDTH}q").pack
 ROW_BYTES = 8 * WIDTH
 BUFFER_BYTES = 16_384 * ROW_BYTES
 
-READ_FROM_CACHE = frozenset({"Memory", "Disk"})
-"""`Data Read Method`s of Spark 1.x that mean a persisted block."""
+READ_FROM_CACHE = frozenset({"Memory", "Disk", "Network"})
+"""`Data Read Method`s of Spark 1.x that mean a persisted block: of the task's own executor, or
+(Network) of another one. What is not kept is read by "Hadoop", wherever it lies."""
 
 
 def row_of(event: TaskEnd, *, cold: bool) -> bytes:

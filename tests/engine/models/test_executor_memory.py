@@ -44,6 +44,25 @@ def test_storage_memory_of_the_log_says_what_the_heap_is() -> None:
     assert ExecutorMemory.of(run(2 * larger, fraction="0.75")).heap_seen == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize(
+    ("version", "fraction"), [("1.6.0", 0.75), ("1.6", 0.75), ("2.0.0", 0.6), ("1.60.1", 0.6)]
+)
+def test_executors_of_a_log_have_the_storage_memory_that_it_tells(
+    version: str, fraction: float
+) -> None:
+    told = 2 * fraction * (0.96 * 4096 - 300) * MIB
+    seen = replace(run(told), spark_version=version)
+    found = ExecutorMemory.of(seen).storage_bytes(batch(seen, ON_4_GIB), 0.0)
+    assert found[0] == pytest.approx(told)
+
+
+def test_the_legacy_mode_keeps_the_shares_of_before() -> None:
+    told = 2 * 0.54 * 4096 * MIB
+    seen = run(told, useLegacyMode="true")
+    found = ExecutorMemory.of(seen).storage_bytes(batch(seen, ON_4_GIB), 1e9)
+    assert found[0] == pytest.approx(told)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.79, 1.06, 2.0])
 def test_storage_memory_of_another_heap_than_the_configured_says_nothing(share: float) -> None:
     storage = 2 * 0.6 * (share * 4096 - 300) * MIB

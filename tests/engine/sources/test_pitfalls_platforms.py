@@ -204,24 +204,26 @@ def test_spark_1_4() -> None:
     assert run.stages[1].shuffle_read_bytes is not None
 
 
-def test_the_cache_of_spark_1_x_that_was_lost(tmp_path: Path) -> None:
-    """An RDD that was persisted, but a task read it from disk again: its method says so."""
+@pytest.mark.parametrize("method", ["Memory", "Disk", "Network"])
+def test_the_cache_of_spark_1_x_that_was_lost(tmp_path: Path, method: str) -> None:
+    """An RDD that was persisted, but a task read it from outside again: its method says so. Blocks
+    of another executor (Network) are no input, and what is read twice is no larger an input."""
     source, cached = log.rdd(0, name="file"), log.rdd(1, [0], cached=True)
     first, second = log.info(0, 1, rdds=[cached, source]), log.info(1, 2, rdds=[cached, source])
     events = log.header()
     events[0]["Spark Version"] = "1.6.3"
     read_from = {m: {"Input Metrics": {"Data Read Method": m, "Bytes Read": 100}}
-                 for m in ("Hadoop", "Memory")}  # fmt: skip
+                 for m in ("Hadoop", method)}  # fmt: skip
     events += [
         log.submitted(first, 1.0),
         log.task(0, 0, 1.0, 2.0, index=0, metrics=read_from["Hadoop"]),
         log.completed(first, 1.0, 2.0),
         log.submitted(second, 2.0),
-        log.task(1, 1, 2.0, 3.0, index=0, metrics=read_from["Memory"]),
+        log.task(1, 1, 2.0, 3.0, index=0, metrics=read_from[method]),
         log.task(1, 2, 2.0, 3.0, index=1, metrics=read_from["Hadoop"]),
         log.completed(second, 2.0, 3.0),
         log.end(4.0),
     ]
     run = one(log.write(tmp_path / "app", events))
     assert [stage.cached_input_bytes for stage in run.stages] == [0.0, 100.0]
-    assert run.workload.input_bytes == 200.0
+    assert run.workload.input_bytes == 100.0
