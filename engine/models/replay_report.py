@@ -12,7 +12,7 @@ from engine.models.base import Explanation, StageForecast
 from engine.models.disturbance import computes_elsewhere
 from engine.models.replay import Replay, Replayed
 from engine.models.slots_over_time import waited_seconds
-from engine.models.stage_shapes import warm_and_cold
+from engine.models.stage_shapes import first_tasks, warm_and_cold
 from engine.profile import Notice, StageRun
 from engine.stage_labels import stage_label
 
@@ -176,9 +176,10 @@ def skew_of(stage: StageRun) -> float:
         return longest / mean if mean else 1.0
     warm, mean, cold = warm_and_cold(stage)
     found = float(warm.max()) / mean if mean else 1.0
-    if len(cold) > 1:
-        first = float(cold.max())
-        found = max(found, first * (len(cold) - 1) / max(float(cold.sum()) - first, SHORTEST))
+    firsts = first_tasks(stage) if len(cold) else cold
+    if len(firsts) > 1:
+        first = float(firsts.max())
+        found = max(found, first * (len(firsts) - 1) / max(float(firsts.sum()) - first, SHORTEST))
     return found
 
 

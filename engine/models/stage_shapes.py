@@ -174,16 +174,48 @@ def _merged(run: Run, stage: StageRun) -> bool:
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
-    """Times of warm tasks, their mean, and times of first tasks; none of the latter where all
-    tasks were first tasks, since then nothing tells them apart."""
-    every, first = stage.task_seconds, stage.first_wave_seconds
-    values = np.asarray(every.quantiles, dtype=float)
+    """Times that all tasks of a stage take on slots that ran tasks before, their mean, and the same
+    on slots that never did; none of the latter where all tasks were first tasks, since then nothing
+    tells them apart.
+
+    What data a task has is none of its slot's doing: a first task is one like the others, and what
+    starting its executor took it. So a long one stays, whatever slot it meets elsewhere.
+    """
+    every = stage.task_seconds
+    values, first = np.asarray(every.quantiles, dtype=float), first_tasks(stage)
     mean = every.mean or 0.0
-    if first is None or not 0 < first.count <= every.count - MINIMUM_WARM:
+    if not 0 < len(first) <= every.count - MINIMUM_WARM:
         return values, mean, np.empty(0)
-    cold = drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
-    warm = _without(drawn(values, every.count, mean), cold)
-    return warm, (every.total - first.total) / (every.count - first.count), cold
+    later = _without(drawn(values, every.count, mean), first)
+    excess = _start_seconds(first, later)
+    most = max(float(later.max()), float(later.mean()) * _uneven(stage))
+    least = np.minimum(first, later.min())
+    started = np.clip(first - excess, least, np.maximum(least, most))
+    warm = np.sort(np.concatenate((later, started)))
+    return warm, float(warm.mean()), warm + excess
+
+
+def first_tasks(stage: StageRun) -> FloatArray:
+    """(k,) times of the tasks that met a slot that never ran one."""
+    first = stage.first_wave_seconds
+    if first is None or not first.count:
+        return np.empty(0)
+    return drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
+
+
+def _start_seconds(first: FloatArray, later: FloatArray) -> float:
+    """What first tasks take longer than later ones of the same rank, in the median: a long one
+    among them counts as one."""
+    ranks = (np.arange(len(first)) + 0.5) / len(first)
+    return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
+
+
+def _uneven(stage: StageRun) -> float:
+    """How many times the mean the task has that reads most. What a first task takes beyond that,
+    and beyond all later ones, is a slow start of its executor and none of its data."""
+    read = (stage.shuffle_read_bytes, stage.input_bytes)
+    found = [m.maximum / m.mean for m in read if m is not None and m.maximum and m.mean]
+    return max(found, default=1.0)
 
 
 MINIMUM_WARM = 3
@@ -210,11 +242,9 @@ one of the stage on a used executor, and the first of all 1.3 and 1.6 s longer t
 
 def _cold_excess(shapes: list[StageShape]) -> float:
     """Seconds by which a first task takes longer, over the stages that show both kinds."""
-    pairs = [(len(s.cold), float(s.cold.sum()), s.mean_seconds) for s in shapes if len(s.cold)]
-    count = sum(n for n, _, _ in pairs)
-    if not count:
-        return 0.0
-    return max(0.0, sum(total - n * mean for n, total, mean in pairs) / count)
+    seen = [(len(first_tasks(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
+    count = sum(n for n, _ in seen)
+    return sum(n * excess for n, excess in seen) / count if count else 0.0
 
 
 def _with_cold(shape: StageShape, excess: float) -> StageShape:
