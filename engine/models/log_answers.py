@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -55,3 +56,9 @@ class AnswersOfLogs:
     def mean(self, values: FloatArray) -> FloatArray:
         """(n,) weighted mean of (r, n) values."""
         return np.asarray((self.weights * values).sum(axis=0)) if len(values) > 1 else values[0]
+
+
+def doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:
+    """(n, 2) doublings of slots and of input."""
+    slots = np.log2(slots_ratio)
+    return np.stack((slots, np.full_like(slots, math.log2(ratio))), axis=-1)

@@ -21,6 +21,7 @@ from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.cache_replay import SHARES, CacheReplay
 from engine.models.executor_memory import ExecutorMemory
+from engine.models.found_again import with_all_found
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.spilling import DISK_BYTES_PER_SECOND
@@ -117,6 +118,26 @@ class MemoryCliff:
             rereads.append(Reread(place, lost * min(1.0, most / seen) if seen > 0.0 else lost))
         return tuple(rereads)
 
+    @cached_property
+    def all_found(self) -> Replay:
+        """The replay as if all of the cache had fitted in the log."""
+        lost = {}
+        for reread in self.rereads:
+            seconds = float(np.interp(self.fits, SHARES, reread.lost_seconds))
+            if seconds > 0.0:
+                lost[reread.place] = seconds, seconds / float(reread.lost_seconds[0])
+        return with_all_found(self.replay, lost)
+
+    def found_again(self, share: FloatArray) -> FloatArray:
+        """(n,) how much of what the log did not find is found where such a share fits (0 ... 1)."""
+        if (share <= self.fits).all():
+            return np.zeros(len(share))
+        lost = sum((reread.lost_seconds for reread in self.rereads), np.zeros(len(SHARES)))
+        own = float(np.interp(self.fits, SHARES, lost))
+        if own <= 0.0:
+            return np.zeros(len(share))
+        return np.clip(1.0 - np.interp(share, SHARES, lost) / own, 0.0, 1.0)
+
     def needed_bytes(self, ratio: float) -> float:
         """What would be kept at `ratio` times the input."""
         return self.cached_bytes * math.exp(self.power * math.log(ratio))
@@ -144,13 +165,13 @@ class MemoryCliff:
         ratio: float,
         shuffle_partitions: int | None = None,
     ) -> FloatArray:
-        """(n,) time by which the run takes longer than its replay when so much of the cache fits;
-        below 0 when more fits than in the log.
+        """(n,) time by which the run takes longer than its replay when so much of the cache fits,
+        and less than in the log; 0 where more does (`all_found`).
 
         Args:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
         """
-        total = np.zeros(len(slots))
+        total, share = np.zeros(len(slots)), np.minimum(share, self.fits)
         if (share == self.fits).all():
             return total
         alike: dict[float, FloatArray] = {}

@@ -24,7 +24,7 @@ from engine.models.base import Explanation, FittedModel
 from engine.models.disturbance import disturbance_spread
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.held_answers import held_logs
-from engine.models.log_answers import AnswersOfLogs
+from engine.models.log_answers import AnswersOfLogs, doublings
 from engine.models.log_notices import range_notices
 from engine.models.memory_cliff import MemoryCliff, cliffs_of
 from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
@@ -120,7 +120,7 @@ class ReplayModel(FittedModel):
             doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
-            far.append(_doublings(busy / replay.slots, ratio))
+            far.append(doublings(busy / replay.slots, ratio))
             crowded = self._crowded(batch, far[-1][:, 0], times)
             doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
@@ -187,14 +187,19 @@ class ReplayModel(FittedModel):
         cliff, spilling = self.cliffs[place], self.spilling[place]
         run, partitions = self.replays[place].run, wanted.shuffle_partitions
         ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
+        found = np.ones(len(batch))
         if cliff is not None:
             share = cliff.fitting_share(batch, ratio)
             added += cliff.added_seconds(batch.slots, share, ratio, partitions)
+            more = cliff.found_again(share)
+            if more.any():
+                all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
+                found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
         if spilling:
             available = ExecutorMemory.of(run).task_bytes(batch)
             added += spill_seconds(spilling, available, batch.slots, ratio, partitions)
-        changed = 1.0 + added / speed / times.seconds
-        return np.asarray(np.log(np.maximum(changed, LEAST_OF_REPLAY)))
+        changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
+        return np.asarray(np.log(changed * found))
 
     def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
         """The times of a replay for an input, kept for the next question about it."""
@@ -322,7 +327,7 @@ MEMORY_DOUBT = 0.4
 """Prior: standard deviation of the log of that factor, as a share of it."""
 
 LEAST_OF_REPLAY = 0.2
-"""A cache that fits again does not save more than the rest of a replay's time."""
+"""Memory that tasks no longer want for does not save more than the rest of a replay's time."""
 
 KEPT_TIMES = 128
 """Inputs whose replayed times are kept."""
@@ -384,12 +389,6 @@ def _missed(replay: Replay) -> float:
     seen = as_far_as_seen(replay.run)
     same = replay if seen is replay.run else Replay.of(seen)
     return math.log(replay.run.seconds / same.observed().seconds)
-
-
-def _doublings(slots_ratio: FloatArray, ratio: float) -> FloatArray:
-    """(n, 2) doublings of slots and of input."""
-    slots = np.log2(slots_ratio)
-    return np.stack((slots, np.full_like(slots, math.log2(ratio))), axis=-1)
 
 
 def _sure_share(times: Times) -> FloatArray:

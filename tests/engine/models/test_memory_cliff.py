@@ -125,6 +125,21 @@ def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
     assert "cache-does-not-fit" not in {n.code for n in found.warnings}
 
 
+@pytest.mark.parametrize("executors", [18, 50, 200])
+def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) -> None:
+    """Where each slot runs a task or a few, a stage of the log took as long as one task that
+    computed its block again. Half of the cache fitted: the mean that they cost is half of that."""
+    run, truth = run_of(400, 9), run_of(400, executors)
+    found = replace(fit(run), doubt=np.zeros((2, 2)))
+    calm = tuple(
+        replace(replay, growth=np.zeros(len(replay.growth))).fresh() for replay in found.replays
+    )
+    cliffs = tuple(replace(found.cliffs[0], replay=replay) for replay in calm)
+    found = replace(found, replays=calm, cliffs=cliffs)
+    assert ask(found, 400, executors).seconds == pytest.approx(truth.seconds, rel=0.2)
+    assert ask(found, 400, 9).seconds == pytest.approx(run.seconds, rel=0.02)
+
+
 @pytest.mark.parametrize("sizes", [True, False])
 def test_a_log_whose_cache_lay_on_disk_in_part_tells_its_whole_size(sizes: bool) -> None:
     """What memory does not hold is stored and read all the same: nothing of it is missing."""
