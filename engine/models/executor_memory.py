@@ -39,6 +39,7 @@ class ExecutorMemory:
         protected: `spark.memory.storageFraction`.
         heap_seen: share of the configured heap that the JVM reports.
         legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
+        storage_each_bytes: memory for cached blocks of each executor, as the log tells it.
     """
 
     heap_gib: float | None
@@ -47,6 +48,7 @@ class ExecutorMemory:
     protected: float
     heap_seen: float
     legacy_storage: float | None
+    storage_each_bytes: float | None = None
 
     @classmethod
     def of(cls, run: Run) -> ExecutorMemory:
@@ -62,7 +64,8 @@ class ExecutorMemory:
             seen = told if LEAST_SEEN < told < MOST_SEEN else HEAP_SEEN
             legacy = each / heap if legacy is not None else None
         protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
-        return cls(heap, run.cluster.executor_cores, fraction, protected, seen, legacy)
+        cores, own_bytes = run.cluster.executor_cores, None if each is None else each * GIB
+        return cls(heap, cores, fraction, protected, seen, legacy, own_bytes)
 
     def heaps_gib(self, batch: ClusterBatch) -> FloatArray:
         """(n,) heap per executor. Executors whose heap nobody said are taken to be the run's own
@@ -74,14 +77,20 @@ class ExecutorMemory:
         return np.asarray(heap)
 
     def storage_bytes(self, batch: ClusterBatch, task_bytes: float) -> FloatArray:
-        """(n,) memory for cached blocks of the whole cluster; NaN where its heap is unknown.
+        """(n,) memory for cached blocks of the whole cluster; NaN where that is unknown. Executors
+        whose heap nobody said, in the log either, have what the log tells of its own if they have
+        as many cores.
 
         Running tasks take `task_bytes` each first, but not below the protected share.
         """
         heap = self.heaps_gib(batch)
-        if self.legacy_storage is not None:
-            return np.asarray(heap * self.legacy_storage * GIB * batch.executors)
-        each = self._unified_bytes(heap)
+        legacy = self.legacy_storage is not None
+        each = heap * (self.legacy_storage or 0.0) * GIB if legacy else self._unified_bytes(heap)
+        if self.storage_each_bytes:
+            same = np.isnan(heap) & (batch.executor_cores == (self.cores or 0))
+            each = np.where(same, self.storage_each_bytes, each)
+        if legacy:
+            return np.asarray(each * batch.executors)
         busy = batch.executor_cores * task_bytes
         return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
 

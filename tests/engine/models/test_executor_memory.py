@@ -70,6 +70,17 @@ def test_storage_memory_of_another_heap_than_the_configured_says_nothing(share: 
     assert ExecutorMemory.of(run(None)).heap_seen == HEAP_SEEN
 
 
+@pytest.mark.parametrize("version", ["1.4.1", "1.6.1", "3.5.1"])
+def test_executors_of_an_unsaid_heap_have_the_storage_memory_of_the_log_s(version: str) -> None:
+    """Four such executors hold twice what two of them told: the cliff was not seen at all."""
+    unsaid = Cluster.of_executors(executors=2, executor_cores=4)
+    seen = replace(run(2e9), cluster=unsaid, spark_version=version)
+    asked = batch(seen, unsaid, of_cores(4, None, 4), of_cores(2, None, 4))
+    found = ExecutorMemory.of(seen).storage_bytes(asked, 0.0)
+    assert found[:2] == pytest.approx([2e9, 4e9])
+    assert math.isnan(found[2])
+
+
 def test_a_heap_that_nobody_said_says_nothing() -> None:
     unsaid = Cluster.of_executors(executors=2, executor_cores=4)
     found = ExecutorMemory.of(replace(run(), cluster=unsaid))
