@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import engine
 from tui.limit_words import OFF
 from tui.state import Terms
@@ -44,7 +46,9 @@ def parse_overhead(typed: str) -> float:
 
 def overhead_text(gib: float | None) -> str | None:
     """The same as typed, to the last digit."""
-    return None if gib is None else f"{gib!r}g" if gib else "0"
+    if not gib:
+        return None if gib is None else "0"
+    return f"{Decimal(repr(gib)):f}g"
 
 
 def _dbu(typed: str) -> str | float:

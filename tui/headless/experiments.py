@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 
 import engine
-from tui import beside_heap, options, training_words
+from tui import options, training_words
 from tui.headless.experiments_output import show
 
 
@@ -40,7 +40,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog")
     options.add_terms(parser)
-    beside_heap.add_overhead(parser)
     parser.add_argument("--instances", metavar="TYPE,...", help="instance types")
     parser.add_argument("--deadline", type=options.duration, metavar="D", help="of the real job")
     options.add_origin(parser)
