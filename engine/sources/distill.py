@@ -221,7 +221,7 @@ class _Context:
         application, cluster = self._application, self._observed.cluster
         return [
             *stated_type(application, cluster),
-            *service_notices(application.properties),
+            *service_notices(application.properties, cluster),
             *told_beside(cluster),
             *other_engine(application),
             *application.clients.notices(),
