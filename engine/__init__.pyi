@@ -3,6 +3,7 @@
 from engine.advice import Advice as Advice
 from engine.advice import NextRun as NextRun
 from engine.advice import advise as advise
+from engine.beside_heap import with_overhead_per_core as with_overhead_per_core
 from engine.catalog import Billing as Billing
 from engine.catalog import Catalog as Catalog
 from engine.catalog import InstanceType as InstanceType
@@ -13,6 +14,7 @@ from engine.catalog_file import load_catalog as load_catalog
 from engine.catalog_file import type_in as type_in
 from engine.catalog_file import validate_catalog as validate_catalog
 from engine.catalog_index import list_catalogs as list_catalogs
+from engine.cluster import BesideHeap as BesideHeap
 from engine.cluster import Cluster as Cluster
 from engine.cluster import Layout as Layout
 from engine.cluster import NodeGroup as NodeGroup
@@ -55,6 +57,7 @@ from engine.host_probes import Measured as Measured
 from engine.limits import Limits as Limits
 from engine.located_yaml import Section as Section
 from engine.located_yaml import read_yaml as read_yaml
+from engine.memory import beside_heap_gib as beside_heap_gib
 from engine.models import DEFAULT_MODEL as DEFAULT_MODEL
 from engine.models import MODELS as MODELS
 from engine.models import fit as fit

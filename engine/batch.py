@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.beside_heap import observed_layout, planned_beside
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
@@ -151,7 +152,8 @@ def complete(cluster: Cluster, profile: Profile) -> Cluster:
         groups=(type(group)(group.nodes, instance, group.price_usd_per_hour),),
         catalog=cluster.catalog,
     )
-    layout = _observed_layout(observed) or _default_layout(instance, cluster.catalog)
+    layout = observed_layout(observed, profile)
+    layout = layout or _default_layout(instance, cluster.catalog, profile)
     return named.with_layout(layout) if layout else named
 
 
@@ -167,14 +169,10 @@ def _observed(profile: Profile, name: str | None) -> Cluster | None:
     return max(found, key=lambda run: (run.workload.input_bytes or 0.0, run.seconds)).cluster
 
 
-def _observed_layout(cluster: Cluster | None) -> Layout | None:
-    if cluster is None or not cluster.executors or not cluster.executor_cores or not cluster.nodes:
-        return None
-    per_node = max(1, round(cluster.executors / cluster.nodes))
-    return Layout(per_node, cluster.executor_cores, cluster.executor_memory_gib)
-
-
-def _default_layout(instance: InstanceType | None, catalog: Catalog | None) -> Layout | None:
+def _default_layout(
+    instance: InstanceType | None, catalog: Catalog | None, profile: Profile
+) -> Layout | None:
     if instance is None or math.isnan(instance.vcpus) or math.isnan(instance.memory_gib):
         return None
-    return layout_of(instance, catalog.memory_rule if catalog else MemoryRule())
+    rule = catalog.memory_rule if catalog else MemoryRule()
+    return layout_of(instance, rule, beside_per_core=planned_beside(profile))

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.batch import complete
+from engine.beside_heap import planned_beside, planned_notices
 from engine.catalog import Catalog, InstanceType, Offer
-from engine.cluster import Cluster, Layout
+from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
@@ -40,6 +41,7 @@ class Candidates:
             seeing, but nobody named them as what to rent.
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
+        beside: what is to be said of the memory beside the heap.
     """
 
     catalog: Catalog
@@ -49,13 +51,15 @@ class Candidates:
     hidden: Mapping[str, int] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
     assumed_arch: str | None = None
+    beside: tuple[Notice, ...] = ()
 
     @property
     def notices(self) -> tuple[Notice, ...]:
-        """What is to be said of the filter."""
+        """What is to be said of the filter and of the layouts."""
         if self.assumed_arch is None:
-            return ()
+            return self.beside
         return (
+            *self.beside,
             Notice(
                 "assumed-architecture",
                 f"what processors it ran on is not known: {self.assumed_arch} is assumed, and "
@@ -128,6 +132,7 @@ def select_candidates(
         found,
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
+        beside=tuple(planned_notices(profile)),
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(
@@ -238,34 +243,44 @@ def _laid_out(
     offers: list[Offer] = []
     layouts: list[Layout] = []
     rejected: list[Rejected] = []
-    measured = frozenset(profile.instance_types)
+    measured, beside = frozenset(profile.instance_types), planned_beside(profile)
     for name in names:
         offer = catalog.offers[name]
-        layout = _layout(offer, catalog, profile if name in measured else None)
+        layout = _layout(offer, catalog, profile if name in measured else None, beside)
         if layout is None:
-            reason = f"holds no executor ({offer.instance.memory_gib:g} GiB)"
+            reason = f"holds no executor ({offer.instance.memory_gib:g} GiB{_because(beside)})"
             rejected.append(Rejected(name, None, reason, "no-executor"))
         else:
             offers.append(offer)
             layouts.append(layout)
     if not offers:
         raise BadInput(
-            "none of the instance types can hold an executor"
+            f"none of the instance types can hold an executor{_because(beside)}"
             if rejected
             else "no instance type is left by the default filter",
             where=f"catalog {catalog.name}",
-            remedy="name other types, or '*' for all of them",
+            remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all "
+            "of them",
         )
     return Candidates(catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden)
 
 
-def _layout(offer: Offer, catalog: Catalog, profile: Profile | None) -> Layout | None:
+def _because(beside: BesideHeap | None) -> str:
+    """What is planned beside the heap, where that may be why no executor fits."""
+    if beside is None:
+        return ""
+    return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
+
+
+def _layout(
+    offer: Offer, catalog: Catalog, profile: Profile | None, beside: BesideHeap | None
+) -> Layout | None:
     """As a single prediction lays executors out: like the measured runs on that type, where there
     are some, else by the catalog's rule."""
     if profile is None:
-        return layout_of(offer.instance, catalog.memory_rule)
+        return layout_of(offer.instance, catalog.memory_rule, beside_per_core=beside)
     one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
     laid = complete(one, profile)
     if laid.executors is None or laid.executor_cores is None:
         return None
-    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib)
+    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)

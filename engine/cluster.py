@@ -79,12 +79,65 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class BesideHeap:
+    """Memory of a container beside the heap, in GiB, of one executor or of one of its cores.
+
+    Args:
+        overhead_gib: `spark.executor.memoryOverhead`, None for Spark's default: max(10 %, 384 MiB)
+            of the heap.
+        pyspark_gib: `spark.executor.pyspark.memory`, None where it is not set.
+        off_heap_gib: `spark.memory.offHeap.size`, None where it is not used.
+    """
+
+    overhead_gib: float | None = None
+    pyspark_gib: float | None = None
+    off_heap_gib: float | None = None
+
+    def __bool__(self) -> bool:
+        """Whether it is more than Spark's default."""
+        return self != BesideHeap()
+
+    @property
+    def apart_gib(self) -> float:
+        """What is asked for beside heap and overhead."""
+        return (self.pyspark_gib or 0.0) + (self.off_heap_gib or 0.0)
+
+    def times(self, factor: float) -> BesideHeap:
+        """The same for so many times the cores."""
+        values = (self.overhead_gib, self.pyspark_gib, self.off_heap_gib)
+        return BesideHeap(*(None if value is None else factor * value for value in values))
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The settings of Spark, in whole MiB, rounded down so that the container still fits."""
+        found: dict[str, str] = {}
+        if self.overhead_gib is not None:
+            found["spark.executor.memoryOverhead"] = _mib(self.overhead_gib)
+        if self.pyspark_gib is not None:
+            found["spark.executor.pyspark.memory"] = _mib(self.pyspark_gib)
+        if self.off_heap_gib is not None:
+            found["spark.memory.offHeap.enabled"] = "true"
+            found["spark.memory.offHeap.size"] = _mib(self.off_heap_gib)
+        return found
+
+
+def _mib(gib: float) -> str:
+    return f"{math.floor(gib * 1024.0 * (1.0 + WHOLE))}m"
+
+
+WHOLE = 1e-12
+"""Relative: sums and shares of whole MiB may be this much less than they are."""
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
-    """How executors sit on the nodes; memory is the heap (`spark.executor.memory`) in GiB."""
+    """How executors sit on the nodes; memory is the heap (`spark.executor.memory`) in GiB, and what
+    a container holds `beside` it, per executor, None for Spark's default."""
 
     executors_per_node: int
     executor_cores: int
     executor_memory_gib: float | None = None
+    beside: BesideHeap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +155,15 @@ class Cluster:
 
     Made by `of_nodes` or `of_executors`. A cluster of nodes without a layout gets one from
     `engine.memory.layout_of`; a cluster of executors has no nodes that anyone could price.
-    `catalog` says where the types came from, so that their speed can be compared.
+    `catalog` says where the types came from, so that their speed can be compared. `beside` is what
+    each executor has beside its heap, None for Spark's default or where that is not known.
     """
 
     groups: tuple[NodeGroup, ...] = ()
     executors: int | None = None
     executor_cores: int | None = None
     executor_memory_gib: float | None = None
+    beside: BesideHeap | None = None
     catalog: Catalog | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -197,6 +252,7 @@ class Cluster:
             executors=layout.executors_per_node * self.nodes,
             executor_cores=layout.executor_cores,
             executor_memory_gib=layout.executor_memory_gib,
+            beside=layout.beside,
         )
 
 

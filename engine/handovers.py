@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from engine.beside_heap import CODE
 from engine.catalog import Catalog
 from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
-from engine.memory import usable_memory_gib
+from engine.memory import beside_heap_gib, usable_memory_gib
 from engine.platforms import diskless, nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Recommendation
@@ -40,9 +41,10 @@ def handover_of(
         application=profile.name,
         composition=choice.composition,
         executors=choice.executors,
-        layout=Layout(layout.executors_per_node, layout.executor_cores, layout.executor_memory_gib),
-        statement=statement(
-            choice, found, workload or profile.reference_workload, profile.input_unit
+        layout=layout,
+        statement=(
+            *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
+            *_assumed_beside(layout, profile),
         ),
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,
@@ -65,3 +67,14 @@ def handover_of(
         owned=choice.cost.owned if choice.cost else {},
         diskless=diskless(catalog, choice.composition) if catalog else (),
     )
+
+
+def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:
+    """What lies beside the heap where that is more than Spark's default, and who says so."""
+    heap = layout.executor_memory_gib
+    if heap is None or not layout.beside:
+        return []
+    given = profile.overhead_per_core_gib is not None
+    why = "as --overhead-per-core says" if given else f"as executors of the logs had [{CODE}]"
+    gib = beside_heap_gib(heap, layout.beside)
+    return [f"assumes: {gib:.3g} GiB beside the heap of each executor, {why}"]

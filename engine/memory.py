@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
 from engine.catalog import InstanceType, MemoryRule
-from engine.cluster import LEAST_HEAP_GIB, Layout
+from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Layout
 from engine.forecast import FloatArray
 
 EXECUTOR_CORES = 4
@@ -91,16 +92,50 @@ def requested_cores(vcpus: float, executors: int) -> float:
     return (vcpus - tiered(vcpus, KUBELET_CORES) - DAEMON_PODS_CORES) / executors
 
 
-def heap_gib(container_gib: float) -> float:
-    """The heap that fits a container beside its overhead, in GiB (0 or less when none does)."""
-    return min(container_gib / (1.0 + OVERHEAD_FRACTION), container_gib - OVERHEAD_MINIMUM_GIB)
+def default_overhead_gib(heap_gib: float) -> float:
+    """Spark's default of `spark.executor.memoryOverhead` for a heap, in GiB."""
+    return max(OVERHEAD_FRACTION * heap_gib, OVERHEAD_MINIMUM_GIB)
+
+
+def beside_heap_gib(heap_gib: float, beside: BesideHeap | None) -> float:
+    """All that a container holds beside a heap, in GiB."""
+    beside = beside or BesideHeap()
+    overhead = beside.overhead_gib
+    return (default_overhead_gib(heap_gib) if overhead is None else overhead) + beside.apart_gib
+
+
+def heap_gib(container_gib: float, beside: BesideHeap | None = None) -> float:
+    """The heap that fits a container beside its overhead and what else it holds, in GiB (0 or less
+    when none does).
+
+    The largest h with h + max(10 % h, 384 MiB, `overhead_gib`) + Python + off-heap <= container.
+    """
+    beside = beside or BesideHeap()
+    left = container_gib - beside.apart_gib
+    least = max(OVERHEAD_MINIMUM_GIB, beside.overhead_gib or 0.0)
+    return min(left / (1.0 + OVERHEAD_FRACTION), left - least)
+
+
+def beside_of(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
+    """What is planned beside a heap: at least Spark's default overhead, which None stands for."""
+    if beside is not None and (beside.overhead_gib or 0.0) <= default_overhead_gib(heap_gib):
+        beside = replace(beside, overhead_gib=None)
+    return beside or None
 
 
 def layout_of(
-    instance: InstanceType, rule: MemoryRule, *, executor_cores: int = EXECUTOR_CORES
+    instance: InstanceType,
+    rule: MemoryRule,
+    *,
+    executor_cores: int = EXECUTOR_CORES,
+    beside_per_core: BesideHeap | None = None,
 ) -> Layout | None:
     """The default layout on one node: executors of min(`executor_cores`, vCPUs) cores that share
     the usable memory evenly. None where the node cannot hold even one executor.
+
+    Args:
+        beside_per_core: what each core of an executor needs beside the heap, where that may be more
+            than Spark's default.
     """
     cores = min(executor_cores, int(instance.vcpus))
     if cores < 1:
@@ -109,10 +144,11 @@ def layout_of(
     usable = usable_memory_gib(instance, rule)
     if rule.on_yarn:
         usable -= YARN_MASTER_GIB
+    beside = beside_per_core.times(cores) if beside_per_core else None
     for executors in range(most, 0, -1):
-        heap = heap_gib(usable / executors)
+        heap = heap_gib(usable / executors, beside)
         if heap >= LEAST_HEAP_GIB:
-            return Layout(executors, cores, heap)
+            return Layout(executors, cores, heap, beside_of(heap, beside))
     return None
 
 

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
-from engine.cluster import Layout
+from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised, price_of
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.market import Found, Market, Share, values_of
+from engine.memory import beside_heap_gib
 from engine.mix_notices import MIXED, not_mixed, of_members, of_prices
 from engine.mix_search import Search
 from engine.mixes import MixLaw
@@ -30,7 +31,7 @@ from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.surface import Surface
-from engine.sweeps import IntArray
+from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8
@@ -330,9 +331,25 @@ def added(costs: Sequence[Cost]) -> Cost:
 
 
 def _shape(layouts: Sequence[Layout]) -> Layout:
-    """The shape of the executors: their cores are the same, the heap is the smallest."""
+    """The shape of the executors: their cores are the same, the heap is the smallest, and beside it
+    is what the smallest container holds."""
     heaps = [x.executor_memory_gib for x in layouts if x.executor_memory_gib is not None]
-    return replace(layouts[0], executor_memory_gib=min(heaps, default=None))
+    heap = min(heaps, default=None)
+    return replace(layouts[0], executor_memory_gib=heap, beside=_beside(layouts, heap))
+
+
+def _beside(layouts: Sequence[Layout], heap: float | None) -> BesideHeap | None:
+    """Of what each of the types has beside its heap the most that all containers hold."""
+    sized = [
+        (x.executor_memory_gib + beside_heap_gib(x.executor_memory_gib, x.beside), x.beside)
+        for x in layouts
+        if x.executor_memory_gib is not None
+    ]
+    if heap is None or not any(beside for _, beside in sized):
+        return None
+    least = min(container for container, _ in sized) * (1.0 + TIE)
+    held = [beside for _, beside in sized if heap + beside_heap_gib(heap, beside) <= least]
+    return max(held, key=lambda beside: beside_heap_gib(heap, beside), default=None)
 
 
 def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> Recommendation:

@@ -29,10 +29,18 @@ NOTES = (
 """What was done with the evidence, to be known and seldom to be acted on."""
 
 
+SAID_BY = {"unknown-source-type": "no-machine-types"}
+"""What another notice says too, with more of the reason and the same remedy."""
+
+
 def in_order(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     """Each notice once: those of `WRONG` in its order, then what makes the answer doubtful (every
-    other code), then `NOTES`; among equals the order in which they were found."""
-    return tuple(sorted(dict.fromkeys(notices), key=_rank))
+    other code), then `NOTES`; among equals the order in which they were found. What another one of
+    them says (`SAID_BY`) is left out."""
+    found = dict.fromkeys(notices)
+    codes = {notice.code for notice in found}
+    kept = (notice for notice in found if SAID_BY.get(notice.code) not in codes)
+    return tuple(sorted(kept, key=_rank))
 
 
 def _rank(notice: Notice) -> int:

@@ -14,11 +14,13 @@ from functools import cached_property
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.beside_heap import planned_beside, planned_notices
 from engine.choices import NO_INTERVAL, in_runs, known, missed_by, plural
-from engine.cluster import Cluster, Layout, Workload
+from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
+from engine.memory import beside_of
 from engine.models.base import AssuredMemory, FittedModel
 from engine.models.simcost_costs import THETA, resource_time, throughput
 from engine.models.simcost_search import Round, most_rounds, range_search
@@ -253,6 +255,7 @@ class _Owned:
             *self.fitted.profile.notices,
             *self.fitted.answering(self.workload).fit_notices,
             *self.question.notices,
+            *planned_notices(self.fitted.profile),
         ]
         if deadline is not None and shown is not None and shown.low is None:
             notices.append(NO_INTERVAL)
@@ -301,7 +304,7 @@ class _Owned:
             low=low,
             high=high,
             p_deadline=self._p_deadline(place),
-            layout=Layout(1, cores, memory),
+            layout=Layout(1, cores, memory, self._beside(cores, memory)),
             executors=executors,
             vcore_seconds=executors * cores * seconds,
             resource_time=None if memory is None else float(self.resource[place]),
@@ -309,6 +312,12 @@ class _Owned:
                 float(throughput(data_bytes=size, seconds=seconds)) if size and in_bytes else None
             ),
         )
+
+    def _beside(self, cores: int, heap_gib: float | None) -> BesideHeap | None:
+        planned = planned_beside(self.fitted.profile)
+        if planned is None or heap_gib is None:
+            return None
+        return beside_of(heap_gib, planned.times(cores))
 
     def _warned(self, place: int) -> Choice:
         """A choice with all that the model warns of, which a replay takes a while to find."""

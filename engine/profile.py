@@ -304,7 +304,8 @@ class Profile:
     `input_unit` is "bytes" or the file's own word for its unit of size.
     `deadline_seconds` is a deadline that the evidence itself names (a trigger interval).
     `resources` are the measured throughputs of the nodes, where someone gave them. `shapes` are
-    those of types that no run names (a job profile may).
+    those of types that no run names (a job profile may). `overhead_per_core_gib` is what the user
+    wants executors to have beside their heap, in place of what runs had; None where nobody said.
     """
 
     name: str
@@ -317,6 +318,7 @@ class Profile:
     sources: tuple[str, ...] = ()
     resources: ResourceProfile | None = None
     shapes: tuple[InstanceType, ...] = ()
+    overhead_per_core_gib: float | None = None
 
     @property
     def largest_run(self) -> Run | None:

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.cluster import Layout
+from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
+from engine.memory import default_overhead_gib
 from engine.profile import Notice
 
 OBJECTIVES = ("cost", "time", "resource-time")
@@ -314,6 +315,20 @@ def _layout_dict(layout: Layout | None) -> dict[str, Any] | None:
         "executors_per_node": layout.executors_per_node,
         "executor_cores": layout.executor_cores,
         "executor_memory_gib": layout.executor_memory_gib,
+        **_beside_dict(layout),
+    }
+
+
+def _beside_dict(layout: Layout) -> dict[str, float | None]:
+    """What each executor has beside its heap: Spark's default where nothing else is planned."""
+    heap, beside = layout.executor_memory_gib, layout.beside or BesideHeap()
+    overhead = beside.overhead_gib
+    if overhead is None and heap is not None:
+        overhead = default_overhead_gib(heap)
+    return {
+        "executor_memory_overhead_gib": overhead,
+        "executor_pyspark_memory_gib": beside.pyspark_gib,
+        "executor_off_heap_gib": beside.off_heap_gib,
     }
 
 

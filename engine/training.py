@@ -347,10 +347,14 @@ def _part_of_nodes(
     each with its share of the memory."""
     nodes = math.ceil(cores / (request.node_cores or 1))
     whole = _node(request, fitted, catalog, nodes)
-    memory = whole.executor_memory_gib
-    if memory is not None:
-        memory /= whole.executor_cores or 1
-    return replace(whole, executors=cores, executor_cores=1, executor_memory_gib=memory)
+    memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
+    return replace(
+        whole,
+        executors=cores,
+        executor_cores=1,
+        executor_memory_gib=None if memory is None else memory * share,
+        beside=whole.beside.times(share) if whole.beside else None,
+    )
 
 
 def _or_none(value: float) -> float | None:

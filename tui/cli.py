@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
+from tui import beside_heap, limits, options, streams, web
 from tui import format as text
-from tui import limits, options, streams, web
 from tui.parser import OneLineParser
 
 if TYPE_CHECKING:
@@ -148,6 +148,7 @@ def planner_parser() -> argparse.ArgumentParser:
     options.add_origin(parser)
     parser.add_argument("--catalog", default=options.DEFAULT_CATALOG, metavar="NAME|FILE")
     options.add_terms(parser)
+    beside_heap.add_overhead(parser)
     options.add_goal(parser)
     options.add_job(parser)
     options.add_model(parser)
@@ -190,7 +191,9 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
         sources=tuple(args.sources),
         ran_on=args.ran_on,
         catalog=args.catalog,
-        terms=Terms(args.region, args.discount, args.dbu_price, args.platform),
+        terms=Terms(
+            args.region, args.discount, args.dbu_price, args.platform, args.overhead_per_core
+        ),
         model=args.model,
         job=job_of(args),
         instances=options.globs(args.instances) or (),

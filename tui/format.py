@@ -160,3 +160,11 @@ _FIGURES: Mapping[str, tuple[str, Callable[[float], str]]] = {
     "_bytes": ("", engine.format_bytes),
     "_ratio": ("", "{:.0%}".format),
 }
+
+
+def beside_heap(layout: engine.Layout) -> str:
+    """ " (4 GiB beside the heap)", where that is more than Spark's default."""
+    heap = layout.executor_memory_gib
+    if heap is None or not layout.beside:
+        return ""
+    return f" ({engine.beside_heap_gib(heap, layout.beside):.3g} GiB beside the heap)"

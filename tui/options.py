@@ -235,6 +235,9 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     resources = resources_of(args)
     read = engine.read(*args.sources, ran_on=ran_on(args))
     profile = engine.held_against(read, catalog or looked_in(args))
+    overhead = getattr(args, "overhead_per_core", None)
+    if overhead is not None:
+        profile = engine.with_overhead_per_core(profile, overhead)
     return profile if resources is None else replace(profile, resources=resources)
 
 

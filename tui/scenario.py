@@ -77,6 +77,7 @@ def typed_values(state: PlanState) -> dict[str, str]:
         "discount": _percent(terms.discount_fraction),
         "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
         "platform": terms.platform,
+        "overhead-per-core": term_words.overhead_text(terms.overhead_per_core_gib),
         "instances": ", ".join(state.instances) or None,
         "model": state.model,
         "deadline": _deadline(state),

@@ -223,11 +223,22 @@ class EngineSession:
 
     def _held_against(self, read: Profile, catalog: Catalog, state: PlanState) -> Profile:
         """What was read, held against the catalog; a discount keeps it, and so its fitted model."""
+        overhead = state.terms.overhead_per_core_gib
         if self._workflow is not None:
+            if overhead is not None:
+                raise engine.BadInput(
+                    "executors of a workflow have what its logs had beside their heap",
+                    where="overhead-per-core",
+                    remedy="type :overhead-per-core off",
+                )
             return read
-        kept, key = self._held, (state.catalog, state.terms.region, state.terms.platform)
+        kept = self._held
+        key = (state.catalog, state.terms.region, state.terms.platform, overhead)
         if kept is None or kept[0] is not read or kept[1] != key:
-            self._held = kept = (read, key, engine.held_against(read, catalog))
+            held = engine.held_against(read, catalog)
+            if overhead is not None:
+                held = engine.with_overhead_per_core(held, overhead)
+            self._held = kept = (read, key, held)
         return kept[2]
 
     def _fit(self, profile: Profile, model: str) -> FittedModel:
@@ -245,6 +256,7 @@ class EngineSession:
         return kept
 
     def _catalog(self, name: str, terms: Terms) -> Catalog:
+        terms = terms._replace(overhead_per_core_gib=None)
         found = self._catalogs.get((name, terms))
         if found is None:
             told = engine.load_catalog(name, region=terms.region).with_terms(

@@ -57,12 +57,14 @@ LEAST_SCALE, MOST_SCALE = 0.1, 100.0
 
 
 class Terms(NamedTuple):
-    """On what terms a catalog's prices hold; None keeps what its file says."""
+    """On what terms a catalog's prices hold, and what executors have beside their heap; None keeps
+    what its file says, of the latter what the evidence says."""
 
     region: str | None = None
     discount_fraction: float | None = None
     dbu: str | float | None = None
     platform: str | None = None
+    overhead_per_core_gib: float | None = None
 
 
 AS_TOLD = Terms()

@@ -6,6 +6,7 @@ import argparse
 
 import engine
 from tui import options
+from tui.beside_heap import check_laid_out
 
 
 def cluster_of(
@@ -25,6 +26,7 @@ def cluster_of(
                 ),
                 remedy="leave it out, or give --nodes N --instance TYPE",
             )
+        check_laid_out(args)
         return _of_executors(args, profile)
     if args.executor_cores is not None or args.executor_memory is not None:
         raise engine.BadInput(
@@ -37,6 +39,7 @@ def cluster_of(
             "no type is looked up", where=" ".join(unused), remedy="add --nodes N --instance TYPE"
         )
     if nodes is None and args.instance is None and largest is not None:
+        check_laid_out(args)
         return largest.cluster
     if nodes is None:
         raise engine.BadInput("how many nodes is not said", remedy="add --nodes N")

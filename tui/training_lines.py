@@ -47,7 +47,8 @@ def _for_cores(runs: Sequence[Experiment], layout: Layout | None) -> Layout | No
         return layout
     memory, cores = layout.executor_memory_gib, layout.executor_cores
     share = None if memory is None else memory / cores
-    return engine.Layout(layout.executors_per_node * cores, 1, share)
+    beside = layout.beside.times(1.0 / cores) if layout.beside else None
+    return engine.Layout(layout.executors_per_node * cores, 1, share, beside)
 
 
 def folder_of(runs: Sequence[Experiment]) -> str:
@@ -56,10 +57,12 @@ def folder_of(runs: Sequence[Experiment]) -> str:
 
 
 def _memory(layout: Layout) -> dict[str, str]:
-    """The heap of an executor, in whole MiB, rounded down so that the container still fits."""
+    """The heap of an executor, in whole MiB, rounded down so that the container still fits, and
+    what lies beside it where that is more than Spark's default."""
     if layout.executor_memory_gib is None:
         return {}
-    return {"spark.executor.memory": f"{int(layout.executor_memory_gib * 1024.0)}m"}
+    heap = {"spark.executor.memory": f"{int(layout.executor_memory_gib * 1024.0)}m"}
+    return heap | (layout.beside.properties if layout.beside else {})
 
 
 def rendered(target: str, runs: Sequence[Experiment], layout: Layout | None) -> str:

@@ -107,6 +107,12 @@ def overhead_mib(heap: int) -> int:
     return math.floor(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
 
 
+def beside_properties(layout: Layout) -> dict[str, str]:
+    """The settings of what a container holds beside its heap, where that is more than Spark's
+    default: each kind by itself, as the log had it, so that the container is their sum."""
+    return layout.beside.properties if layout.beside else {}
+
+
 def spark_properties(handover: Handover) -> dict[str, str]:
     """The Spark settings that make a cluster run as it was predicted."""
     properties = {"spark.executor.cores": str(handover.layout.executor_cores)}
@@ -117,6 +123,7 @@ def spark_properties(handover: Handover) -> dict[str, str]:
     if heap is not None:
         properties["spark.executor.memory"] = f"{heap}m"
         properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
+        properties.update(beside_properties(handover.layout))
     properties.update(allocation(handover))
     if handover.shuffle_partitions is not None:
         properties["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)

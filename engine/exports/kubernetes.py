@@ -8,6 +8,7 @@ from typing import Any
 from engine.exports.base import (
     Export,
     Handover,
+    beside_properties,
     comments,
     heap_mib,
     only_type,
@@ -22,6 +23,9 @@ IMAGE = "spark:3.5.3"
 
 _EXAMPLES = "# type, image, sparkVersion and mainApplicationFile are examples: put your own"
 """The evidence tells neither the language nor the image."""
+
+_OVERHEAD = "spark.executor.memoryOverhead"
+"""Of what an executor has beside its heap, the setting that the resource has a field for."""
 
 _YOURS = "local:///opt/spark/app/YOUR_APPLICATION.py"
 
@@ -84,13 +88,16 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "instances": handover.executors,
         "cores": handover.layout.executor_cores,
     }
+    settings: dict[str, str] = {}
     heap = heap_mib(handover.layout)
     requested = _request(handover)
     if requested is not None:
         executor["coreRequest"] = requested
     if heap is not None:
         executor["memory"] = f"{heap}m"
-        executor["memoryOverhead"] = f"{overhead_mib(heap)}m"
+        beside = beside_properties(handover.layout)
+        executor["memoryOverhead"] = beside.pop(_OVERHEAD, f"{overhead_mib(heap)}m")
+        settings.update(beside)
     if handover.composition:
         worker = only_type(handover, "SparkApplications")
         executor["nodeSelector"] = {"node.kubernetes.io/instance-type": worker}
@@ -106,7 +113,9 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "dynamicAllocation": _dynamic(handover),
     }
     if handover.shuffle_partitions is not None:
-        spec["sparkConf"] = {"spark.sql.shuffle.partitions": str(handover.shuffle_partitions)}
+        settings["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)
+    if settings:
+        spec["sparkConf"] = settings
     return {
         "apiVersion": "sparkoperator.k8s.io/v1beta2",
         "kind": "SparkApplication",

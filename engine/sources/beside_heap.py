@@ -1,7 +1,7 @@
 """What executors had beside their heap: overhead, Python's own memory, Spark's off-heap memory.
 
-A recommendation divides a node's memory into heaps and the overhead that Spark adds by itself. An
-application that was given more than that was mostly given it for a reason: Python, native code.
+An application that was given more of it than Spark adds by itself was mostly given it for a reason:
+Python, native code. `engine.beside_heap` says what is planned from that.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from collections import Counter
 from collections.abc import Mapping
 from math import isfinite
 
+from engine.cluster import BesideHeap
 from engine.errors import BadInput
-from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
-from engine.profile import Notice
+from engine.memory import OVERHEAD_FRACTION, default_overhead_gib
 from engine.sources.application import Application
 from engine.sources.events import Amount
 from engine.units import parse_memory_gib
 
 MUCH_MORE = 2.0
-"""Times the overhead that is planned for, beyond which the difference is pointed out: EMR's own
-default (18.75 % of the heap) is not, Kubernetes' for Python (40 %) is."""
+"""Times Spark's default, beyond which an overhead that is a share of the heap counts: a share is
+mostly a platform's rule for any job. EMR's own (18.75 % of the heap) does not count, Kubernetes'
+for Python (40 %) does. An amount was given to this job, and counts from the first MiB."""
 
 MOST_FACTOR = 100.0
 """A larger share of the heap is no setting that anybody made."""
@@ -29,41 +30,31 @@ _FACTORS = ("spark.executor.memoryOverheadFactor", "spark.kubernetes.memoryOverh
 _MIB_PER_GIB = 1024.0
 
 
-def more_beside_heap(application: Application, heap_gib: float | None) -> list[Notice]:
-    """The notice that executors had much more beside their heap than is planned for."""
-    if heap_gib is None or application.local_cores is not None:
-        return []
-    had = beside_heap_gib(application, heap_gib)
-    planned = max(OVERHEAD_FRACTION * heap_gib, OVERHEAD_MINIMUM_GIB)
-    if had <= MUCH_MORE * planned:
-        return []
-    return [
-        Notice(
-            "more-beside-heap",
-            f"each executor had {had:.3g} GiB beside its heap of {heap_gib:.3g} GiB (overhead, "
-            f"Python, off-heap): what is recommended leaves {OVERHEAD_FRACTION:.0%} of the heap "
-            "for that, 384 MiB at least",
-            "where tasks need it, raise spark.executor.memoryOverhead in the text that you paste "
-            "and lower spark.executor.memory by as much",
-        )
-    ]
-
-
-def beside_heap_gib(application: Application, heap_gib: float) -> float:
-    """GiB that an executor's container had beside the heap, as far as the log tells: an overhead
-    that it does not name is Spark's default.
+def asked_beside_heap(application: Application, heap_gib: float | None) -> BesideHeap | None:
+    """What an executor's container had beside the heap, where that is more than Spark's default.
 
     Before Spark 3.0 off-heap memory was part of the overhead.
     """
-    properties = application.properties
-    asked = _asked(application)
-    overhead = asked.get("memoryOverhead")
-    if overhead is None:
-        overhead = next((a for key in _OVERHEADS if (a := _memory(properties, key))), None)
-    if overhead is None:
-        overhead = max(_factor(properties) * heap_gib, OVERHEAD_MINIMUM_GIB)
-    python = asked.get("pyspark.memory") or _memory(properties, "spark.executor.pyspark.memory")
-    return overhead + (python or 0.0) + (_off_heap(application) or 0.0)
+    if heap_gib is None or application.local_cores is not None:
+        return None
+    python = _asked(application).get("pyspark.memory") or _memory(
+        application.properties, "spark.executor.pyspark.memory"
+    )
+    found = BesideHeap(_overhead(application, heap_gib), python or None, _off_heap(application))
+    return found or None
+
+
+def _overhead(application: Application, heap_gib: float) -> float | None:
+    """The overhead in GiB where it was more than Spark's default, None where it was not."""
+    properties, default = application.properties, default_overhead_gib(heap_gib)
+    given = _asked(application).get("memoryOverhead")
+    if given is None:
+        given = next((a for key in _OVERHEADS if (a := _memory(properties, key))), None)
+    if given is not None:
+        # Spark counts in whole MiB: a default that somebody wrote out may be rounded up.
+        return given if given >= default + 1.0 / _MIB_PER_GIB else None
+    share = _factor(properties) * heap_gib
+    return share if share > MUCH_MORE * default else None
 
 
 def _asked(application: Application) -> dict[str, float]:
@@ -91,7 +82,7 @@ def _off_heap(application: Application) -> float | None:
 def _off_heap_setting(properties: Mapping[str, str]) -> float | None:
     """`spark.memory.offHeap.size`, of which a bare number is bytes."""
     text = properties.get("spark.memory.offHeap.size", "").strip()
-    return _parsed(f"{text}b" if text.isdigit() else text)
+    return _parsed(f"{text}b" if text.isdigit() else text) or None
 
 
 def _memory(properties: Mapping[str, str], key: str) -> float | None:

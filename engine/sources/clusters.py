@@ -17,6 +17,7 @@ from engine.cluster import Cluster, NodeGroup
 from engine.errors import BadInput
 from engine.profile import Notice
 from engine.sources.application import Application
+from engine.sources.beside_heap import asked_beside_heap
 from engine.sources.entities import Executor
 from engine.sources.lost_executors import lost_notice, on_demand, was_lost
 from engine.sources.settings import worker_type
@@ -75,6 +76,7 @@ def observe(
             executors=number,
             executor_cores=cores,
             executor_memory_gib=memory,
+            beside=asked_beside_heap(application, memory),
         ),
         core_steps=steps,
         storage_memory_bytes=sum(storage) / len(storage) * (number or 1) if storage else None,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from engine.beside_heap import told_beside
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
-from engine.sources.beside_heap import more_beside_heap
 from engine.sources.categories import LIBRARY_SHARE, stage_name
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
@@ -221,8 +221,8 @@ class _Context:
         application, cluster = self._application, self._observed.cluster
         return [
             *stated_type(application, cluster),
-            *service_notices(application.properties),
-            *more_beside_heap(application, cluster.executor_memory_gib),
+            *service_notices(application.properties, cluster),
+            *told_beside(cluster),
             *other_engine(application),
             *application.clients.notices(),
             *old_version(application),

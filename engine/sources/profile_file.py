@@ -16,11 +16,19 @@ from typing import Any
 import msgspec
 
 from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
+from engine.cluster import BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
 from engine.profile import CATEGORIES, STAGE_AMOUNTS, Profile, Run, StageRun
-from engine.sources.profile_schema import FORMAT, SCHEMA, Document, GroupEntry, RunEntry, keys_of
+from engine.sources.profile_schema import (
+    BESIDE_KEYS,
+    FORMAT,
+    SCHEMA,
+    Document,
+    GroupEntry,
+    RunEntry,
+    keys_of,
+)
 from engine.sources.profile_text import format_profile
 from engine.yaml_values import STAND_IN, Located, load
 
@@ -149,6 +157,7 @@ def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, p
             executors=entry.executors,
             executor_cores=entry.executor_cores,
             executor_memory_gib=entry.executor_memory_gib,
+            beside=BesideHeap(*(getattr(entry, key) for key in BESIDE_KEYS)) or None,
         ),
         workload=Workload(entry.input_size, entry.iterations, entry.parameters, entry.scale),
         **{name: getattr(entry, name) for name in _SHARED},
@@ -214,7 +223,7 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
 
 _POSITIVE = (
     "seconds", "nodes", "price_usd_per_hour", "executors", "executor_cores",
-    "executor_memory_gib", "input_size", "iterations", "scale",
+    "executor_memory_gib", *BESIDE_KEYS, "input_size", "iterations", "scale",
 )  # fmt: skip
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")

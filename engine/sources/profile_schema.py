@@ -21,6 +21,11 @@ from engine.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"
 
+BESIDE_KEYS = (
+    "executor_memory_overhead_gib", "executor_pyspark_memory_gib", "executor_off_heap_gib",
+)  # fmt: skip
+"""Keys of a run for the fields of its cluster's `BesideHeap`, in their order."""
+
 
 class RunEntry(msgspec.Struct, kw_only=True):
     """A run as the file has it: its cluster and workload are keys of the run itself."""
@@ -33,6 +38,9 @@ class RunEntry(msgspec.Struct, kw_only=True):
     executors: int | None = None
     executor_cores: int | None = None
     executor_memory_gib: float | None = None
+    executor_memory_overhead_gib: float | None = None
+    executor_pyspark_memory_gib: float | None = None
+    executor_off_heap_gib: float | None = None
     input_size: float | None = None
     iterations: float | None = None
     parameters: dict[str, float] = {}

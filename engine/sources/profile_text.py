@@ -9,9 +9,9 @@ from math import isnan
 from typing import Any
 
 from engine.catalog import InstanceType
-from engine.cluster import NodeGroup
+from engine.cluster import BesideHeap, NodeGroup
 from engine.profile import Profile, Run
-from engine.sources.profile_schema import FORMAT, RunEntry
+from engine.sources.profile_schema import BESIDE_KEYS, FORMAT, RunEntry
 
 
 def format_profile(profile: Profile) -> str:
@@ -62,6 +62,7 @@ def _run_entries(run: Run) -> dict[str, Any]:
     for name in ("executors", "executor_cores", "executor_memory_gib"):
         if getattr(cluster, name) is not None:
             entry[name] = getattr(cluster, name)
+    entry |= _beside(cluster.beside)
     if workload.input_bytes is not None:
         entry["input_size"] = workload.input_bytes
     for name in ("iterations", "scale"):
@@ -71,6 +72,12 @@ def _run_entries(run: Run) -> dict[str, Any]:
         entry["parameters"] = dict(workload.parameters)
     own = _entries(run)
     return entry | {name: own[name] for name in RunEntry.__struct_fields__ if name in own}
+
+
+def _beside(beside: BesideHeap | None) -> dict[str, Any]:
+    own = beside or BesideHeap()
+    values = (own.overhead_gib, own.pyspark_gib, own.off_heap_gib)
+    return _known(dict(zip(BESIDE_KEYS, values, strict=True)))
 
 
 def _group(group: NodeGroup) -> dict[str, Any]:

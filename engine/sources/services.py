@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from engine.cluster import Cluster
 from engine.profile import Notice
 
 _WORKERS, _NODES = "workers", "nodes by size"
@@ -34,18 +35,21 @@ def service_of(properties: Mapping[str, str]) -> tuple[str, str] | None:
     return (_CLUSTER_TYPES[told], _NODES) if told in _CLUSTER_TYPES else None
 
 
-def service_notices(properties: Mapping[str, str]) -> list[Notice]:
-    """What is to be known of such a service: its nodes are none of a catalog."""
+def service_notices(properties: Mapping[str, str], cluster: Cluster) -> list[Notice]:
+    """What is to be known of such a service: its nodes are none of a catalog, and what speed is
+    taken for them. It stands for `unknown-source-type` (`engine.notice_order`)."""
     found = service_of(properties)
     if found is None:
         return []
     service, rented = found
+    nearest = "name the machine that is nearest to them with --ran-on TYPE; "
+    compared = f"costs are of the catalog's machines: compare them with what {service} billed"
     return [
         Notice(
             "no-machine-types",
             f"the run was on {service}, which rents {rented} and names no machine: they count as "
-            "nodes, and the catalogs know neither their speed nor their price",
-            "name the machine that is nearest to them with --ran-on TYPE; costs are of the "
-            f"catalog's machines: compare them with what {service} billed",
+            "nodes, and the catalogs know neither their price nor their speed, for which their "
+            "median per vCPU is taken where no machine is named",
+            compared if cluster.instance else nearest + compared,
         )
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from screen import settled, text_of, typed
 from textual.app import App
@@ -29,6 +31,7 @@ from tui.screens.dialog import Dialog
 from tui.session import EngineSession
 from tui.state import Terms
 from tui.verbs import VERBS, Names
+from tui.views import words
 from tui.views.goal import Ranges
 from tui.views.words import in_planner
 
@@ -67,6 +70,9 @@ NAMES = Names(
         ("spot", "spot"),
         ("platform kubernetes", SetTerms(Terms(platform="kubernetes"))),
         ("platform off", SetTerms(Terms())),
+        ("overhead-per-core 512m", SetTerms(Terms(overhead_per_core_gib=0.5))),
+        ("overhead-per-core 0", SetTerms(Terms(overhead_per_core_gib=0.0))),
+        ("overhead-per-core off", SetTerms(Terms())),
         ("discount 15%", SetTerms(Terms(discount_fraction=0.15))),
         ("dbu-price premium", SetTerms(Terms(dbu="premium"))),
         ("region eu-west-1", SetTerms(Terms(region="eu-west-1"))),
@@ -97,6 +103,7 @@ def test_what_a_command_becomes(line, outcome):
         ("model ernst", "did you mean ernest"),
         ("spot maybe", "on"),
         ("platform mesos", "kubernetes"),
+        ("overhead-per-core much", "not an amount of memory"),
         ("discount much", "much"),
         ("undo twice", "takes nothing"),
         ("view x", "unknown view"),
@@ -202,6 +209,25 @@ async def test_another_platform_is_another_bill(planner):
         app.action_undo()
         await settled(pilot)
         assert app.state.terms.platform is None
+
+
+async def test_the_memory_beside_the_heap_is_overruled(planner):
+    """2 GiB, 512 MiB and 64 MiB per core in the log; the notice goes with what it tells of."""
+    log = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
+    app = planner(EngineSession(), sources=(str(log),), mix=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        layout = app.answer.best.layout
+        assert layout.beside == engine.BesideHeap(8.0, 2.0, 0.25)
+        (told,) = [n for n in words.notices(app.answer) if n.code == "more-beside-heap"]
+        assert words.REMEDIES[told.code].startswith("type :overhead-per-core")
+        await app.run_line("overhead-per-core 0")
+        await settled(pilot)
+        assert app.answer.best.layout.beside is None
+        assert told not in words.notices(app.answer)
+        app.action_undo()
+        await settled(pilot)
+        assert app.answer.best.layout == layout
 
 
 def test_options_of_the_command_are_named_as_they_are_typed_here():

@@ -32,6 +32,7 @@ REACHED_BY = {
     "engine/mix_notices.py": CHOOSING,
     "engine/mixed.py": CHOOSING,
     "engine/optimiser.py": CHOOSING,
+    "engine/beside_heap.py": (*ANSWERING, "workflow", "profile"),
     "engine/candidates.py": (*CHOOSING, "experiments", "workflow"),
     "engine/platforms.py": (*CHOOSING, "predict", "curve", "experiments", "workflow"),
     "engine/catalog_index.py": (*ANSWERING, "workflow"),

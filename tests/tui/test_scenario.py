@@ -29,6 +29,7 @@ STATES = st.builds(
         st.sampled_from([None, 0.125, 0.3]),
         st.sampled_from([None, "premium", 0.4]),
         st.sampled_from([None, "kubernetes", "standalone"]),
+        st.none() | st.just(0.0) | st.floats(1e-6, 1e4),
     ),
     instances=st.sampled_from([(), ("r5.*", "c6i.4xlarge"), ("*",)]),
     model=st.sampled_from(["sparkplan", "ernest"]),

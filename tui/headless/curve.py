@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
+from tui import beside_heap, options, target
 from tui import format as text
-from tui import options, target
 from tui.headless import curve_file, output
 
 POINTS = 25
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     options.add_cluster(parser)
     options.add_terms(parser)
+    beside_heap.add_overhead(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
+from tui import beside_heap, limits, options, target
 from tui import format as text
-from tui import limits, options, target
 from tui.headless import all_models, output, recommend
 
 
@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="of a --composition only this share of the nodes, those that save most first",
     )  # fmt: skip
     options.add_terms(parser)
+    beside_heap.add_overhead(parser)
     options.add_origin(parser)
     options.add_workload(parser)
     parser.add_argument(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import engine
+from tui import beside_heap, limits, options
 from tui import format as text
-from tui import limits, options
 from tui.headless import hinges, output
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")
@@ -42,6 +42,7 @@ def configure_rented(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--catalog", metavar="NAME|FILE", help="price catalog (default aws)")
     options.add_terms(parser)
+    beside_heap.add_overhead(parser)
     parser.add_argument(
         "--objective",
         choices=OBJECTIVES,
@@ -301,7 +302,7 @@ def size(layout: engine.Layout | None) -> str:
         return ""
     memory = layout.executor_memory_gib
     said = f" of {text.counted(layout.executor_cores, 'core')}"
-    return said if memory is None else f"{said} and {memory:g} GiB"
+    return said if memory is None else f"{said} and {memory:g} GiB{text.beside_heap(layout)}"
 
 
 def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:

@@ -267,7 +267,8 @@ def _executors_words(best: Choice) -> str:
         return count
     memory = best.layout.executor_memory_gib
     size = text.counted(best.layout.executor_cores, "core")
-    return f"{count} of {size}" + ("" if memory is None else f" and {memory:g} GiB")
+    said = f"{count} of {size}"
+    return said if memory is None else f"{said} and {memory:g} GiB{text.beside_heap(best.layout)}"
 
 
 def model_line(answer: Answer) -> Line:

@@ -11,6 +11,7 @@ import pytest
 import sparklog as log
 from pitfall_logs import DATA, PLAIN, PUBLIC, codes, notice, one, stages_of
 
+import engine
 from engine.sources import read
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -165,7 +166,21 @@ def test_logs_of_several_engines_given_together() -> None:
     ],
 )
 def test_services_that_name_no_machine(log: str, said: str) -> None:
-    assert said in notice(one(DATA / f"{log}.zstd"), "no-machine-types")
+    run = one(DATA / f"{log}.zstd")
+    assert said in notice(run, "no-machine-types")
+    assert "their median per vCPU is taken" in notice(run, "no-machine-types")
+
+
+def test_the_machine_that_stands_for_a_service_is_named_in_one_line() -> None:
+    """Where nobody named one, `unknown-source-type` said the same again."""
+    catalog = engine.load_catalog("aws")
+    for ran_on, times in ((None, 1), (catalog.offer("m5.xlarge").instance, 0)):
+        profile = engine.read(str(DATA / "glue.zstd"), ran_on=ran_on)
+        cluster = engine.Cluster.of_nodes(instance_type="r5.xlarge", nodes=2, catalog=catalog)
+        found = engine.fit(profile).predict(cluster=cluster)
+        said = [f"{notice.text}; {notice.remedy}" for notice in found.warnings]
+        assert sum("--ran-on" in line for line in said) == times
+        assert sum("AWS Glue" in line for line in said) == 1
 
 
 @pytest.mark.parametrize("log", ["libraries", "job-cluster"])

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pitfall_logs import DATA, PUBLIC, codes, notice, one
 
+from engine.cluster import BesideHeap
 from engine.sources.application import Application
-from engine.sources.beside_heap import beside_heap_gib, more_beside_heap
+from engine.sources.beside_heap import asked_beside_heap
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from shared import needs_shared
@@ -28,6 +29,7 @@ def test_overhead_python_and_off_heap_of_real_executors() -> None:
     """2 GiB, 512 MiB and 64 MiB."""
     text = notice(one(DATA / "overhead.zstd"), CODE)
     assert text.startswith("each executor had 2.56 GiB beside its heap of 0.5 GiB")
+    assert "(overhead, Python, off-heap): inferred from that, at least 2.56 GiB per core" in text
 
 
 @needs_shared
@@ -41,30 +43,41 @@ def test_executors_with_the_default_are_not_pointed_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "settings", "gib"),
+    ("version", "settings", "found"),
     [
-        ("3.5.1", {}, 1.0),
-        ("3.5.1", {"executor_memoryOverhead": "3g"}, 3.0),
-        ("3.5.1", {"executor_memoryOverhead": "512"}, 0.5),
-        ("2.2.0", {"yarn_executor_memoryOverhead": "2048"}, 2.0),
-        ("3.2.0", {"kubernetes_memoryOverheadFactor": "0.4"}, 4.0),
-        ("3.5.1", {"executor_memoryOverheadFactor": "0.2"}, 2.0),
-        ("3.5.1", {"executor_memoryOverheadFactor": "nan"}, 1.0),
-        ("3.5.1", {"executor_memoryOverhead": "much"}, 1.0),
-        ("3.5.1", {"executor_pyspark_memory": "2g"}, 3.0),
-        ("3.5.1", {"memory_offHeap_enabled": "true", "memory_offHeap_size": "2g"}, 3.0),
-        ("3.5.1", {"memory_offHeap_enabled": "true", "memory_offHeap_size": "1073741824"}, 2.0),
-        ("3.5.1", {"memory_offHeap_size": "2g"}, 1.0),
-        ("2.4.8", {"memory_offHeap_enabled": "true", "memory_offHeap_size": "2g"}, 1.0),
+        ("3.5.1", {}, None),
+        ("3.5.1", {"executor_memoryOverhead": "3g"}, BesideHeap(3.0)),
+        ("3.5.1", {"executor_memoryOverhead": "512"}, None),
+        ("3.5.1", {"executor_memoryOverhead": "1024m"}, None),
+        ("3.5.1", {"executor_memoryOverhead": "1025m"}, BesideHeap(1025 / 1024)),
+        ("2.2.0", {"yarn_executor_memoryOverhead": "2048"}, BesideHeap(2.0)),
+        ("3.2.0", {"kubernetes_memoryOverheadFactor": "0.4"}, BesideHeap(4.0)),
+        ("3.5.1", {"executor_memoryOverheadFactor": "0.1875"}, None),
+        ("3.5.1", {"executor_memoryOverheadFactor": "nan"}, None),
+        ("3.5.1", {"executor_memoryOverhead": "much"}, None),
+        ("3.5.1", {"executor_pyspark_memory": "2g"}, BesideHeap(None, 2.0)),
+        (
+            "3.5.1",
+            {"memory_offHeap_enabled": "true", "memory_offHeap_size": "2g"},
+            BesideHeap(off_heap_gib=2.0),
+        ),
+        (
+            "3.5.1",
+            {"memory_offHeap_enabled": "true", "memory_offHeap_size": "1073741824"},
+            BesideHeap(off_heap_gib=1.0),
+        ),
+        ("3.5.1", {"memory_offHeap_size": "2g"}, None),
+        ("2.4.8", {"memory_offHeap_enabled": "true", "memory_offHeap_size": "2g"}, None),
     ],
 )
-def test_what_settings_say(version: str, settings: dict[str, str], gib: float) -> None:
-    assert beside_heap_gib(application(version, **settings), 10.0) == pytest.approx(gib)
+def test_what_settings_say(
+    version: str, settings: dict[str, str], found: BesideHeap | None
+) -> None:
+    assert asked_beside_heap(application(version, **settings), 10.0) == found
 
 
-def test_no_notice_where_there_is_no_container() -> None:
+def test_nothing_is_said_where_there_is_no_container() -> None:
     wanted = {"executor_memoryOverhead": "9g"}
-    assert more_beside_heap(application(**wanted), 1.0)
-    assert not more_beside_heap(application(**wanted), None)
-    assert not more_beside_heap(application(master="local[2]", **wanted), 1.0)
-    assert not more_beside_heap(application(executor_memoryOverheadFactor="0.1875"), 10.0)
+    assert asked_beside_heap(application(**wanted), 1.0)
+    assert asked_beside_heap(application(**wanted), None) is None
+    assert asked_beside_heap(application(master="local[2]", **wanted), 1.0) is None

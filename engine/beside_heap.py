@@ -1,0 +1,115 @@
+"""How much memory is planned beside the heaps of executors that were not measured.
+
+What lies beside the heap belongs to tasks: each has its own Python worker, its own native buffers
+and its own share of Spark's off-heap memory. An executor runs as many tasks at once as it has
+cores. So what executors had beside their heap is taken per core, and a layout gets it for each of
+its cores; how much of it the tasks used, no log says, only that so much was enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout
+from engine.memory import beside_heap_gib, beside_of, heap_gib
+from engine.profile import Notice, Profile, whole
+
+CODE = "more-beside-heap"
+"""The notice that a log's executors had more beside their heap than Spark's default."""
+
+
+def planned_beside(profile: Profile) -> BesideHeap | None:
+    """What each core of an executor gets beside the heap; None for Spark's default alone.
+
+    What the user says, else the most that executors of any run had (of the runs that came to their
+    end, where any did): what was less in another run is not known to be enough for this one.
+    """
+    if profile.overhead_per_core_gib is not None:
+        return BesideHeap(overhead_gib=profile.overhead_per_core_gib or None) or None
+    most = _most(profile)
+    if most is None or most.beside is None or not most.executor_cores:
+        return None
+    return most.beside.times(1.0 / most.executor_cores)
+
+
+def planned_notices(profile: Profile) -> list[Notice]:
+    """What is to be said of a plan that leaves more beside the heap than Spark's default, because
+    executors of a run had it: of that run, in its own words."""
+    most = _most(profile) if profile.overhead_per_core_gib is None else None
+    return told_beside(most) if most is not None else []
+
+
+def told_beside(cluster: Cluster) -> list[Notice]:
+    """The notice that executors had more beside their heap than Spark's default, and what is
+    planned for that."""
+    heap, cores, beside = cluster.executor_memory_gib, cluster.executor_cores, cluster.beside
+    if not heap or not beside:
+        return []
+    had = beside_heap_gib(heap, beside)
+    planned = (
+        f"inferred from that, at least {had / cores:.3g} GiB per core are planned beside heaps"
+        if cores
+        else "of how many cores is not known, so that Spark's default is planned"
+    )
+    return [
+        Notice(
+            CODE,
+            f"each executor had {had:.3g} GiB beside its heap of {heap:.3g} GiB "
+            f"({_parts(beside)}): {planned}",
+            "where tasks need less, or more, say how much: sparkplan recommend "
+            "--overhead-per-core SIZE (0 for Spark's default)",
+        )
+    ]
+
+
+def _parts(beside: BesideHeap) -> str:
+    """Which settings it was: "overhead, Python"."""
+    named = {
+        "overhead": beside.overhead_gib,
+        "Python": beside.pyspark_gib,
+        "off-heap": beside.off_heap_gib,
+    }
+    return ", ".join(name for name, gib in named.items() if gib is not None)
+
+
+def _most(profile: Profile) -> Cluster | None:
+    """The cluster of the run whose executors had the most per core beside their heap; None where
+    all had Spark's default, and where that is not known."""
+    found = [
+        (beside_heap_gib(heap, cluster.beside) / cores, cluster)
+        for cluster in (run.cluster for run in whole(profile.runs))
+        if cluster.beside
+        and (heap := cluster.executor_memory_gib)
+        and (cores := cluster.executor_cores)
+    ]
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def with_overhead_per_core(profile: Profile, gib: float) -> Profile:
+    """The profile with the user's word on the memory beside the heap, in GiB per executor core, in
+    place of what its runs had; 0 for Spark's default."""
+    runs = tuple(
+        replace(run, notices=tuple(notice for notice in run.notices if notice.code != CODE))
+        for run in profile.runs
+    )
+    return replace(profile, runs=runs, overhead_per_core_gib=gib)
+
+
+def observed_layout(cluster: Cluster | None, profile: Profile) -> Layout | None:
+    """How executors sat on measured nodes, with what they had beside their heap; the user's word on
+    that shares out the same container anew. None where it is not known, or leaves no heap."""
+    if cluster is None or not cluster.executors or not cluster.executor_cores or not cluster.nodes:
+        return None
+    per_node = max(1, round(cluster.executors / cluster.nodes))
+    layout = Layout(
+        per_node, cluster.executor_cores, cluster.executor_memory_gib, cluster.beside or None
+    )
+    heap = layout.executor_memory_gib
+    if profile.overhead_per_core_gib is None or heap is None:
+        return layout
+    planned = planned_beside(profile)
+    beside = planned.times(layout.executor_cores) if planned else None
+    left = heap_gib(heap + beside_heap_gib(heap, layout.beside), beside)
+    if left < LEAST_HEAP_GIB:
+        return None
+    return replace(layout, executor_memory_gib=left, beside=beside_of(left, beside))

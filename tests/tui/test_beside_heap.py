@@ -1,0 +1,100 @@
+"""--overhead-per-core, and executors in words with what they have beside their heap."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import engine
+from tui import format as text
+from tui.cli import main
+from tui.headless.recommend import size
+from tui.training_lines import collect_line
+
+LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
+CODE = "more-beside-heap"
+GOAL = f"recommend {LOG} --deadline 1h --max-nodes 4 --ran-on m5.xlarge --instances m5.xlarge"
+
+
+def run(capsys: pytest.CaptureFixture[str], line: str, *, status: int = 0) -> tuple[str, str]:
+    assert main(shlex.split(line)) == status
+    captured = capsys.readouterr()
+    return captured.out, captured.err
+
+
+def test_the_option_overrules_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    line = GOAL.replace(" --ran-on m5.xlarge", "")
+    for option, overhead, codes in (
+        ("", 8.0, [CODE]),
+        (" --overhead-per-core 512m", 2.0, []),
+        (" --overhead-per-core 0", None, []),
+    ):
+        found = json.loads(run(capsys, f"{line}{option} --json")[0])
+        layout = found["recommended"]["layout"]
+        own = overhead or 0.1 * layout["executor_memory_gib"]
+        assert layout["executor_memory_overhead_gib"] == pytest.approx(own)
+        assert [w["code"] for w in found["warnings"] if w["code"] == CODE] == codes
+
+
+def test_a_measured_type_is_laid_out_anew_in_its_containers(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """0.5 GiB of heap and 2.5625 GiB beside it."""
+    line = f"{GOAL} --json"
+    measured = json.loads(run(capsys, line)[0])["recommended"]["layout"]
+    assert (measured["executor_memory_gib"], measured["executor_memory_overhead_gib"]) == (0.5, 2.0)
+    asked = json.loads(run(capsys, f"{line} --overhead-per-core 1g")[0])["recommended"]["layout"]
+    assert asked["executor_memory_gib"] == pytest.approx(3.0625 - 1.0)
+    assert asked["executor_memory_overhead_gib"] == 1.0
+
+
+def test_an_export_says_who_asked_for_it(capsys: pytest.CaptureFixture[str]) -> None:
+    line = GOAL.replace("recommend", "export") + " --to spark-defaults"
+    assert f"as executors of the logs had [{CODE}]" in run(capsys, line)[0]
+    asked, _ = run(capsys, f"{line} --overhead-per-core 1g")
+    assert "# assumes: 1 GiB beside the heap of each executor, as --overhead-per-core says" in asked
+    assert "spark.executor.memoryOverhead   1024m" in asked
+    plain, _ = run(capsys, f"{line} --overhead-per-core 0")
+    assert "beside the heap" not in plain
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (f"{GOAL} --overhead-per-core much", "--overhead-per-core: 'much' is not an amount"),
+        (f"{GOAL} --overhead-per-core=-1g", "--overhead-per-core"),
+        (f"{GOAL} --overhead-per-core 99g", "99 GiB per core beside the heap"),
+        (f"predict {LOG} --overhead-per-core 1g", "no executors are laid out"),
+        (f"predict {LOG} --executors 2 --overhead-per-core 1g", "no executors are laid out"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    line: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        status = main(shlex.split(line))
+    except SystemExit as left:
+        status = int(left.code or 0)
+    told = capsys.readouterr().err
+    assert (status, told.count("\n")) == (2, 1)
+    assert says in told
+
+
+def test_executors_in_words() -> None:
+    layout = engine.Layout(2, 4, 14.0, engine.BesideHeap(6.0, 3.0))
+    assert size(layout) == " of 4 cores and 14 GiB (9 GiB beside the heap)"
+    assert size(engine.Layout(2, 4, 14.0)) == " of 4 cores and 14 GiB"
+    assert text.beside_heap(engine.Layout(2, 4)) == ""
+
+
+def test_training_runs_get_it() -> None:
+    layout = engine.Layout(2, 4, 14.0, engine.BesideHeap(6.0, 3.0))
+    line = collect_line([engine.Experiment(2, 0.1, "m5.xlarge")], layout)
+    for setting in ("memory=14336m", "memoryOverhead=6144m", "pyspark.memory=3072m"):
+        assert f"spark.executor.{setting}" in line
+    by_cores = collect_line([engine.Experiment(None, 0.1, "m5.xlarge", cores=8)], layout)
+    for setting in ("memory=3584m", "memoryOverhead=1536m", "pyspark.memory=768m"):
+        assert f"spark.executor.{setting}" in by_cores
