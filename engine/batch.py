@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.beside_heap import observed_layout, planned_beside
 from engine.catalog import Catalog, InstanceType, MemoryRule
@@ -58,14 +59,21 @@ class ClusterBatch:
             executor_memory_gib=self.executor_memory_gib[rows],
         )
 
-    def alike(self, slots: float) -> tuple[IntArray, IntArray]:
+    def alike(
+        self, slots: float, roomy: NDArray[np.bool_] | None = None
+    ) -> tuple[IntArray, IntArray]:
         """Rows that differ for an application that never runs more than `slots` tasks at once, and
         for each of the n rows which of those it is like.
 
         Of neighbouring rows of one type and layout that all have that many slots, the first stands
         for the others: on a grid of node counts that is most of them.
+
+        Args:
+            roomy: (n,) whether the memory of more nodes changes nothing either; None for all.
         """
         enough = self.slots >= slots
+        if roomy is not None:
+            enough &= roomy
         like = enough[1:] & enough[:-1] & (self.type_index[1:] == self.type_index[:-1])
         for column in (self.executor_cores, self.executor_memory_gib):
             like &= (column[1:] == column[:-1]) | (np.isnan(column[1:]) & np.isnan(column[:-1]))

@@ -16,16 +16,20 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.batch import ClusterBatch
+from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.cache_replay import SHARES, CacheReplay
 from engine.models.executor_memory import ExecutorMemory
 from engine.models.found_again import with_all_found
 from engine.models.replay import Replay
-from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
+from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.spilling import DISK_BYTES_PER_SECOND
 from engine.profile import Run, StageRun
+
+BoolArray = NDArray[np.bool_]
 
 NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""
@@ -158,6 +162,11 @@ class MemoryCliff:
         share = np.minimum(1.0, self.storage_bytes(batch) / self.needed_bytes(ratio))
         return np.asarray(np.where(np.isnan(share), self.fits, share))
 
+    def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
+        """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
+        or nobody knows their memory."""
+        return np.asarray(~(self.storage_bytes(batch) < self.needed_bytes(ratio)))
+
     def added_seconds(
         self,
         slots: FloatArray,
@@ -212,6 +221,19 @@ def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     power = float((x @ y + prior) / (x @ x + prior))
     power = min(1.5, max(0.0, power))
     return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
+
+
+def roomy_with(
+    cliffs: Sequence[MemoryCliff | None], batch: ClusterBatch, asked: Sequence[Workload]
+) -> BoolArray | None:
+    """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
+    is asked about; None where no log keeps anything."""
+    kept = [cliff for cliff in cliffs if cliff is not None]
+    found = [
+        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked))
+        for cliff in kept
+    ]
+    return np.logical_and.reduce(found) if found else None
 
 
 def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:

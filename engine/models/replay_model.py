@@ -26,7 +26,7 @@ from engine.models.executor_memory import ExecutorMemory
 from engine.models.held_answers import held_logs
 from engine.models.log_answers import AnswersOfLogs, doublings
 from engine.models.log_notices import range_notices
-from engine.models.memory_cliff import MemoryCliff, cliffs_of
+from engine.models.memory_cliff import MemoryCliff, cliffs_of, roomy_with
 from engine.models.memory_report import cache_notices, not_fitting_share, spill_notices
 from engine.models.one_machine import (
     CONTENTION,
@@ -86,9 +86,8 @@ class ReplayModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
-        if any(cliff is not None for cliff in self.cliffs):
-            return self._forecast(batch, wanted)
-        own, like = batch.alike(self._most_useful(wanted))
+        roomy = roomy_with(self.cliffs, batch, self._asked(wanted))
+        own, like = batch.alike(self._most_useful(wanted), roomy)
         return self._forecast(batch.taken(own), wanted).taken(like)
 
     def runs_used(self, workload: Workload) -> int:
@@ -147,13 +146,16 @@ class ReplayModel(FittedModel):
         """(r,) how often the configuration of each log was run."""
         return times_run(configurations([replay.run for replay in self.replays]))
 
+    def _asked(self, wanted: Workload) -> list[Workload]:
+        """What logs are asked about on the way to an input."""
+        return [replace(wanted, input_bytes=size) for size in self._path(wanted)[0]] or [wanted]
+
     def _most_useful(self, wanted: Workload) -> float:
         """Slots beyond which no log's answer changes."""
-        asked = [replace(wanted, input_bytes=size) for size in self._path(wanted)[0]] or [wanted]
         useful = (
             replay.most_useful_slots(step, wanted.shuffle_partitions)
             for replay in self.replays
-            for at in asked
+            for at in self._asked(wanted)
             for step in steps_to(ratio_of(at, replay.run))[0]
         )
         return float(max(*useful, *(replay.slots for replay in self.replays)))

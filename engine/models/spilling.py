@@ -107,10 +107,14 @@ def spill_seconds(
     known = np.flatnonzero(~np.isnan(available))
     if not known.size:
         return added
+    least, fewest = float(available[known].min()), float(slots[known].min())
+    affected = list(_affected(stages, least, fewest, ratio, shuffle_partitions))
+    if not affected:
+        return added
     counted, of_slots = np.unique(slots[known], return_inverse=True)
     memory, of_memory = np.unique(available[known], return_inverse=True)
     alike: dict[float, FloatArray] = {}
-    for stage in _affected(stages, float(memory[0]), float(counted[0]), ratio, shuffle_partitions):
+    for stage in affected:
         asked = counted if stage.shape.counts_slots else counted[:1]
         tasks, data = stage.shape.data_on(ratio, shuffle_partitions, asked)
         grown = stage.grown_bytes(ratio)

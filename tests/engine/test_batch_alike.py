@@ -9,6 +9,8 @@ import pytest
 
 import engine
 from engine.batch import ClusterBatch
+from engine.forecast import Forecast
+from engine.models.replay_model import ReplayModel
 from engine.planner import PlanRequest, prepare_fitted
 
 
@@ -39,6 +41,12 @@ def test_unknown_slots_stand_for_themselves() -> None:
     assert batch.alike(1.0)[0].tolist() == [0, 1, 2, 3]
 
 
+def test_without_room_for_what_is_kept_more_nodes_count() -> None:
+    batch = grid(slots_per_node=4, nodes=3)
+    roomy = np.asarray([False, True, True, False, False, True])
+    assert batch.alike(1.0, roomy)[0].tolist() == [0, 1, 3, 4, 5]
+
+
 def test_no_rows() -> None:
     none = grid(slots_per_node=4, nodes=2).taken(np.arange(0))
     own, like = none.alike(1.0)
@@ -47,11 +55,17 @@ def test_no_rows() -> None:
 
 @pytest.mark.parametrize(
     "sources",
-    [("sort-large",), ("sales-report-large",), ("nightly-features", "nightly-features-small")],
+    [
+        ("sort-large",),
+        ("sales-report-large",),
+        ("nightly-features", "nightly-features-small"),
+        ("movie-als-large",),
+        ("movie-als-small", "movie-als-large"),
+    ],
 )
-@pytest.mark.parametrize("scale", [0.2, 1.0, 2.6])
+@pytest.mark.parametrize("scale", [0.2, 1.0, 2.6, 3000.0])
 def test_answers_are_those_of_every_cluster_worked_out(
-    sources: tuple[str, ...], scale: float
+    sources: tuple[str, ...], scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     profile = engine.read(*sources)
     fitted = engine.fit(profile)
@@ -62,6 +76,14 @@ def test_answers_are_those_of_every_cluster_worked_out(
         max_nodes=200,
         workload=profile.workload_at(scale),
     )
+    asked: list[int] = []
+    every = ReplayModel._forecast
+
+    def counted(model: ReplayModel, batch: ClusterBatch, wanted: engine.Workload) -> Forecast:
+        asked.append(len(batch))
+        return every(model, batch, wanted)
+
+    monkeypatch.setattr(ReplayModel, "_forecast", counted)
     surface = prepare_fitted(fitted, request).surface
     batch = ClusterBatch.grid(
         [offer.instance for offer in surface.candidates.offers],
@@ -69,8 +91,7 @@ def test_answers_are_those_of_every_cluster_worked_out(
         range(1, 201),
         surface.candidates.catalog,
     )
-    own, _ = batch.alike(fitted._most_useful(surface.workload))
-    assert len(own) < len(batch)
-    every = fitted._forecast(batch, surface.workload)
-    np.testing.assert_array_equal(surface.forecast.seconds, every.seconds)
-    np.testing.assert_array_equal(surface.forecast.log_scale, every.log_scale)
+    assert asked[0] < len(batch) or scale > 100.0
+    each = every(fitted, batch, surface.workload)
+    np.testing.assert_array_equal(surface.forecast.seconds, each.seconds)
+    np.testing.assert_array_equal(surface.forecast.log_scale, each.log_scale)
