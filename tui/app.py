@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
@@ -176,6 +177,7 @@ class PlannerApp(
         self._latest = Latest("planner")
         self._mixes = Latest("mixes")
         self._settling: Timer | None = None
+        self._searched_seconds = 0.0
         self._awaited: Callable[[], None] | None = None
         self._good: PlanState | None = None
         self._answered: PlanState | None = None
@@ -267,7 +269,11 @@ class PlannerApp(
             self._rebuild()
         elif asked and not self._ask():
             self.history = history
-        self._panels.show()
+        if self.busy and self.state == replace(before, scale=self.state.scale):
+            # No answer is drawn by the size that is asked for: the last one need not be drawn anew.
+            self._panels.show_inputs()
+        else:
+            self._panels.show()
 
     def on_compared(self, message: Compared) -> None:
         """Another model has answered."""

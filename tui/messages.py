@@ -36,10 +36,12 @@ class PlanReady(Message):
 
 @dataclass(eq=False, repr=False)
 class MixReady(Message):
-    """The mixes for the question that `before` answers were searched; `after` holds the best."""
+    """The mixes for the question that `before` answers were searched, in so many seconds; `after`
+    holds the best."""
 
     before: Answer
     after: Answer
+    seconds: float
 
 
 @dataclass(eq=False, repr=False)

@@ -114,6 +114,16 @@ class Panels:
         if not app.screen_stack:
             return  # it is ending: an answer of a worker came too late
         self._turn_to(app.state.view)
+        self.show_inputs()
+        if app.answer is not None:
+            self._show_why(app.answer)
+            _module(app.state.view).show(self, app.answer)
+        elif not app.busy:
+            self._show_nothing()
+
+    def show_inputs(self) -> None:
+        """What is asked and how far the answer is; the last answer stays as it is drawn."""
+        app = self._app
         app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
         self.show_header()
         self.show_keys()
@@ -132,11 +142,6 @@ class Panels:
         listed = inputs.rows(app.state, app.built, app.answer, app.marks)
         self.widget("inputs-panel").set_class(len(listed) == len(inputs.ROWS), "-job")
         self.refill("inputs", listed)
-        if app.answer is not None:
-            self._show_why(app.answer)
-            _module(app.state.view).show(self, app.answer)
-        elif not app.busy:
-            self._show_nothing()
 
     def look(self) -> None:
         """What a crosshair or a zoom changes, and no more: it follows the mouse."""

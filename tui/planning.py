@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
 import engine
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from tui.answers import Built
     from tui.app import PlannerApp
 
-SETTLED_SECONDS = 0.15
-"""After so long without another question the mixes are searched: a step of a slider waits for one
-type only."""
+LEAST_REST_SECONDS, SETTLED_SECONDS = 0.05, 0.15
+"""The mixes are searched after so long without another question: a step of a slider waits for one
+type only. As long as the last search took, within these two: keys that are held down come faster
+than the first, and the work of searches that another step makes vain stays bounded."""
 
 
 def described(error: Exception) -> str:
@@ -39,6 +41,8 @@ class Planning:
         app = cast("PlannerApp", self)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
+        if app.busy == "computing" and app._settling is not None:
+            app._settling.stop()  # the next answer comes soon, and is the one to settle
         ticket = app._reading.ticket(evidence_key(state))
 
         def say(words: str) -> None:
@@ -103,7 +107,8 @@ class Planning:
         if app._settling is not None:
             app._settling.stop()
             app._settling = None
-        app._settling = app.set_timer(SETTLED_SECONDS, app._search_mixes)
+        rest = min(max(app._searched_seconds, LEAST_REST_SECONDS), SETTLED_SECONDS)
+        app._settling = app.set_timer(rest, app._search_mixes)
 
     def _search_mixes(self) -> None:
         """In a thread; of several searches that wait, only the last one is made."""
@@ -113,18 +118,20 @@ class Planning:
             return
 
         def job() -> None:
+            since = perf_counter()
             try:
                 after = app._session.mixed(state, before)
             except Exception as error:
                 app.post_message(MixFailed(before, described(error)))
             else:
-                app.post_message(MixReady(before, after))
+                app.post_message(MixReady(before, after, perf_counter() - since))
 
         app._mixes.submit(job)
 
     def on_mix_ready(self, message: MixReady) -> None:
         """Show the best mix, unless something else has been asked since."""
         app = cast("PlannerApp", self)
+        app._searched_seconds = message.seconds
         if message.before is app.answer:
             if message.after is not app.answer:
                 app.answer = message.after

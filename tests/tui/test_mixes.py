@@ -10,9 +10,12 @@ from screen import settled, text_of
 
 import engine
 from tui.app import AppOptions
-from tui.changes import SetDeadline, SetMix
+from tui.changes import SetDeadline, SetMix, SetScale
+from tui.messages import MixReady
+from tui.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.session import EngineSession
 from tui.state import Limits
+from tui.views import curves
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
 
@@ -106,6 +109,53 @@ async def test_one_type_answers_at_once_and_only_the_last_question_is_searched(p
         await settled(pilot)
         assert app.answer.best.instance is None
         assert session.asked[1:] == [MIXED_SECONDS]
+
+
+async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(planner, monkeypatch):
+    class Slow(FakeSession):
+        def __init__(self):
+            super().__init__(evidence=without_stages())
+            self.gate, self.searched = threading.Event(), []
+            self.gate.set()
+
+        def build(self, state, say):
+            assert self.gate.wait(10.0)
+            return super().build(state, say)
+
+        def mixed(self, state, answer):
+            self.searched.append(answer.built.plan.request.workload.input_bytes)
+            return super().mixed(state, answer)
+
+    drawn, show = [], curves.show
+    monkeypatch.setattr(curves, "show", lambda panels, answer: drawn.append(show(panels, answer)))
+    session = Slow()
+    async with planner(session, mix=2).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        before = app.answer.built.plan.request.workload.input_bytes
+        app.dispatch(SetDeadline(MIXED_SECONDS))  # what is not yet searched when the size changes
+        session.gate.clear()
+        session.searched.clear()
+        drawn.clear()
+        app.dispatch(SetScale(2.0))
+        await pilot.pause(2 * SETTLED_SECONDS)
+        assert app.busy
+        assert "computing" in text_of(app)
+        assert app.settling  # what is exported waits for the new answer
+        assert (session.searched, drawn) == ([], [])
+        session.gate.set()
+        await settled(pilot)
+        assert session.searched == [2.0 * before]
+        assert drawn
+
+
+async def test_the_next_search_waits_as_long_as_the_last_one_took(planner):
+    app = planner(FakeSession(evidence=without_stages()), mix=2)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        for took, rest in ((0.001, LEAST_REST_SECONDS), (0.1, 0.1), (2.0, SETTLED_SECONDS)):
+            app.on_mix_ready(MixReady(app.answer, app.answer, took))
+            app.dispatch(SetDeadline(1000.0 + took))
+            assert app._settling._interval == rest
 
 
 async def test_a_search_that_fails_leaves_the_answer_of_one_type(planner):
