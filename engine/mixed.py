@@ -22,6 +22,7 @@ from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised, price_of
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
+from engine.lazy import Lazy
 from engine.market import Found, Market, Share, values_of
 from engine.memory import beside_heap_gib
 from engine.mix_notices import MIXED, not_mixed, of_members, of_prices
@@ -357,11 +358,15 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
     choice = mix.choice()
     before = answer.recommended
     choice = replace(choice, why=(_why(choice, before, answer),))
-    others = [*([before] if before else []), *answer.alternatives[: len(answer.alternatives)]]
+    others = answer.alternatives
+
+    def runner_up(place: int) -> Choice:
+        return others[place] if before is None or place >= 0 else before
+
     return replace(
         answer,
         recommended=choice,
-        alternatives=others,
+        alternatives=Lazy(range(-1 if before else 0, len(others)), runner_up),
         nearest=None,
         optimal=answer.optimal and optimal,
         evaluated=evaluated,

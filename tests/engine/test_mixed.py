@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 
 import pytest
 
 import engine
+from engine.choices import Answers
 from engine.cost import billed_seconds
 from engine.optimiser import recommend
 
@@ -49,6 +51,35 @@ def best(deadline: float, mix: int, **more) -> engine.Recommendation:
         fitted(), catalog=CATALOG, deadline_seconds=deadline, max_nodes=40, mix=mix, today=TODAY,
         confidence=0.5, **more,
     )  # fmt: skip
+
+
+def test_runners_up_of_a_mix_are_made_when_they_are_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All of them were made at once: most of what the answer with a mix took."""
+    made, choice = [], Answers.choice
+
+    def counted(answers: Answers, point: int) -> engine.Choice:
+        made.append(point)
+        return choice(answers, point)
+
+    monkeypatch.setattr(Answers, "choice", counted)
+    further = {f"mid{cents}": offer(f"mid{cents}", 16, cents / 100.0) for cents in range(90, 110)}
+    catalog = replace(CATALOG, offers={**CATALOG.offers, **further})
+    single, mixed = (
+        recommend(fitted(), catalog=catalog, deadline_seconds=340.0, max_nodes=40, mix=types,
+                  today=TODAY, confidence=0.5)
+        for types in (1, 2)
+    )  # fmt: skip
+    assert mixed.recommended is not None
+    assert len(mixed.recommended.composition) == 2
+    before = len(made)
+    listed = [choice.composition for choice in mixed.alternatives]
+    assert len(made) > before
+    assert single.recommended is not None
+    expected = [single.recommended, *single.alternatives]
+    assert listed == [choice.composition for choice in expected]
+    assert mixed.alternatives[-1].composition == listed[-1]
 
 
 def test_a_mix_is_never_dearer_and_sometimes_cheaper() -> None:
