@@ -74,6 +74,8 @@ class Planning:
             app.show_notice(described(error), "bad")
             if app._answered is not None and plan_key(app._answered) == plan_key(app.state):
                 app.state = with_inputs(app.state, app._answered)
+            if app.settling:
+                app._settle()  # the answer that stays: its search may have been put off
             return False
         app._answered = app.state
         app._settle()

@@ -148,6 +148,21 @@ async def test_while_another_size_is_planned_nothing_old_is_searched_or_drawn(pl
         assert drawn
 
 
+async def test_a_search_that_was_put_off_for_a_plan_that_cannot_be_asked_is_made(planner):
+    class Refusing(FakeSession):
+        def answer(self, state, built):
+            if state.scale == 2.0:
+                raise engine.BadInput("not this size")
+            return super().answer(state, built)
+
+    async with planner(Refusing(evidence=without_stages()), mix=2).run_test() as pilot:
+        app = await settled(pilot)
+        app.dispatch(SetDeadline(MIXED_SECONDS))
+        app.dispatch(SetScale(2.0))
+        await settled(pilot)
+        assert app.answer.best.instance is None
+
+
 async def test_the_next_search_waits_as_long_as_the_last_one_took(planner):
     app = planner(FakeSession(evidence=without_stages()), mix=2)
     async with app.run_test(size=(120, 40)) as pilot:

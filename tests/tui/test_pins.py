@@ -128,7 +128,7 @@ async def test_the_plan_of_now_follows_the_sliders(planner):
         await pilot.pause()
         before = text_of(app)
         await app.run_line("deadline 20m")
-        await pilot.pause()
+        await settled(pilot)
         assert text_of(app) != before
         assert text.usd(app.answer.best.cost_usd) in text_of(app)
 
