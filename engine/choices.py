@@ -362,9 +362,9 @@ def missed_by(late: float, confidence: float | None) -> str:
 
 def in_runs(p: float) -> str:
     """A probability in words: "in 30 % of runs"."""
-    if p < 0.005:
+    if p <= 0.005:
         return "in less than 1 % of runs"
-    return "in more than 99 % of runs" if p > 0.995 else f"in {100.0 * p:.0f} % of runs"
+    return "in more than 99 % of runs" if p >= 0.995 else f"in {100.0 * p:.0f} % of runs"
 
 
 def more_usd(usd: float) -> str:

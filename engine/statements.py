@@ -54,9 +54,9 @@ def _share(p: float | None) -> str:
     """A probability in whole per cent, never rounded to certainty."""
     if p is None:
         return "not known"
-    if p > 0.995:
+    if p >= 0.995:
         return "more than 99 %"
-    return "less than 1 %" if p < 0.005 else f"{100.0 * p:.0f} %"
+    return "less than 1 %" if p <= 0.005 else f"{100.0 * p:.0f} %"
 
 
 def _bounds(choice: Choice, goal: Goal) -> str:

@@ -236,7 +236,7 @@ LEAST_BARE_PERCENT = 50.0
 
 def format_seconds(seconds: float) -> str:
     """A duration as people say it, to three digits: "850 ms", "41.2 s", "6m 30s", "1h 12m"."""
-    if seconds < 1.0:
+    if seconds < 0.9995:
         return f"{seconds * 1000.0:.3g} ms"
     if seconds < 59.95:
         return f"{seconds:.3g} s"

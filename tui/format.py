@@ -35,9 +35,9 @@ def percent(value: float | None) -> str:
     """A share; values near 0 and 1 are not rounded up to certainty."""
     if value is None or math.isnan(value):
         return UNKNOWN
-    if value > 0.995:
+    if value >= 0.995:
         return ">99 %"
-    if value < 0.005:
+    if value <= 0.005:
         return "<1 %"
     return f"{value * 100:.0f} %"
 
@@ -52,7 +52,7 @@ def odds(confidence: float) -> str:
     """ "9 in 10" for 0.9, "19 in 20" for 0.95, "97.5 in 100" otherwise."""
     for out_of in (10, 20, 100):
         hits = confidence * out_of
-        if abs(hits - round(hits)) < 1e-6:
+        if abs(hits - round(hits)) < 1e-6 and 0 < round(hits) < out_of:
             return f"{round(hits)} in {out_of}"
     return f"{confidence * 100:.8g} in 100"
 

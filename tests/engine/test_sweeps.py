@@ -37,6 +37,14 @@ def test_tabulated_student_quantiles(p: float) -> None:
     assert np.isfinite(found).all()
 
 
+@pytest.mark.parametrize(("low", "high"), [(2.0, 2.5), (8.0, 9.0), (3.0, 40.0)])
+def test_the_table_spans_the_degrees_of_freedom_that_there_are(low: float, high: float) -> None:
+    """Its cells end where they do: a point in the wrong cell is on the line of another one."""
+    dof = np.linspace(low, high, 301)[None, :]
+    found = np.asarray(StudentGrid.of(dof).quantile(0.9)(slice(0, 1)))
+    np.testing.assert_allclose(found, stdtrit(dof, 0.9), rtol=2e-6)
+
+
 def test_one_number_of_degrees_of_freedom_is_exact() -> None:
     quantile = StudentGrid.of(np.full((2, 3), 7.0)).quantile(0.9)
     assert quantile(slice(0, 2)) == pytest.approx(stdtrit(7.0, 0.9), rel=1e-12)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import engine
+from engine.profile import Measure
 from engine.timeline import StageSpan, critical_path, full_share, gaps
 
 
@@ -122,6 +124,25 @@ def test_a_real_log_measured_and_predicted_where_it_ran() -> None:
     for before, after in zip(measured.stages, predicted.stages, strict=True):
         if before.tasks > 1:
             assert after.busy_share == pytest.approx(before.busy_share, abs=0.1)
+
+
+@pytest.mark.parametrize("task_cpus", [1, 2])
+def test_the_measured_share_of_busy_cores_is_that_of_core_seconds(task_cpus: int) -> None:
+    """Six tasks of 5 s in a stage of 10 s, which is half of the run."""
+    run = engine.read("nightly-features").runs[0]
+    slots = 8
+    cluster = engine.Cluster.of_executors(executors=2, executor_cores=4)
+    stage = replace(
+        run.stages[0], tasks=6, task_cpus=task_cpus, task_seconds=Measure(6, 30.0, (5.0,) * 6),
+        submitted_seconds=5.0, completed_seconds=15.0,
+    )  # fmt: skip
+    found = engine.measured_timeline(replace(run, cluster=cluster, seconds=20.0, stages=(stage,)))
+    assert found is not None
+    (span,) = found.stages
+    assert span.waves == pytest.approx(6 * task_cpus / slots)
+    assert span.busy_share == pytest.approx(30.0 * task_cpus / (10.0 * slots))
+    assert found.driver_seconds == pytest.approx(10.0)
+    assert found.idle_share == pytest.approx(1.0 - 30.0 * task_cpus / (20.0 * slots))
 
 
 def test_more_cores_idle_more() -> None:

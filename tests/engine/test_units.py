@@ -200,6 +200,8 @@ def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
     ("seconds", "text"),
     [
         (0.85, "850 ms"),
+        (0.9994, "999 ms"),
+        (0.9996, "1 s"),
         (1.0, "1 s"),
         (59.94, "59.9 s"),
         (59.95, "1m 00s"),

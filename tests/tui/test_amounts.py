@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tui.format import SPAN_CELLS, size, span, usd_difference
+from tui.format import SPAN_CELLS, odds, percent, size, span, usd_difference
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,28 @@ from tui.format import SPAN_CELLS, size, span, usd_difference
 )
 def test_an_amount_has_its_unit(value: float | None, unit: str, shown: str) -> None:
     assert size(value, unit) == shown
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [(0.994, "99 %"), (0.995, ">99 %"), (0.005, "<1 %"), (0.006, "1 %"), (None, "–")],
+)
+def test_a_share_is_never_rounded_to_certainty(share: float | None, shown: str) -> None:
+    """Python rounds halves to even: 199 of 200 runs read "100 %"."""
+    assert percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("confidence", "shown"),
+    [
+        (0.9, "9 in 10"),
+        (0.95, "19 in 20"),
+        (0.975, "97.5 in 100"),
+        (0.99999999, "99.999999 in 100"),
+    ],
+)
+def test_a_confidence_is_never_rounded_to_certainty(confidence: float, shown: str) -> None:
+    assert odds(confidence) == shown
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ def shortest(value: float, digits: int = 4) -> str:
 
 
 def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
-    """`value` in the largest unit of `units` that leaves it at 1 or more."""
+    """`value` in the largest unit of `units` that leaves it at 1 or more in four digits."""
     for size, name in units:
-        if abs(value) >= size * (1 - 1e-9):
+        if abs(value) >= size * (1 - 5e-5):
             return shortest(value / size) + name
     return shortest(value)
 
@@ -58,7 +58,7 @@ def money_text(usd: float, *, cents: bool | None = None) -> str:
         return f"{sign}${_scaled(amount, _THOUSANDS)}"
     if cents is None:
         cents = abs(amount - round(amount)) > 1e-9
-    if cents and 0 < amount < 0.1:
+    if cents and 0 < amount < 0.0995:
         return f"{sign}${shortest(amount, 2)}"
     return f"{sign}${amount:.2f}" if cents else f"{sign}${amount:.0f}"
 

@@ -20,6 +20,7 @@ from engine.models.first_tasks import (
     warm_given_first,
     warm_task,
 )
+from engine.models.stage_shapes import shapes_of
 from engine.models.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
 from engine.profile import Measure, Profile, Run, StageRun
 
@@ -144,6 +145,13 @@ def test_the_sister_is_found_in_the_run() -> None:
     other = replace(both, stages=(replace(sister, name="of other code"), both.stages[1]))
     left = [as_if_whole(one).stages[1].task_seconds.total for one in (both, other)]
     assert left[0] < 0.7 * left[1]
+
+
+def test_what_spark_adds_to_later_tasks_keeps_its_share_of_their_time() -> None:
+    (shape,) = shapes_of(broken_off(SLOTS), SLOTS)
+    assert shape.late_scale > 0.0
+    assert shape.mean_seconds < 0.5 * COLD
+    assert shape.overhead_seconds / shape.mean_seconds == pytest.approx(5.0 / COLD)
 
 
 def test_no_time_of_its_own_is_in_the_rule() -> None:

@@ -6,6 +6,7 @@ from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from engine.forecast import FloatArray
 from engine.models.averaging import Averaged, averaged
@@ -17,7 +18,21 @@ from engine.models.law_sampling import (
     Throw,
     log_density,
 )
-from engine.models.laws import MOST_DRAWN, PHASES, Frame, Laws, Points, drawn, terms
+from engine.models.laws import (
+    CLIFF_HEIGHT,
+    CLIFF_HEIGHT_SPREAD,
+    CLIFF_REACH,
+    MOST_DRAWN,
+    ONCE_SPREAD,
+    PHASES,
+    READING_SPREAD,
+    SHARES,
+    Frame,
+    Laws,
+    Points,
+    drawn,
+    terms,
+)
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
 
@@ -68,6 +83,53 @@ def test_the_time_of_one_law() -> None:
     assert middle.threshold[0] == pytest.approx(frame.low + (frame.high - frame.low) * 0.75)
     below = points(np.asarray([2.0]), 1.0)
     assert np.exp(middle.log_times(below)[0, 0]) == pytest.approx(1.0 + 4.0 * 0.5 / parallel)
+
+
+def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
+    """A logit of 0: half is done once, half as often as there are iterations."""
+    law = one_law(Frame.of(replace(grid(), iterations=np.full(15, 10.0))))
+    often = np.asarray([5.0, 10.0, 20.0])
+    expected = np.log([0.5 + 0.25, 1.0, 0.5 + 1.0])
+    assert law.mean_log_iterations(often) == pytest.approx(expected)
+    at = replace(points(np.full(3, 4.0)), iterations=often)
+    times = law.log_times(at)[:, 0]
+    assert times - times[1] == pytest.approx(expected - expected[1])
+
+
+@pytest.mark.parametrize("term", [1, 6, 7])
+def test_all_shared_work_is_done_again_as_often_as_the_cliff_is_high(term: int) -> None:
+    """Three times more: four times the work in all, whatever the work waits for."""
+    frame = Frame.of(three_shapes())
+    shares = np.full((1, 8), -40.0)
+    shares[0, term] = 0.0
+    law = replace(one_law(frame, threshold_place=0.999), log_shares=shares)
+    flat = replace(law, cliff=np.zeros(1))
+    at = three_shapes().part(slice(0, 1))
+    for logit, again_as in ((-40.0, 6 if term == 6 else 1), (40.0, 6 if term == 6 else 7)):
+        moved = replace(law, logit_reading=np.asarray([logit]))
+        again = np.exp(moved.log_times(at)) - np.exp(flat.log_times(at))
+        assert again[0, 0] == pytest.approx(3.0 * frame.relative(at)[0, again_as], rel=1e-9)
+
+
+def test_the_prior_is_the_density_that_laws_are_drawn_from() -> None:
+    """Up to a constant: gamma shares, and normal logarithms of the height and logits."""
+    laws = drawn(Frame.of(grid()), 40, seed=6)
+    expected = (
+        stats.loggamma(SHARES).logpdf(laws.log_shares).sum(axis=1)
+        + stats.norm(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD).logpdf(laws.log_height)
+        + stats.norm(0.0, ONCE_SPREAD).logpdf(laws.logit_once)
+        + stats.norm(0.0, READING_SPREAD).logpdf(laws.logit_reading)
+    )
+    found = laws.log_prior
+    assert found - found[0] == pytest.approx(expected - expected[0], abs=1e-9)
+
+
+def test_cliffs_reach_beyond_the_runs_as_far_on_both_sides() -> None:
+    frame = Frame.of(grid())
+    places = np.asarray([0.9 + 1e-12, 0.95 - 1e-12, 0.95 + 1e-12, 1.0 - 1e-12])
+    found = [one_law(frame, threshold_place=place).threshold[0] for place in places.tolist()]
+    expected = (frame.low, frame.low - CLIFF_REACH, frame.high, frame.high + CLIFF_REACH)
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 def three_shapes() -> Points:

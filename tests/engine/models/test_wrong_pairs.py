@@ -54,6 +54,15 @@ def test_a_run_made_again_that_goes_well_counts_alone() -> None:
         ]
 
 
+def test_places_that_were_measured_more_often_stand_for_their_mean() -> None:
+    """Three runs that agree and two that agree, beside the two that do not."""
+    again = [run(10, seconds_on(10) * f) for f in (1.02, 0.97)] + [run(3, seconds_on(3) * 1.03)]
+    fitted = fit([*table(m6=2.0), *again])
+    assert [one.run.seconds for one in fitted.unusual_runs(WORKLOAD)] == [380.0]
+    found = fitted.predict(cluster=run(6, 1.0).cluster, workload=WORKLOAD)
+    assert found.seconds == pytest.approx(seconds_on(6), rel=0.02)
+
+
 def test_it_has_no_part_in_the_belief_either() -> None:
     for runs in (table(m6=2.0), table(m6=2.0)[::-1]):
         fitted = fit(runs)

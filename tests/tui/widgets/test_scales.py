@@ -162,6 +162,12 @@ def test_other_texts():
     assert text_of(0.95, "share") == "95%"
 
 
+def test_what_rounds_up_to_the_next_unit_is_written_in_it():
+    assert [number_text(v) for v in (999_940, 999_960)] == ["999.9k", "1M"]
+    assert [money_text(v) for v in (0.0994, 0.0996, 999_960)] == ["$0.099", "$0.10", "$1M"]
+    assert bytes_text(999.96e9) == "1 TB"
+
+
 def test_deadline_stops_are_times_people_say():
     stops = log_stops(300, 86400, "time", least=300)
     assert [time_text(stop) for stop in stops.fine[:6]] == ["5m", "10m", "15m", "20m", "25m", "30m"]
