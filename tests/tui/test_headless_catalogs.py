@@ -243,3 +243,16 @@ def test_terms_of_prices_that_are_not_taken_are_refused(
     out, err = run(capsys, line, status=2)
     assert out == ""
     assert said in err
+
+
+def test_a_catalog_of_one_type_is_said_in_the_singular(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "lab.yaml"
+    file.write_text(
+        "date: 2026-07-01\nsource: the invoice\ninstances: |\n"
+        "  name,vcpus,memory_gib,usd_per_hour\n  small,4,16,0.11\n"
+    )
+    for action in ("validate", "show"):
+        out, _ = run(capsys, f"catalog {action} {file}")
+        assert "1 type, " in out

@@ -68,7 +68,7 @@ def list_all(args: argparse.Namespace) -> int:
         output.print_json({"catalogs": [summary(catalog) for catalog in catalogs]})
     else:
         rows = [
-            (c.name, c.region, str(c.date), f"{len(c.offers):,} types", c.note or "")
+            (c.name, c.region, str(c.date), text.counted(len(c.offers), "type"), c.note or "")
             for c in catalogs
         ]
         print(text.table(rows, right=(3,)))
@@ -118,8 +118,9 @@ def head(catalog: engine.Catalog) -> list[str]:
     terms += [f"master {rules.master}"] if rules.master else []
     if rules.discount_fraction:
         terms.append(f"discount {100 * rules.discount_fraction:.3g} %")
+    types = text.counted(len(catalog.offers), "type")
     lines = [
-        f"{catalog.name}: {len(catalog.offers):,} types, {catalog.region}, {catalog.date}",
+        f"{catalog.name}: {types}, {catalog.region}, {catalog.date}",
         f"billing: {', '.join(terms)}",
     ]
     if exchange is not None:
@@ -228,7 +229,7 @@ def validate(args: argparse.Namespace) -> int:
     elif types is None:
         print("\n".join(text.shown(str(problem)) for problem in problems))
     else:
-        print(f"{text.shown(args.name)}: {types:,} types, valid")
+        print(f"{text.shown(args.name)}: {text.counted(types, 'type')}, valid")
     return 2 if problems else 0
 
 
@@ -289,7 +290,7 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
 
 def in_words(done: engine.Refreshed) -> list[str]:
     """What was written, how many prices changed, and by how much."""
-    lines = [f"{done.path}: {done.types:,} types, {done.region}, {done.day}"]
+    lines = [f"{done.path}: {text.counted(done.types, 'type')}, {done.region}, {done.day}"]
     if not done.compared:
         lines.append(f"no earlier prices of {done.region} to compare with")
     elif not done.changes:
