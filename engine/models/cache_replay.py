@@ -154,6 +154,14 @@ class CacheReplay:
             for place in range(len(self.needed))
         )
 
+    def wanting(self, most_bytes: float) -> CacheReplay:
+        """The same with RDDs so much larger that this much is wanted at once: where part of them
+        was computed again, stages read less of blocks, and more of what these come from, than they
+        take."""
+        times = most_bytes / self.most_bytes if self.most_bytes else 1.0
+        sizes = {rdd: times * size for rdd, size in self.stored_bytes.items()}
+        return replace(self, stored_bytes=sizes)
+
     def lost_seconds(self, cost: Mapping[int, float], wanted_bytes: float) -> dict[int, FloatArray]:
         """Stage -> (`len(SHARES)`,) task seconds for what it does not find, where memory holds
         those shares of what is wanted at once, unevenly; stages that find all in any memory are

@@ -93,6 +93,8 @@ class MemoryCliff:
         else:
             fits = _fitting(run, sources, kept)
             kept = (storage if inferred and fits < 1.0 else kept) / fits
+        if inferred and cache is not None:
+            cache = cache.wanting(kept)
         return cls(
             replay,
             kept,

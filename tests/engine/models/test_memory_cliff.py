@@ -18,7 +18,7 @@ from engine.models.cache_replay import SHARES
 from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
-from engine.profile import Profile, Run
+from engine.profile import PersistedRdd, Profile, Run
 from engine.units import GIB
 
 HEAP = 4.0
@@ -138,6 +138,23 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     found = replace(found, replays=calm, cliffs=cliffs)
     assert ask(found, 400, executors).seconds == pytest.approx(truth.seconds, rel=0.2)
     assert ask(found, 400, 9).seconds == pytest.approx(run.seconds, rel=0.02)
+
+
+@pytest.mark.parametrize("executors", [2, 9, 14])
+def test_what_is_missed_is_the_same_where_no_sizes_are_told(executors: int) -> None:
+    """A stage that computes part of its blocks again reads less of blocks, and more of the input,
+    than they take: what it reads is not what memory has to hold."""
+    run, kept, found = run_of(400, executors), 400 * KEPT_PER_BYTE * BLOCK, []
+    stages = tuple(replace(stage, needed_rdds=(7,)) for stage in run.stages)
+    for size in (kept, None):
+        persisted = (PersistedRdd(7, size),)
+        told = replace(run, stages=stages, cached_bytes=size, persisted_rdds=persisted)
+        cliff = MemoryCliff.of(Replay.of(told))
+        assert cliff is not None
+        assert cliff.cache is not None
+        assert cliff.cache.most_bytes == pytest.approx(cliff.cached_bytes)
+        found.append(np.stack([reread.lost_seconds for reread in cliff.rereads]))
+    assert found[1] == pytest.approx(found[0], rel=0.03)
 
 
 @pytest.mark.parametrize("sizes", [True, False])
