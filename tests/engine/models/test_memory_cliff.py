@@ -15,10 +15,12 @@ from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
 from engine.models.base import FittedModel, Prediction
 from engine.models.cache_replay import SHARES
+from engine.models.drawn_times import drawn
+from engine.models.found_again import with_all_found
 from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
-from engine.profile import PersistedRdd, Profile, Run
+from engine.profile import PersistedRdd, Profile, Run, StageRun
 from engine.units import GIB
 
 HEAP = 4.0
@@ -123,6 +125,24 @@ def test_more_memory_brings_a_log_back_over_the_cliff(sizes: bool) -> None:
     found = ask(fit(run), 400, 4, heap=20.0)
     assert found.seconds == pytest.approx(truth.seconds, rel=0.15)
     assert "cache-does-not-fit" not in {n.code for n in found.warnings}
+
+
+@pytest.mark.parametrize("off", [-0.06, -0.01, 0.0, 0.01, 0.06])
+def test_a_break_in_their_times_tells_which_tasks_found_their_blocks(off: float) -> None:
+    """Memory does not say it to the task: executors do not fill alike."""
+    run = run_of(400, 9)
+    again = float(np.mean(drawn(*_times(run.stages[1], 400)) > READ + 0.5 * PARSE))
+    missing = again + off
+    lost = dict.fromkeys(range(1, 1 + ITERATIONS), (missing * 400 * PARSE, missing))
+    found = with_all_found(Replay.of(run), lost)
+    for place in lost:
+        assert found.shapes[place].mean_seconds == pytest.approx(READ, rel=0.05)
+        assert found.shapes[place].warm.max() == pytest.approx(READ, rel=0.05)
+
+
+def _times(stage: StageRun, tasks: int) -> tuple[np.ndarray, int, float]:
+    every = stage.task_seconds
+    return np.asarray(every.quantiles), tasks, every.mean or 0.0
 
 
 @pytest.mark.parametrize("executors", [18, 50, 200])
@@ -282,7 +302,7 @@ def test_no_stage_saves_more_than_the_tasks_show_that_computed_again(again: floa
     slots = 8
     saved = cliff.replay.replayed(slots).seconds - cliff.all_found.replayed(slots).seconds
     more = len(steps) * (400 - found) * (again - 0.2) / slots
-    assert saved == pytest.approx(more, rel=0.02)
+    assert saved == pytest.approx(more, rel=0.05)
 
 
 @pytest.mark.parametrize("cut", ["with the input", "as the program says"])
