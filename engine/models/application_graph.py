@@ -164,11 +164,12 @@ def _served_from(cores: Sequence[tuple[float, int]], at: float) -> float:
 
 
 def _jobs(run: Run) -> list[JobRun]:
-    """The run's jobs; stages of no known job get one each, which starts with them."""
+    """The run's jobs; stages of no known job get one each, which starts with them, under numbers
+    that no other job has: Spark 1.2 tells which job a stage is of, but not when that began."""
     known = {job.job_id for job in run.jobs}
     listed = {stage_id for job in run.jobs for stage_id in job.stage_ids}
     lone = [s for s in run.stages if not known & set(s.job_ids) and s.stage_id not in listed]
-    free = max(known, default=-1) + 1
+    free = max(known.union(*(stage.job_ids for stage in run.stages)), default=-1) + 1
     return [
         *run.jobs,
         *(

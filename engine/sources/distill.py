@@ -167,6 +167,10 @@ class _Context:
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
         application.scans.under_way(application.stages)
+        # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
+        self._says_method = (application.version or "").startswith("1.") or any(
+            one.summary.cached_input_bytes for one in executed.values()
+        )
 
     def run(self, window: Window) -> Run:
         """The run of one window of time."""
@@ -200,7 +204,7 @@ class _Context:
             source=self._source,
             application=self._name(window),
             app_id=application.app_id,
-            spark_version=spark_version(application),
+            spark_version=spark_version(application, early=self._says_method),
             started_epoch_seconds=window.start_ms / 1000.0,
             complete=complete,
             lost=lost,
@@ -274,9 +278,7 @@ class _Context:
         tasks = stage.tasks
         measures = summary.measures
         read = measures["input_bytes"]
-        # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
-        told = (self._application.version or "").startswith("1.")
-        from_cache = stage.reads_cache and not told
+        from_cache = stage.reads_cache and not self._says_method
         cached = (read.total if from_cache else summary.cached_input_bytes) if read else None
         failed, killed, wasted = tasks.waste
         assert measures["task_seconds"] is not None

@@ -60,11 +60,19 @@ def task_cpus(application: Application, stage: Stage) -> int:
     return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= 1024 else 1
 
 
-def spark_version(application: Application) -> str | None:
-    """As the log begins with it; Databricks names its runtime beside it."""
+EARLIEST = "1.2"
+"""Spark before 1.3 does not write its version into the log; memory was divided alike in all that
+did log."""
+
+
+def spark_version(application: Application, *, early: bool = False) -> str | None:
+    """As the log begins with it; Databricks names its runtime beside it. One of Spark 1.x (`early`)
+    that has its beginning, but no version there, is of 1.2 or older."""
     tags = application.properties.get(f"{TAGS}sparkVersion")
     if application.version and tags:
         return f"{application.version} (Databricks {tags})"
+    if early and application.name is not None and not application.version:
+        return EARLIEST
     return application.version or (f"Databricks {tags}" if tags else None)
 
 

@@ -99,6 +99,22 @@ def test_without_parents_stages_of_a_job_follow_each_other() -> None:
     assert without_growth(blind).replayed(8).seconds == pytest.approx(3.0, abs=0.01)
 
 
+def test_stages_of_jobs_without_times_follow_each_other() -> None:
+    """Logs of Spark 1.2 tell which job a stage is of, but not when that began or ended."""
+    stages = [
+        Stage(np.full(8, 3.0), (), 0, input_bytes=8 * BLOCK),
+        Stage(np.full(8, 2.0), (0,), 0, shuffle_bytes=1e6),
+        Stage(np.full(8, 4.0), (), 1, input_bytes=8 * BLOCK),
+        Stage(np.full(8, 1.0), (2,), 1, shuffle_bytes=1e6),
+    ]
+    run = observed(stages, [Job(), Job((0,), 0.5)], slots=4)
+    without = tuple(replace(stage, parents=()) for stage in run.stages)
+    blind = without_growth(replace(run, jobs=(), stages=without))
+    for slots in (2, 4, 8):
+        expected = without_growth(run).replayed(slots).seconds
+        assert blind.replayed(slots).seconds == pytest.approx(expected, abs=0.01)
+
+
 def test_time_between_tasks_is_learnt() -> None:
     """A slot that idles 0.5 s before each task of 2 s: 20 waves on 2 slots, 5 on 8."""
     run = observed([Stage(np.full(40, 2.5), input_bytes=40 * BLOCK)], slots=2)

@@ -200,7 +200,7 @@ def test_the_driver_of_a_batch_job_may_work_alone_for_five_minutes(log: str) -> 
 def test_spark_1_2() -> None:
     run = one(PUBLIC / "apache-spark/local-1422981759269")
     stages = stages_of(run)
-    assert run.spark_version is None
+    assert run.spark_version == "1.2"
     assert {n: s.parents for n, s in stages.items()} == {0: (), 1: (), 2: (1,), 4: (1,), 5: ()}
     assert {"cores-inferred", "old-log"} <= set(codes(run))
     assert run.cached_bytes == 28_000_128.0  # `Updated Blocks`
