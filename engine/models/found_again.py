@@ -49,7 +49,7 @@ def _found(shape: StageShape, lost_seconds: float, missing: float) -> StageShape
     every = drawn(shape.warm, n, shape.mean_seconds)
     found = n - math.ceil(missing * n)
     known = len(shape.stage.task_seconds.quantiles)
-    span = 1 if known >= n else math.ceil(n / (known - 1)) + 1
+    span = 1 if known >= n else math.ceil(n / max(1, known - 1)) + 1
     begins = _break(every, found, span=span, cost_seconds=lost_seconds / max(1, n - found))
     like = every[:begins] if begins else every[:found] if found >= TELLING_TASKS else every
     typical = float(like.mean())

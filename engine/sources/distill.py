@@ -229,7 +229,7 @@ class _Context:
             *told_beside(cluster),
             *other_engine(application),
             *application.clients.notices(),
-            *old_version(application),
+            *old_version(application, early=self._says_method),
         ]
 
     def _timeline(self, window: Window) -> tuple[Timeline, list[Notice]]:

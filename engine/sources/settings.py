@@ -114,12 +114,15 @@ def stated_type(application: Application, cluster: Cluster) -> list[Notice]:
     ]
 
 
-def old_version(application: Application) -> list[Notice]:
-    """A log of Spark 1.4 or older does not say which stage reads which: said once, here."""
+def old_version(application: Application, *, early: bool = False) -> list[Notice]:
+    """A log of Spark 1.4 or older does not say which stage reads which: said once, here, and that
+    a version was inferred (`early` as for `spark_version`)."""
     described = [stage for stage in application.stages.values() if stage.attempts]
     if not described or any(stage.parents is not None for stage in described):
         return []
     name = f"Spark {application.version}" if application.version else "so early a Spark"
+    if not application.version and spark_version(application, early=early) == EARLIEST:
+        name = f"so early a Spark ({EARLIEST} or older: its log names no version)"
     return [
         Notice(
             "old-log",

@@ -20,7 +20,7 @@ from engine.models.found_again import with_all_found
 from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay import Replay
 from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
-from engine.profile import PersistedRdd, Profile, Run, StageRun
+from engine.profile import Measure, PersistedRdd, Profile, Run, StageRun
 from engine.units import GIB
 
 HEAP = 4.0
@@ -158,6 +158,18 @@ def test_tasks_that_compute_again_are_gone_where_the_cache_fits(executors: int) 
     found = replace(found, replays=calm, cliffs=cliffs)
     assert ask(found, 400, executors).seconds == pytest.approx(truth.seconds, rel=0.2)
     assert ask(found, 400, 9).seconds == pytest.approx(run.seconds, rel=0.02)
+
+
+def test_a_profile_may_tell_no_more_of_a_stage_than_one_time() -> None:
+    """All tasks are alike then, and none is seen that found its block sooner: nothing is saved."""
+    run = run_of(400, 9)
+    steps = [
+        replace(stage, task_seconds=Measure(400, 400 * 2.0, (2.0,))) for stage in run.stages[1:]
+    ]
+    replay = Replay.of(replace(run, stages=(run.stages[0], *steps)))
+    found = with_all_found(replay, {1: (300.0, 0.25)})
+    assert found.shapes[1].mean_seconds == pytest.approx(2.0)
+    assert found.shapes[2].mean_seconds == replay.shapes[2].mean_seconds
 
 
 @pytest.mark.parametrize("executors", [2, 9, 14])

@@ -203,6 +203,8 @@ def test_spark_1_2() -> None:
     assert run.spark_version == "1.2"
     assert {n: s.parents for n, s in stages.items()} == {0: (), 1: (), 2: (1,), 4: (1,), 5: ()}
     assert {"cores-inferred", "old-log"} <= set(codes(run))
+    (said,) = [notice.text for notice in run.notices if notice.code == "old-log"]
+    assert "1.2 or older: its log names no version" in said
     assert run.cached_bytes == 28_000_128.0  # `Updated Blocks`
     assert stages[1].cached_input_bytes == 28_000_128.0  # `Data Read Method`: Memory
     assert run.workload.input_bytes == 160.0  # Hadoop
