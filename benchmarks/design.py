@@ -23,7 +23,7 @@ import numpy as np
 
 from engine.design import a_optimal, scaled_features
 from engine.forecast import FloatArray
-from engine.models.terms import ERNEST_TERMS, columns
+from engine.models.curves.terms import ERNEST_TERMS, columns
 
 CVXPY_REPEATS = 1
 

@@ -28,8 +28,8 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.list_scheduling import makespan
-from engine.models.replay import Replay
-from engine.models.replay_times import ReplayTimes
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.times import ReplayTimes
 from engine.profile import JobRun, Measure, Profile, Run, StageRun
 
 SAMPLES = Path(__file__).parents[1] / "sample_logs"

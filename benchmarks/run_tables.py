@@ -19,8 +19,8 @@ from pathlib import Path
 
 import engine
 from engine.candidates import select_candidates
-from engine.models import law_sampling
-from engine.models.physical import fit_table
+from engine.models.laws import sampling
+from engine.models.laws.physical import fit_table
 from engine.profile import Profile
 from engine.surface import Surface
 
@@ -44,7 +44,7 @@ def some(profile: Profile, count: int) -> Profile:
 
 def fitted_afresh(profile: Profile) -> object:
     """A fit with no random numbers kept from the last one."""
-    law_sampling._numbers.cache_clear()
+    sampling._numbers.cache_clear()
     return fit_table(profile)
 
 

@@ -84,17 +84,17 @@ _HOMES = {
     "engine.sources.peek": ("Peek", "peek"),
     "engine.sources.history_server": ("HistoryApplication", "list_applications"),
     "engine.sources.remote": ("RemoteEntry", "list_remote"),
-    "engine.models.boe_model": ("fit_states", "fit_workflow"),
-    "engine.models.fitted_states": ("FittedStates",),
-    "engine.models.workflow": ("OwnNodes", "Workflow", "with_scheduler"),
-    "engine.models.workflow_report": (
+    "engine.models.boe.model": ("fit_states", "fit_workflow"),
+    "engine.models.boe.fitted_states": ("FittedStates",),
+    "engine.models.boe.workflow": ("OwnNodes", "Workflow", "with_scheduler"),
+    "engine.models.boe.workflow_report": (
         "JobSpan",
         "StageInState",
         "WorkflowReport",
         "WorkflowState",
     ),
     "engine.models": ("DEFAULT_MODEL", "MODELS", "fit"),
-    "engine.models.job_profiles": ("with_job_profiles",),
+    "engine.models.optex.job_profiles": ("with_job_profiles",),
     "engine.models.base": ("FittedModel", "Model", "Prediction", "Predictions"),
     "engine.optimiser": (
         "Choice",

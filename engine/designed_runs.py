@@ -20,7 +20,7 @@ from engine.experiments import (
     smallest_runs,
 )
 from engine.forecast import FloatArray
-from engine.models.terms import ERNEST_TERMS, Term
+from engine.models.curves.terms import ERNEST_TERMS, Term
 from engine.rounding import cheapest_first, efficiency, whole_runs
 
 

@@ -14,7 +14,7 @@ from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models import MODELS
 from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
-from engine.models.optex import deadline_satisfaction, mean_relative_error, relative_error
+from engine.models.optex.model import deadline_satisfaction, mean_relative_error, relative_error
 from engine.owned import recommend_owned
 from engine.profile import Profile, Run
 from engine.recommendation import Recommendation

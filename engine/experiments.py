@@ -16,7 +16,7 @@ import numpy as np
 from engine.design import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.models.terms import Term, columns
+from engine.models.curves.terms import Term, columns
 from engine.profile import Notice
 
 MOST_CANDIDATES = 20_000

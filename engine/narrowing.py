@@ -15,7 +15,7 @@ from engine.errors import BadInput
 from engine.experiments import Experiment, Grid
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
-from engine.models.terms import ERNEST_TERMS, Term, columns
+from engine.models.curves.terms import ERNEST_TERMS, Term, columns
 from engine.training import known_of
 
 MISFIT = 0.12

@@ -22,8 +22,8 @@ from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
 from engine.memory import beside_of
 from engine.models.base import AssuredMemory, FittedModel
-from engine.models.simcost_costs import THETA, resource_time, throughput
-from engine.models.simcost_search import Round, most_rounds, range_search
+from engine.models.simcost.costs import THETA, resource_time, throughput
+from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected

@@ -18,9 +18,9 @@ from engine.experiments import (
     experiment_at,
     nothing_known,
 )
-from engine.models.replay_priors import ratio_of
-from engine.models.simcost_search import GRADING_DEGREE
-from engine.models.stage_shapes import shapes_of
+from engine.models.replay.priors import ratio_of
+from engine.models.simcost.search import GRADING_DEGREE
+from engine.models.stages.shapes import shapes_of
 from engine.models.workloads import completed
 from engine.profile import Profile
 

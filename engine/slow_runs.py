@@ -4,8 +4,8 @@ With a lost node or a busy disk a run takes half as long again, or three times a
 moves the time of its configuration by a third, and as noise it widens the interval of all others.
 Where the same was run at least twice besides, such a run is left aside. A run that was made once
 may have been slow for a reason that the next one meets too: what the other runs foretell decides
-how much it counts (`engine/models/wrong_runs.py`), and it is named; so is the slower of two
-(`engine/models/wrong_pairs.py`).
+how much it counts (`engine/models/laws/wrong_runs.py`), and it is named; so is the slower of two
+(`engine/models/laws/wrong_pairs.py`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.models.base import Prediction, StageForecast
-from engine.models.replay_report import bottleneck
+from engine.models.replay.report import bottleneck
 from engine.profile import Run, StageRun
 from engine.stage_labels import stage_label
 

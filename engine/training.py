@@ -17,8 +17,8 @@ from engine.errors import BadInput, UnknownName
 from engine.experiments import Estimates, ExperimentPlan, Grid, Known, smallest_runs
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.simcost_sampling import CONFIDENCE, EPSILON, estimate, is_enough
-from engine.models.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.models.simcost.sampling import CONFIDENCE, EPSILON, estimate, is_enough
 from engine.paper_plans import (
     equal_waves,
     graded_cores,

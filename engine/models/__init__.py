@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from engine.errors import UnknownName
 from engine.models.base import FittedModel, Model
-from engine.models.boe_model import Boe
+from engine.models.boe.model import Boe
 from engine.models.ernest import Ernest, ErnestExtended
-from engine.models.optex import Optex
-from engine.models.peridot import Peridot
-from engine.models.simcost import Simcost
+from engine.models.optex.model import Optex
+from engine.models.peridot.model import Peridot
+from engine.models.simcost.model import Simcost
 from engine.models.sparkplan import Sparkplan
 from engine.profile import Profile
 

@@ -15,12 +15,12 @@ import numpy as np
 from engine.errors import ModelDoesNotFit
 from engine.fitting import chosen, fit_candidates, fit_nonnegative
 from engine.forecast import FloatArray
-from engine.models.applicability import applicability
 from engine.models.base import FittedModel, Model
-from engine.models.curves import CurvesModel, validation_of
-from engine.models.fitted_curve import FittedCurve
-from engine.models.machines import MachineRuns
-from engine.models.terms import (
+from engine.models.curves.applicability import applicability
+from engine.models.curves.fitted_curve import FittedCurve
+from engine.models.curves.machines import MachineRuns
+from engine.models.curves.model import CurvesModel, validation_of
+from engine.models.curves.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
     SERIAL_DATA,

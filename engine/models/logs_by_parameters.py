@@ -14,8 +14,8 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import Forecast
 from engine.models.base import AssuredMemory, Explanation, FittedModel
+from engine.models.curves.parameter_scales import nearest, parameter_spread
 from engine.models.log_notices import chosen_notice, table_notice, transferred_notice
-from engine.models.parameter_scales import nearest, parameter_spread
 from engine.models.workloads import completed, logs_of, same_parameters, saying
 from engine.profile import Notice, Profile, Run
 from engine.slow_runs import UnusualRun

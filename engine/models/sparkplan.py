@@ -15,10 +15,10 @@ import numpy as np
 from engine.errors import EngineError, ModelDoesNotFit
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
+from engine.models.laws.physical import fit_table
 from engine.models.logs_by_parameters import ByParameters, NearestLogs
-from engine.models.physical import fit_table
-from engine.models.replay_model import fit_replays
-from engine.models.replay_priors import NOISE
+from engine.models.replay.model import fit_replays
+from engine.models.replay.priors import NOISE
 from engine.models.workloads import logs_of
 from engine.profile import Notice, Profile, Run
 

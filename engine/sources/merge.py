@@ -180,7 +180,7 @@ def _shapes(runs: Sequence[Run]) -> list[Notice]:
     if sum(bool(run.stages) for run in runs) < 2:
         return []
     # Here: it needs what models know of stages, whose loading a single log does without.
-    from engine.models.data_shape import shape_notices
+    from engine.models.stages.data_shape import shape_notices
 
     return shape_notices(runs)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Section, read_yaml
-from engine.models.simcost_rates import revised
+from engine.models.simcost.rates import revised
 from engine.profile import Profile, ResourceProfile
 from engine.sources.workflow_values import LEAST_RATE, MOST_RATE
 from engine.units import parse_bytes

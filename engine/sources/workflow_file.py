@@ -15,8 +15,8 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.drf import scheduler_named
 from engine.errors import BadInput, UnknownName
-from engine.models.boe import Step, TaskWork
-from engine.models.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.task_time import Step, TaskWork
+from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
 from engine.profile import Profile
 from engine.sources.merge import together
 from engine.sources.reader import Reader

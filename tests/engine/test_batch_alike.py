@@ -10,7 +10,7 @@ import pytest
 import engine
 from engine.batch import ClusterBatch
 from engine.forecast import Forecast
-from engine.models.replay_model import ReplayModel
+from engine.models.replay.model import ReplayModel
 from engine.planner import PlanRequest, prepare_fitted
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from engine.design import a_optimal, criterion, lower_bound, scaled_features, undetermined
 from engine.errors import BadInput
 from engine.forecast import FloatArray
-from engine.models.terms import ERNEST_TERMS, EXTRA_TERMS, columns
+from engine.models.curves.terms import ERNEST_TERMS, EXTRA_TERMS, columns
 from engine.rounding import cheapest_first, cheapest_identifying, efficiency, whole_runs
 
 # Ernest's reference: parts_min, parts_max, total_parts, machines, cores per machine, scale steps,

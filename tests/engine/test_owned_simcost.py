@@ -14,8 +14,8 @@ import engine
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.models.base import AssuredMemory
-from engine.models.simcost_costs import resource_time
-from engine.models.simcost_memory import CACHE_FRACTION, GRID, SAFE_GIB
+from engine.models.simcost.costs import resource_time
+from engine.models.simcost.memory import CACHE_FRACTION, GRID, SAFE_GIB
 from engine.optimiser import Recommendation, recommend_owned
 
 

@@ -47,7 +47,7 @@ REACHED_BY = {
     "engine/refresh.py": ("catalog",),
     "engine/sources": (*ANSWERING, "workflow", "profile"),
     "engine/transfer.py": (*ANSWERING, "workflow"),
-    "engine/models/boe_model.py": (*ANSWERING, "workflow"),
+    "engine/models/boe/model.py": (*ANSWERING, "workflow"),
     "engine/advice.py": ("experiments",),
     "engine/weighed.py": ("experiments",),
     "engine/training.py": ("experiments",),

@@ -7,8 +7,8 @@ from typing import Any
 
 from engine.cluster import Cluster, Layout, Workload
 from engine.models.base import FittedModel
-from engine.models.job_profiles import with_job_profiles
-from engine.models.optex import Optex
+from engine.models.optex.job_profiles import with_job_profiles
+from engine.models.optex.model import Optex
 from engine.profile import Measure, Notice, OptexProfile, Profile, Run, StageRun
 
 INIT, PREP = 20.0, 13.0

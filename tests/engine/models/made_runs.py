@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.cluster import Cluster, Workload
-from engine.models.replay import Replay
+from engine.models.replay.replayed_run import Replay
 from engine.profile import EXACT_VALUES, JobRun, Measure, Run, StageRun
 from engine.scheduling import Node, schedule
 from engine.waves import Tasks

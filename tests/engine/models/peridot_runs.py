@@ -11,7 +11,7 @@ from made_runs import Job, Stage, observed, simulated
 
 from engine.cluster import Cluster
 from engine.models import MODELS
-from engine.models.peridot import (
+from engine.models.peridot.model import (
     Peridot,
     PeridotFitted,
 )

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
-from engine.models.boe import (
+from engine.models.boe.sharing import shared_task_times
+from engine.models.boe.task_time import (
     Needs,
     Rates,
     Step,
@@ -22,7 +23,6 @@ from engine.models.boe import (
     step_seconds,
     task_time,
 )
-from engine.models.boe_sharing import shared_task_times
 
 NODE = np.asarray([6.0, 1.0, 1.0])
 """One node of the paper's cluster: 6 cores, its disks, its network card."""

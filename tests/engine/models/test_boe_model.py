@@ -11,15 +11,15 @@ import engine
 from engine.batch import ClusterBatch
 from engine.candidates import select_candidates
 from engine.drf import Pool, drf
-from engine.models.boe import Rates, Step, TaskWork
-from engine.models.boe_jobs import ObservedJob, catalog_rates, learnt_rates
-from engine.models.boe_model import fit_states, fit_workflow
-from engine.models.boe_surface import seconds_on
-from engine.models.fitted_states import FittedStates
-from engine.models.skew import expected_largest
-from engine.models.states import estimate
-from engine.models.workflow_course import Activity, Machines
-from engine.models.workflow_report import merged
+from engine.models.boe.fitted_states import FittedStates
+from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
+from engine.models.boe.model import fit_states, fit_workflow
+from engine.models.boe.skew import expected_largest
+from engine.models.boe.states import estimate
+from engine.models.boe.surface import seconds_on
+from engine.models.boe.task_time import Rates, Step, TaskWork
+from engine.models.boe.workflow_course import Activity, Machines
+from engine.models.boe.workflow_report import merged
 from engine.sources.workflow_file import parse_workflow
 
 LOGS = [sample.name for sample in engine.list_samples() if sample.kind == "event-log"]
@@ -164,7 +164,7 @@ def test_rates_come_from_the_catalog_and_else_from_the_log() -> None:
 
 def test_the_work_of_a_task_takes_its_observed_time() -> None:
     """On the observed machines with as many tasks beside it, whatever is explained by bytes."""
-    from engine.models.boe import Needs, Rates, task_time
+    from engine.models.boe.task_time import Needs, Rates, task_time
 
     run = log("sort-large").runs[0]
     job = ObservedJob.of(run)

@@ -12,13 +12,13 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Workload
 from engine.models.base import Prediction
-from engine.models.unseen_tasks import (
+from engine.models.replay.unseen_tasks import (
     as_if_whole,
     censored_seconds,
     in_part_notice,
     with_tasks_under_way,
 )
-from engine.models.warm_up import PARTS
+from engine.models.stages.warm_up import PARTS
 from engine.profile import Measure, Profile, Run
 
 TASKS, SLOTS = 400, 4

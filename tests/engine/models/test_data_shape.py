@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import engine
-from engine.models.data_shape import CODE, difference, shape_notices
+from engine.models.stages.data_shape import CODE, difference, shape_notices
 from engine.profile import Measure, Notice, Run, StageRun
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"

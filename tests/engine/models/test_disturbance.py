@@ -15,7 +15,7 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
-from engine.models.disturbance import (
+from engine.models.stages.disturbance import (
     BEYOND_LOADING,
     CALM,
     CALM_LOADING,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models.drawn_sums import DrawnSums
-from engine.models.drawn_times import drawn
-from engine.models.launch_order import LONGEST_FIRST, last_launched, launched, turned
+from engine.models.stages.drawn_sums import DrawnSums
+from engine.models.stages.drawn_times import drawn
+from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched, turned
 
 QUANTILES = 201
 

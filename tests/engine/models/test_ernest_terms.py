@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models.terms import (
+from engine.models.curves.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
     memory_pressure,

@@ -11,7 +11,7 @@ import pytest
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.memory import HEAP_SEEN
-from engine.models.executor_memory import ExecutorMemory
+from engine.models.replay.executor_memory import ExecutorMemory
 from engine.profile import Profile, Run
 
 GIB, MIB = 2.0**30, 2.0**20

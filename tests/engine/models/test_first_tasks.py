@@ -12,7 +12,8 @@ from made_runs import Stage, measure, observed
 import engine
 from engine.cluster import Cluster
 from engine.models.base import Prediction
-from engine.models.first_tasks import (
+from engine.models.replay.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
+from engine.models.stages.first_tasks import (
     NEW_EXECUTOR,
     NEW_STAGE,
     WAVES,
@@ -20,8 +21,7 @@ from engine.models.first_tasks import (
     warm_given_first,
     warm_task,
 )
-from engine.models.stage_shapes import shapes_of
-from engine.models.unseen_tasks import FROM_FIRST, as_if_whole, in_part_notice, unseen_spread
+from engine.models.stages.shapes import shapes_of
 from engine.profile import Measure, Profile, Run, StageRun
 
 SLOTS, TASKS = 4, 320

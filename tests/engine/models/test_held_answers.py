@@ -16,9 +16,9 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
-from engine.models.held_answers import PARTS, held_logs
-from engine.models.log_answers import AnswersOfLogs
-from engine.models.replay_times import inputs_to
+from engine.models.replay.held_answers import PARTS, held_logs
+from engine.models.replay.log_answers import AnswersOfLogs
+from engine.models.replay.times import inputs_to
 
 SAMPLES = Path(__file__).parents[3] / "sample_logs"
 JOBS = ("sales-report", "sort", "word-count", "movie-als", "pagerank")

@@ -22,14 +22,14 @@ from logged_runs import (
 
 from engine.cluster import Workload
 from engine.errors import BadInput
-from engine.models.job_phases import (
+from engine.models.optex.job_profiles import input_partitions
+from engine.models.stages.job_phases import (
     is_iterative,
     operations_of,
     phases_of,
     repetitions,
     unit_operations,
 )
-from engine.models.job_profiles import input_partitions
 
 # Phases of one run
 

@@ -25,12 +25,12 @@ from logged_runs import (
 
 from engine.cluster import Cluster, Workload
 from engine.errors import ModelDoesNotFit
-from engine.models.job_profiles import (
+from engine.models.optex.job_profiles import (
     PUBLISHED_COEFF,
     job_profile,
     with_job_profiles,
 )
-from engine.models.optex import PHASE_SHARING
+from engine.models.optex.model import PHASE_SHARING
 from engine.profile import OptexProfile, Profile, Run
 
 # Coefficients

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models.law_sampling import STEPS, _step
+from engine.models.laws.sampling import STEPS, _step
 
 
 def effective(density: np.ndarray, step: float) -> float:

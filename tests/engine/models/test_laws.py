@@ -9,16 +9,8 @@ import pytest
 from scipy import stats
 
 from engine.forecast import FloatArray
-from engine.models.averaging import Averaged, averaged
-from engine.models.law_sampling import (
-    RUN_NOISE,
-    Chance,
-    Evidence,
-    Likelihood,
-    Throw,
-    log_density,
-)
-from engine.models.laws import (
+from engine.models.laws.averaging import Averaged, averaged
+from engine.models.laws.laws import (
     CLIFF_HEIGHT,
     CLIFF_HEIGHT_SPREAD,
     CLIFF_REACH,
@@ -32,6 +24,14 @@ from engine.models.laws import (
     Points,
     drawn,
     terms,
+)
+from engine.models.laws.sampling import (
+    RUN_NOISE,
+    Chance,
+    Evidence,
+    Likelihood,
+    Throw,
+    log_density,
 )
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])

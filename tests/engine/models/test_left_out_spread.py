@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.forecast import FloatArray, student_quantile
-from engine.models.left_out_spread import (
+from engine.models.laws.left_out_spread import (
     ALIKE,
     DOF_DOUBT,
     SCALE_DOUBT,

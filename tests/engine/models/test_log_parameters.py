@@ -15,9 +15,9 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.evidence import ask, fit_outcome
 from engine.models import MODELS, sparkplan
 from engine.models.base import FittedModel, Prediction
-from engine.models.boe_model import fit_workflow
-from engine.models.parameter_scales import MOST_DOUBLINGS, SPREAD_PER_PARAMETER, nearest
-from engine.models.workflow import Workflow, WorkflowJob
+from engine.models.boe.model import fit_workflow
+from engine.models.boe.workflow import Workflow, WorkflowJob
+from engine.models.curves.parameter_scales import MOST_DOUBLINGS, SPREAD_PER_PARAMETER, nearest
 from engine.profile import Profile, Run
 
 FOUR = Cluster.of_executors(executors=4, executor_cores=1)

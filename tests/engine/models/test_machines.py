@@ -14,9 +14,8 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.errors import ModelDoesNotFit
-from engine.models.ernest import Ernest
-from engine.models.levels import level_of
-from engine.models.machines import (
+from engine.models.curves.levels import level_of
+from engine.models.curves.machines import (
     distinct_configurations,
     equivalents,
     families,
@@ -24,7 +23,8 @@ from engine.models.machines import (
     shape_of,
     unit_of,
 )
-from engine.models.measured_range import beyond
+from engine.models.curves.measured_range import beyond
+from engine.models.ernest import Ernest
 from engine.profile import Profile, Run
 
 SMALL = InstanceType("m.small", 4.0, 16.0, arch="x86_64", cpu_score=40.0)

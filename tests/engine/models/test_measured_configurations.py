@@ -9,8 +9,8 @@ import pytest
 from sparkplan_runs import GRID, fit, nodes, run
 
 from engine.cluster import Workload
-from engine.models.design import Rows
-from engine.models.measured_configurations import with_repetitions
+from engine.models.laws.design import Rows
+from engine.models.laws.measured_configurations import with_repetitions
 from engine.profile import Run
 
 

@@ -14,12 +14,12 @@ from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
 from engine.models.base import FittedModel, Prediction
-from engine.models.cache_replay import SHARES
-from engine.models.drawn_times import drawn
-from engine.models.found_again import with_all_found
-from engine.models.memory_cliff import MemoryCliff, cliffs_of, unlike
-from engine.models.replay import Replay
-from engine.models.replay_priors import POWER_SPREAD, SIZE_NOISE
+from engine.models.replay.cache_replay import SHARES
+from engine.models.replay.found_again import with_all_found
+from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, unlike
+from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.drawn_times import drawn
 from engine.profile import Measure, PersistedRdd, Profile, Run, StageRun
 from engine.units import GIB
 

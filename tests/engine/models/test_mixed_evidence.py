@@ -9,8 +9,8 @@ from sparkplan_runs import executors, fit
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.physical import TableModel
-from engine.models.replay_model import ReplayModel
+from engine.models.laws.physical import TableModel
+from engine.models.replay.model import ReplayModel
 from engine.profile import Run
 
 

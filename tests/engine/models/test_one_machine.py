@@ -13,8 +13,8 @@ import engine
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.models.base import Prediction
-from engine.models.job_phases import driver_seconds
-from engine.models.one_machine import law_doubt, on_one_machine, waiting_law
+from engine.models.stages.job_phases import driver_seconds
+from engine.models.stages.one_machine import law_doubt, on_one_machine, waiting_law
 from engine.profile import Profile, Run
 
 TASKS, INPUT = 64, 64 * 128e6

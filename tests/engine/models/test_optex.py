@@ -8,7 +8,7 @@ import pytest
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.models.base import FittedModel
-from engine.models.optex import (
+from engine.models.optex.model import (
     Optex,
     communication_seconds,
     computation_seconds,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from made_runs import Job, Stage, observed
 
-from engine.models.partitions import Partitioning, spark_version, whole
-from engine.models.replay import Replay
-from engine.models.task_times import StageShape
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.partitions import Partitioning, spark_version, whole
+from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.units import MIB
 

@@ -10,7 +10,7 @@ from made_runs import BLOCK, Job, Stage, observed
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.models.pauses import long_pauses, pause_notice
+from engine.models.stages.pauses import long_pauses, pause_notice
 from engine.profile import JobRun, Notice, Profile, Run
 
 

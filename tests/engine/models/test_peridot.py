@@ -10,12 +10,12 @@ from peridot_runs import TABLE_2, codes, executors, fit, references, run_of, slo
 
 from engine.cluster import Workload
 from engine.models.base import FittedModel
-from engine.models.peridot import (
+from engine.models.peridot.model import (
     PHASE_FIXED,
     PHASE_OTHERS,
     SHOWN_PHASES,
 )
-from engine.models.peridot_spread import PRIOR_DOF, PUBLISHED_SPREAD, Doubt, prior_spread
+from engine.models.peridot.spread import PRIOR_DOF, PUBLISHED_SPREAD, Doubt, prior_spread
 from engine.waves import waves
 
 MEAN_ERROR, WORST_APPLICATION = 0.066, 0.13

@@ -19,15 +19,15 @@ from peridot_runs import (
 )
 
 from engine.cluster import Workload
-from engine.models.peridot_equations import (
+from engine.models.peridot.equations import (
     Parameters,
     execution_seconds,
     reference_partitions,
     scaled_partitions,
     wave_seconds,
 )
-from engine.models.peridot_references import find_references
-from engine.models.stage_groups import matched, stage_groups
+from engine.models.peridot.references import find_references
+from engine.models.stages.groups import matched, stage_groups
 from engine.profile import Profile, Run
 from engine.waves import waves
 

@@ -12,7 +12,7 @@ from peridot_runs import codes, executors, fit, references, run_of, slowed, trut
 import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.models.peridot import PeridotFitted
+from engine.models.peridot.model import PeridotFitted
 from engine.profile import Notice, Profile, Run
 from tui.cli import main
 

@@ -15,8 +15,8 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.configurations import configurations, pairs_between, repetition_spread
 from engine.models.base import FittedModel, Prediction
-from engine.models.disturbance import disturbance_spread
-from engine.models.replay_priors import NOISE
+from engine.models.replay.priors import NOISE
+from engine.models.stages.disturbance import disturbance_spread
 from engine.profile import Measure, Profile, Run
 
 MODELS = ("sparkplan", "simcost", "boe", "peridot")

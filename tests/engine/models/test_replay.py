@@ -13,11 +13,11 @@ from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run
 
 from engine.cluster import Cluster, Workload
 from engine.list_scheduling import makespan
-from engine.models.drawn_times import drawn
-from engine.models.launching import LAUNCH_SECONDS
-from engine.models.replay import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
-from engine.models.replay_times import ReplayTimes
-from engine.models.stage_shapes import EXECUTOR_SHARE
+from engine.models.replay.replayed_run import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
+from engine.models.replay.times import ReplayTimes
+from engine.models.stages.drawn_times import drawn
+from engine.models.stages.launching import LAUNCH_SECONDS
+from engine.models.stages.shapes import EXECUTOR_SHARE
 from engine.profile import JobRun, Notice, Run
 
 RANDOM = np.random.default_rng(5)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.models.replay import Replay
+from engine.models.replay.replayed_run import Replay
 
 SAMPLE = Path(__file__).parents[3] / "sample_logs" / "nightly-features.zstd"
 

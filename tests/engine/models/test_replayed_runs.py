@@ -10,8 +10,8 @@ from made_runs import BLOCK, Stage, observed
 from sparkplan_runs import BY_NAME, codes, executors, fit, run_of
 
 from engine.cluster import Workload
-from engine.models.replay_model import ReplayModel
-from engine.models.replayed_runs import replayable
+from engine.models.replay.model import ReplayModel
+from engine.models.replay.which_runs import replayable
 from engine.profile import Notice, Profile, Run
 
 

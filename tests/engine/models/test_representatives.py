@@ -14,15 +14,15 @@ from logged_runs import INIT, RUNS, codes, estimated, fit, on, one, stage
 
 import engine
 from engine.cluster import Workload
-from engine.models.job_profiles import with_job_profiles
-from engine.models.optex import (
+from engine.models.optex.job_profiles import with_job_profiles
+from engine.models.optex.model import (
     PHASE_COMMUNICATION,
     PHASE_EXECUTION,
     PHASE_INIT,
     PHASE_PREP,
     PHASE_SHARING,
 )
-from engine.models.representatives import (
+from engine.models.optex.representatives import (
     confidence_half_width,
     expected_time,
     representative_confidence,

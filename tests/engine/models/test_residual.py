@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from engine.forecast import FloatArray
-from engine.models.residual import AMPLITUDE, Inputs, Process, _Posterior, linear, smooth
+from engine.models.laws.residual import AMPLITUDE, Inputs, Process, _Posterior, linear, smooth
 
 
 def inputs(x: FloatArray) -> Inputs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models.rising import rising
+from engine.models.curves.rising import rising
 
 
 def test_neighbours_that_fall_share_their_weighted_mean() -> None:

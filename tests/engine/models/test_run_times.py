@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import t as student
 
 from engine.forecast import FloatArray
-from engine.models.design import Encoding, Rows
-from engine.models.mixture import weights_of
-from engine.models.run_times import BLOCK, RunTimes, along_laws, fit_run_times
+from engine.models.laws.design import Encoding, Rows
+from engine.models.laws.mixture import weights_of
+from engine.models.laws.run_times import BLOCK, RunTimes, along_laws, fit_run_times
 
 
 def rows(machines: FloatArray, size: FloatArray, parameter: FloatArray | None = None) -> Rows:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models.design import Rows
-from engine.models.run_times import fit_run_times
-from engine.models.shares import Share, means_of, told_by
+from engine.models.laws.design import Rows
+from engine.models.laws.run_times import fit_run_times
+from engine.models.laws.shares import Share, means_of, told_by
 
 
 def test_means_of_several_iterations_are_those_of_the_whole_answers() -> None:

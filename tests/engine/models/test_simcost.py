@@ -20,12 +20,12 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import spread_of
 from engine.models import MODELS
 from engine.models.base import FittedModel
-from engine.models.simcost import Simcost, simulated
-from engine.models.simcost_costs import Rates
-from engine.models.simcost_learning import RunCosts, pooled
-from engine.models.simcost_rates import observed_rates, revised
-from engine.models.simcost_report import bottleneck
-from engine.models.task_times import SET_UP_SECONDS
+from engine.models.simcost.costs import Rates
+from engine.models.simcost.learning import RunCosts, pooled
+from engine.models.simcost.model import Simcost, simulated
+from engine.models.simcost.rates import observed_rates, revised
+from engine.models.simcost.report import bottleneck
+from engine.models.stages.task_times import SET_UP_SECONDS
 from engine.profile import Measure, Profile, ResourceProfile, Run
 
 MIB = 1024.0**2

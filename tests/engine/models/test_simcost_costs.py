@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.models import simcost_costs as costs
-from engine.models.simcost_sampling import estimated_size
+from engine.models.simcost import costs
+from engine.models.simcost.sampling import estimated_size
 from engine.profile import ResourceProfile
 
 MB, GB = 1024.0**2, 1024.0**3

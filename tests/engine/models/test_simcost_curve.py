@@ -9,7 +9,7 @@ import pytest
 from engine.cluster import Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import FittedModel
-from engine.models.simcost import Simcost
+from engine.models.simcost.model import Simcost
 from engine.profile import Profile, ResourceProfile, Run
 
 

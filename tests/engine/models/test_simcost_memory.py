@@ -9,8 +9,8 @@ import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
 from engine.models.base import AssuredMemory
-from engine.models.simcost_costs import resource_time
-from engine.models.simcost_memory import (
+from engine.models.simcost.costs import resource_time
+from engine.models.simcost.memory import (
     SAFE_GIB,
     assured_by_cache,
     assured_by_peak,

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from engine.errors import BadInput
-from engine.models.simcost_sampling import (
+from engine.models.simcost.sampling import (
     FEWEST_ROUNDS,
     MOST_ROUNDS,
     Estimate,

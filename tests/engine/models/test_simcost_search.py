@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
 from engine.errors import BadInput
-from engine.models.simcost_search import (
+from engine.models.simcost.search import (
     Coefficients,
     fastest_vcores,
     least_resource_time,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from engine.models.skew import (
+from engine.models.boe.skew import (
     LAMBDA,
     XI,
     Normal,
@@ -19,7 +19,7 @@ from engine.models.skew import (
     reduce_time_printed,
     scores,
 )
-from engine.models.task_draw import task_factors
+from engine.models.boe.task_draw import task_factors
 
 DRAWS = np.random.default_rng(5).normal(size=(200_000, 2))
 

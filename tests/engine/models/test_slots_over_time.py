@@ -9,9 +9,9 @@ import pytest
 from made_runs import Stage, observed
 
 from engine.cluster import Cluster, Workload
-from engine.models.replay import Replay
-from engine.models.replay_model import fit_replays
-from engine.models.slots_over_time import (
+from engine.models.replay.model import fit_replays
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.slots_over_time import (
     Slots,
     arrivals,
     end_of_tasks,

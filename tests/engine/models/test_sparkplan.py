@@ -15,10 +15,10 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType, Offer, Price
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
-from engine.models.replay_corrections import doubt_per_doubling
-from engine.models.replay_model import ReplayModel
-from engine.models.replay_priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
-from engine.models.replay_times import inputs_to
+from engine.models.replay.corrections import doubt_per_doubling
+from engine.models.replay.model import ReplayModel
+from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS
+from engine.models.replay.times import inputs_to
 from engine.models.sparkplan import Sparkplan
 from engine.profile import OptexProfile, Profile, Run, Waste
 

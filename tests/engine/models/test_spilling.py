@@ -11,17 +11,17 @@ from made_runs import Stage, measure, observed
 from engine.cluster import Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import Prediction
-from engine.models.partitions import Partitioning
-from engine.models.replay import Replay
-from engine.models.sparkplan import Sparkplan
-from engine.models.spilling import (
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.spilling import (
     DISK_BYTES_PER_SECOND,
     SPILLED_SIZE,
     spill_seconds,
     spilled_bytes,
     spilling_stages,
 )
-from engine.models.task_times import StageLaw
+from engine.models.sparkplan import Sparkplan
+from engine.models.stages.partitions import Partitioning
+from engine.models.stages.task_times import StageLaw
 from engine.profile import Profile, Run
 
 MIB = 1024.0**2

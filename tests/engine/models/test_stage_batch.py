@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from made_runs import BLOCK, Job, Stage, observed
 
-from engine.models.kept_inputs import KEPT_INPUTS
-from engine.models.launch_order import LONGEST_FIRST
-from engine.models.replay import Replay
-from engine.models.task_times import PLACED_TASKS, StageLaw
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.kept_inputs import KEPT_INPUTS
+from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.task_times import PLACED_TASKS, StageLaw
 from engine.profile import Run
 
 SLOTS = 12
@@ -107,7 +107,7 @@ def test_all_at_once_is_one_by_one(
 ) -> None:
     replay = of_every_kind()
     at_once = replay.replayed(slots, ratio=ratio)
-    monkeypatch.setattr("engine.models.prepared_stages.FEWEST_STAGES", 1000)
+    monkeypatch.setattr("engine.models.stages.prepared.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=ratio)
     assert alone.seconds == pytest.approx(at_once.seconds, rel=1e-8)
     assert alone.end == pytest.approx(at_once.end, rel=1e-8)
@@ -130,7 +130,7 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
     replay = Replay.of(scans())
     assert len(replay._counting_slots) == 20
     at_once = replay.replayed(slots, ratio=1.3)
-    monkeypatch.setattr("engine.models.prepared_stages.FEWEST_STAGES", 1000)
+    monkeypatch.setattr("engine.models.stages.prepared.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=1.3)
     assert at_once.tasks == alone.tasks != replay.replayed(SLOTS, ratio=1.3).tasks
     assert at_once.seconds == pytest.approx(alone.seconds, rel=1e-9)

@@ -11,10 +11,10 @@ from made_runs import BLOCK, Job, Stage, observed
 from sparkplan_runs import fit
 
 from engine.cluster import Cluster, Workload
-from engine.models.replay import Replay
-from engine.models.stage_laws import pair_fit, with_laws
-from engine.models.stage_match import matches
-from engine.models.task_times import StageLaw
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.stages.match import matches
+from engine.models.stages.task_times import StageLaw
 from engine.profile import Run
 
 

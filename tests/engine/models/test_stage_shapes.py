@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
 
-from engine.models.replay import Replay
-from engine.models.replay_report import skew_of
-from engine.models.stage_shapes import warm_and_cold
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.report import skew_of
+from engine.models.stages.shapes import warm_and_cold
 from engine.profile import Run
 
 SLOTS, START_SECONDS, LONG = 20, 2.0, 8.0

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 
 from engine.drf import Pool, drf, fifo
 from engine.errors import BadInput
-from engine.models.boe import Needs, Rates, Step, TaskWork
-from engine.models.printed_states import (
+from engine.models.boe.printed_states import (
     estimate_printed,
     pending_tasks,
     progress,
     remaining_seconds,
 )
-from engine.models.skew import gain_bounds
-from engine.models.states import estimate
-from engine.models.task_draw import EXACT_TASKS, task_factors, task_law
-from engine.models.workflow_course import Activity, Machines
+from engine.models.boe.skew import gain_bounds
+from engine.models.boe.states import estimate
+from engine.models.boe.task_draw import EXACT_TASKS, task_factors, task_law
+from engine.models.boe.task_time import Needs, Rates, Step, TaskWork
+from engine.models.boe.workflow_course import Activity, Machines
 
 RATES = Rates(3.0, 1.0, 1.0)
 """Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""

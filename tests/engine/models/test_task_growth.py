@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from made_runs import BLOCK, Stage, measure, observed, without_growth
 
-from engine.models.replay import Replay
-from engine.models.task_times import SET_UP_SECONDS, Growth
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.task_times import SET_UP_SECONDS, Growth
 
 SHUFFLED = Stage(np.full(10, 4.0), shuffle_bytes=1e9)
 

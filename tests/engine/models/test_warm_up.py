@@ -9,10 +9,10 @@ import pytest
 from made_runs import BLOCK, Stage, Values, measure, observed
 
 from engine.cluster import Workload
-from engine.models.replay import Replay
-from engine.models.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
-from engine.models.task_times import SET_UP_SECONDS, Scaled
-from engine.models.warm_up import (
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
+from engine.models.stages.task_times import SET_UP_SECONDS, Scaled
+from engine.models.stages.warm_up import (
     PARTS,
     WarmUp,
     WarmUps,

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.models.law_sampling import (
+from engine.models.laws.laws import Points
+from engine.models.laws.sampling import (
     NOISE_DOF,
     RUN_NOISE,
     Evidence,
@@ -16,8 +17,7 @@ from engine.models.law_sampling import (
     log_density,
     posterior,
 )
-from engine.models.laws import Points
-from engine.models.wrong_runs import SLOW, _hypotheses, _Sought, followed_by
+from engine.models.laws.wrong_runs import SLOW, _hypotheses, _Sought, followed_by
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]

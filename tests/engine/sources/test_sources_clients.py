@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pitfall_logs import DATA, codes, notice, one, text_of
 
-from engine.models.stage_match import matches
+from engine.models.stages.match import matches
 from engine.profile import Run
 from engine.sources.clients import Clients, ConnectOperation, Session, ThriftEnd, ThriftStart
 from engine.stage_labels import stage_label

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pitfall_logs import DATA, one, text_of
 
-from engine.models.disturbance import computes_elsewhere
+from engine.models.stages.disturbance import computes_elsewhere
 from engine.sources.entities import Stage
 
 LOG = DATA / "python_source.zstd"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from engine.errors import BadInput, EngineError
-from engine.models.boe_model import fit_workflow
+from engine.models.boe.model import fit_workflow
 from engine.sources import read
 from engine.sources.workflow_file import is_workflow, parse_workflow, read_workflow
 

@@ -1,0 +1,342 @@
+"""Plans that answer for any cluster: times with intervals, states, and what to take them with.
+
+What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
+give the rates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.cluster import Cluster, Workload
+from engine.configurations import configurations, times_run
+from engine.errors import BadInput
+from engine.forecast import FloatArray, Forecast, IntArray
+from engine.models.base import Explanation, FittedModel, Prediction
+from engine.models.boe.notices import (
+    far_notices,
+    rate_notices,
+    speed_notices,
+)
+from engine.models.boe.plan import Plan, Target, one_node, own_target
+from engine.models.boe.surface import seconds_on
+from engine.models.boe.workflow import OwnNodes, Workflow
+from engine.models.boe.workflow_course import Timeline
+from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
+from engine.models.replay.held_answers import held
+from engine.models.stages.one_machine import law_doubt, one_machine_notice
+from engine.models.workloads import completed
+from engine.notice_order import in_order
+from engine.profile import Notice, Run
+from engine.transfer import Speed
+
+NAME = "boe"
+
+SPREAD = 0.10
+SPREAD_PER_DOUBLING_SLOTS = 0.08
+SPREAD_PER_DOUBLING_INPUT = 0.15
+PRIOR_DOF = 8.0
+"""Prior standard deviations of log time: where a job was observed, and per doubling away from it.
+The paper's workflows were off by 3.6 to 6.5 % on the cluster that was profiled, its single stages
+by 5 to 18 %."""
+
+NEARNESS = 1.5
+"""How much faster the weights of logs fall than exp(-doublings away)."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedStates(FittedModel):
+    """Plans that answer for any cluster; those of several logs of a job are averaged in log time.
+
+    Args:
+        plans: one per log, or the one of a workflow.
+        bias: (p,) log of observed over estimated time on the plan's own cluster; 0 for workflows.
+        spread: standard deviation of log time where a job was observed.
+        learnt: what leaving out logs says the prior's spread must be multiplied by.
+        of_parameters: what fits the logs of other job parameters of the application (and refuses
+            those that no log has); None for one set of logs, and for workflows.
+    """
+
+    workflow: Workflow
+    plans: tuple[Plan, ...]
+    bias: FloatArray
+    spread: float = SPREAD
+    learnt: float = 1.0
+    dof: float = PRIOR_DOF
+    of_parameters: Callable[[Mapping[str, float]], FittedStates] | None = None
+    _answering: dict[object, FittedStates] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def repeated(self) -> IntArray:
+        """(p,) how often the configuration of each plan's log was run; 1 for a workflow."""
+        if not self.is_job:
+            return np.ones(len(self.plans), dtype=np.int64)
+        runs = [plan.parts[0].observed.run for plan in self.plans if plan.parts[0].observed]
+        return times_run(configurations(runs))
+
+    @property
+    def is_job(self) -> bool:
+        """Whether this is one application's stages, and not a workflow of jobs."""
+        return bool(self.profile.runs)
+
+    def answering(self, workload: Workload) -> FittedStates:
+        """Fitted once per set of job parameters.
+
+        Raises:
+            ModelDoesNotFit: for job parameters that no log has.
+        """
+        if self.of_parameters is None:
+            return self
+        wanted = completed(workload, self.profile).parameters
+        key = tuple(sorted(wanted.items()))
+        if key not in self._answering:
+            self._answering[key] = self.of_parameters(wanted)
+        return self._answering[key]
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = self._wanted(workload)
+        own = self.answering(wanted)
+        mean, away = own._averaged(batch, wanted)
+        seconds = np.exp(own._held(batch, wanted, mean))
+        crowded = law_doubt(own._runs, batch, seconds) if own.is_job else 0.0
+        log_scale = np.hypot(own.learnt * np.hypot(own.spread, away), crowded)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), own.dof)
+
+    def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
+        """(n,) mean log time of the plans, the nearer ones more, and (n,) what lies between them
+        and the question adds to its standard deviation."""
+        logs, far, spreads = [], [], []
+        for plan, bias in zip(self.plans, self.bias, strict=True):
+            scale = self._scale(plan, wanted)
+            seconds = seconds_on(plan, batch, scale=scale, partitions=wanted.shuffle_partitions)
+            logs.append(np.log(seconds) + bias)
+            slots, doubt = self._away(plan, batch)
+            sizes = abs(math.log2(scale)) if self.is_job else 0.0
+            far.append(slots + sizes)
+            spreads.append(
+                np.sqrt(
+                    (SPREAD_PER_DOUBLING_SLOTS * slots) ** 2
+                    + (SPREAD_PER_DOUBLING_INPUT * abs(math.log2(scale))) ** 2
+                    + doubt**2
+                )
+            )
+        distance = np.asarray(far) + np.asarray(spreads) / SPREAD_PER_DOUBLING_SLOTS
+        weights = nearness(distance, self.repeated)
+        mean, away = ((weights * np.asarray(each)).sum(axis=0) for each in (logs, spreads))
+        return mean, away
+
+    def _held(self, batch: ClusterBatch, wanted: Workload, mean: FloatArray) -> FloatArray:
+        """(n,) mean log time, held to grow with the input: each plan's does, but the mean may fall
+        where a log of one input hands over to that of another."""
+        inputs = {run.workload.input_bytes for run in self._runs} if self.is_job else set()
+        known = [size for size in inputs if size is not None]
+        if len(known) < 2 or len(known) < len(inputs) or wanted.input_bytes is None:
+            return mean
+
+        def answer(size: float) -> FloatArray:
+            same = size == wanted.input_bytes
+            return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
+
+        return held(answer, known, wanted.input_bytes)
+
+    @cached_property
+    def _runs(self) -> list[Run]:
+        """The runs behind the plans."""
+        return [part.observed.run for plan in self.plans for part in plan.parts if part.observed]
+
+    @property
+    def ran_on(self) -> tuple[InstanceType, ...]:
+        """Of a workflow, those of its jobs."""
+        parts = [part for plan in self.plans for part in plan.parts]
+        seen = [part.observed.run.cluster.instance for part in parts if part.observed is not None]
+        told = [*seen, *(part.job.ran_on for part in parts)]
+        return tuple(dict.fromkeys(kind for kind in told if kind is not None))
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.answering(workload).plans) if self.is_job else 0
+
+    def _wanted(self, workload: Workload) -> Workload:
+        """The workload with what it leaves open.
+
+        Raises:
+            BadInput: for a size, parameters or iterations that this model knows nothing of.
+        """
+        if not self.is_job:
+            if workload.input_bytes is not None or workload.iterations or workload.parameters:
+                raise BadInput(
+                    "a workflow has no size of its own",
+                    remedy="give each job's input_size in its file, or a factor such as 2x",
+                )
+            return workload
+        wanted = completed(workload, self.profile)
+        own = self._nearest_run(wanted).workload.iterations
+        if own is not None and wanted.iterations is not None and wanted.iterations != own:
+            raise BadInput(
+                f"the logs have {own:g} iterations: boe does not know the time of "
+                f"{wanted.iterations:g}",
+                where="--iterations",
+                remedy="add a log with that many, or use --model sparkplan",
+            )
+        return wanted
+
+    def _scale(self, plan: Plan, wanted: Workload) -> float:
+        observed = plan.parts[0].observed
+        if not self.is_job or observed is None:
+            return wanted.scale or 1.0
+        return input_ratio(wanted, observed.run)
+
+    def _nearest_run(self, wanted: Workload) -> Run:
+        runs = self.answering(wanted)._runs
+        return min(runs, key=lambda run: abs(math.log(input_ratio(wanted, run))))
+
+    def _away(self, plan: Plan, batch: ClusterBatch) -> tuple[FloatArray, FloatArray]:
+        """(n,) doublings of slots from the observed ones (the most of any job), and the doubt
+        about the speed of the machines."""
+        slots = np.zeros(len(batch))
+        doubt = np.zeros(len(batch))
+        targets = [one_node(instance, batch.catalog) for instance in batch.types]
+        for part in plan.parts:
+            scales = [part.speed_on(target).log_scale for target in targets]
+            doubt = np.maximum(doubt, np.asarray(scales)[batch.type_index])
+            if part.observed is not None:
+                slots = np.maximum(slots, np.abs(np.log2(batch.slots / part.observed.slots)))
+        return np.nan_to_num(slots), doubt
+
+    def _best_plan(self, batch: ClusterBatch, wanted: Workload) -> tuple[Plan, Target] | None:
+        """The plan that weighs most in an answer about the one cluster of a batch."""
+        plans = self.answering(wanted).plans
+        far = [
+            float(self._away(plan, batch)[0][0]) + abs(math.log2(self._scale(plan, wanted)))
+            for plan in plans
+        ]
+        plan = plans[int(np.argmin(far))]
+        target = plan.target(batch, 0)
+        return None if target is None else (plan, target)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            return Explanation()
+        plan, target = best
+        timeline = plan.timeline(target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        seconds = float(self.forecast(batch, workload).seconds[0])
+        return explanation(timeline, seconds=seconds, slots=target.slots)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            return ()
+        plan, target = best
+        scale = self._scale(plan, wanted)
+        found = [*rate_notices(plan, target), *speed_notices(plan, target)]
+        found += far_notices(plan, target, scale)
+        runs = self.answering(wanted)._runs
+        crowded = one_machine_notice(runs, batch, law=NAME) if self.is_job else None
+        return in_order([*found, crowded] if crowded is not None else found)
+
+    def transferred(
+        self, instance: InstanceType, catalog: Catalog
+    ) -> tuple[Speed, tuple[Notice, ...]]:
+        """Of a workflow, the most doubtful of its jobs: each says where it ran."""
+        if self.is_job:
+            return super().transferred(instance, catalog)
+        (plan,), target = self.plans, one_node(instance, catalog)
+        speeds = [part.speed_on(target) for part in plan.parts]
+        worst = max(speeds, key=lambda speed: (speed.log_scale, speed.code is not None))
+        return worst, in_order(speed_notices(plan, target))
+
+    def course(
+        self,
+        *,
+        cluster: Cluster | OwnNodes,
+        workload: Workload | None = None,
+        confidence: float = 0.9,
+    ) -> WorkflowReport:
+        """The sequence of states on one cluster, with each stage's parallelism and bottleneck.
+
+        Raises:
+            BadInput: as `predict`, and for a task that fits no cluster of this size.
+        """
+        workload = workload or self.profile.reference_workload
+        if isinstance(cluster, OwnNodes):
+            return self._own_course(cluster, workload, confidence)
+        batch = ClusterBatch.of([cluster], self.profile)
+        wanted = self._wanted(workload)
+        best = self._best_plan(batch, wanted)
+        if best is None:
+            raise BadInput("how many tasks the cluster runs at once is not known")
+        plan, target = best
+        asked = (target, self._scale(plan, wanted), wanted.shuffle_partitions)
+        timeline = plan.timeline(*asked)
+        _check_timed(timeline)
+        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
+        prediction = self.predict(cluster=cluster, workload=workload, confidence=confidence)
+        return self._report(plan, timeline, prediction, skew)
+
+    def _own_course(
+        self, cluster: OwnNodes, workload: Workload, confidence: float
+    ) -> WorkflowReport:
+        """On the nodes of the workflow's file; nothing is known of their speed."""
+        plan, target = self.plans[0], own_target(cluster)
+        scale = self._scale(plan, self._wanted(workload))
+        asked = (target, scale, workload.shuffle_partitions)
+        timeline = plan.timeline(*asked)
+        _check_timed(timeline)
+        skew = plan.skew_seconds(*asked, seconds=timeline.seconds)
+        forecast = Forecast.of(np.asarray([timeline.seconds]), self.spread, self.dof)
+        low, high = forecast.interval(confidence)
+        notices = [*self.profile.notices, *self.fit_notices, *rate_notices(plan, target)]
+        notices += far_notices(plan, target, scale)
+        why = explanation(timeline, seconds=timeline.seconds, slots=target.slots)
+        prediction = Prediction(
+            NAME, timeline.seconds, float(low[0]), float(high[0]), confidence, why.phases,
+            why.stages, why.bottleneck, in_order(notices), forecast,
+        )  # fmt: skip
+        return self._report(plan, timeline, prediction, skew)
+
+    def _report(
+        self, plan: Plan, timeline: Timeline, prediction: Prediction, skew: float | None
+    ) -> WorkflowReport:
+        if self.is_job and plan.parts[0].observed is not None:
+            labels = plan.parts[0].observed.job_labels()
+        else:
+            labels = [plan.parts[entry.job].job.name for entry in timeline.activities]
+        return report_of(self.workflow, labels, plan, timeline, prediction, skew_seconds=skew)
+
+
+def _check_timed(timeline: Timeline) -> None:
+    """Refuses a course of no time: its tasks use nothing whose rate is known."""
+    if timeline.seconds <= 0.0:
+        raise BadInput(
+            "nothing says how long any task takes: the disk and network rates of the nodes are "
+            "not known",
+            remedy="give disk and network under cluster in the workflow file, or name a type of a "
+            "catalog that knows them",
+        )
+
+
+def nearness(distance: FloatArray, repeated: IntArray) -> FloatArray:
+    """(p, n) weights of p plans by how far they are from each question; they add up to 1.
+
+    Args:
+        repeated: (p,) how often the configuration of each was run: its logs count as one.
+    """
+    weights = np.exp(-NEARNESS * (distance - distance.min(axis=0))) / repeated[:, None]
+    return np.asarray(weights / weights.sum(axis=0))
+
+
+def input_ratio(wanted: Workload, run: Run) -> float:
+    """Input of a workload relative to a run's; 1 where neither says it."""
+    own = run.workload.input_bytes
+    if wanted.input_bytes is None or own is None:
+        return wanted.scale or 1.0
+    return wanted.input_bytes / own

@@ -1,0 +1,170 @@
+"""Clusters of a grid as arrays, as a plan sees them, and what a task takes on each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.forecast import FloatArray, IntArray
+from engine.models.boe.jobs import NodeRates
+from engine.models.boe.plan import Plan, Target
+from engine.models.boe.workflow_course import Activity, containers_on
+
+ALIKE = 16.0
+"""Machines of one make have disks and networks that differ by no more than about this factor."""
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """n clusters as arrays.
+
+    Args:
+        slots, nodes: (n,) in all. cores: (n,) of all nodes. memory_gib: (n,) of containers.
+        disk, network: (n,) bytes per second of one node, inf where unknown.
+        alike: (n,) 1 where a container must fit one of the nodes.
+        speeds: (n, j) of a core, for each job.
+        kinds: (n,) places of their types in the batch; -1 for single clusters.
+    """
+
+    slots: FloatArray
+    nodes: FloatArray
+    cores: FloatArray
+    memory_gib: FloatArray
+    disk: FloatArray
+    network: FloatArray
+    alike: FloatArray
+    speeds: FloatArray
+    kinds: IntArray
+
+    @classmethod
+    def of(
+        cls, plan: Plan, batch: ClusterBatch, kinds: Sequence[IntArray], slots: FloatArray
+    ) -> Grid:
+        """The clusters at some rows of a batch, `kinds` by type: nodes of a type are alike."""
+        columns: list[FloatArray] = []
+        speeds: list[FloatArray] = []
+        for rows in kinds:
+            first = plan.target(batch, int(rows[0]))
+            assert first is not None
+            many = slots[rows] / first.slots
+            columns.append(
+                np.stack(
+                    (
+                        slots[rows],
+                        first.nodes * many,
+                        first.nodes * first.cores * many,
+                        first.memory_gib * many,
+                        np.full(len(rows), first.rates.disk or math.inf),
+                        np.full(len(rows), first.rates.network or math.inf),
+                        np.full(len(rows), float(first.alike)),
+                    )
+                )
+            )
+            own = [part.speed_on(first).relative for part in plan.parts]
+            speeds.append(np.tile(own, (len(rows), 1)))
+        stacked = np.concatenate(columns, axis=1)
+        slots, nodes, cores, memory, disk, network, alike = stacked
+        types = np.concatenate([batch.type_index[rows] for rows in kinds])
+        return cls(slots, nodes, cores, memory, disk, network, alike, np.concatenate(speeds), types)
+
+    @classmethod
+    def of_targets(cls, plan: Plan, targets: Sequence[Target]) -> Grid:
+        """Single clusters."""
+        rows = [
+            (
+                t.slots, t.nodes, t.nodes * t.cores, t.memory_gib,
+                t.rates.disk or math.inf, t.rates.network or math.inf, float(t.alike),
+            )
+            for t in targets
+        ]  # fmt: skip
+        speeds = [[part.speed_on(t).relative for part in plan.parts] for t in targets]
+        slots, nodes, cores, memory, disk, network, alike = np.asarray(rows).T
+        none = np.full(len(targets), -1)
+        return cls(slots, nodes, cores, memory, disk, network, alike, np.asarray(speeds), none)
+
+    def makes(self) -> tuple[int, IntArray]:
+        """How many makes of machines there are, and (n,) of which one each cluster is: disk and
+        network per slot known or not, and alike within a factor of `ALIKE`."""
+        keys = []
+        for rate in (self.disk, self.network):
+            per_slot = rate * self.nodes / self.slots
+            known = np.isfinite(per_slot)
+            bins = np.round(np.log(np.where(known, per_slot, 1.0)) / math.log(ALIKE))
+            keys.append(np.where(known, bins, np.inf))
+        found, which = np.unique(np.stack(keys), axis=1, return_inverse=True)
+        return found.shape[1], np.asarray(which, dtype=np.int64).reshape(-1)
+
+    def part(self, rows: slice | NDArray[np.bool_]) -> Grid:
+        """Some of the clusters."""
+        return Grid(*(getattr(self, entry.name)[rows] for entry in fields(self)))
+
+    def usable(self, activities: Sequence[Activity]) -> FloatArray:
+        """(n,) slots that memory leaves, when every container is as large as the largest."""
+        largest = max(activities, key=lambda entry: entry.memory_gib)
+        if largest.memory_gib <= 0.0:
+            return self.slots
+        whole = replace(largest, cores=1.0)
+        held = np.where(
+            self.alike > 0.0,
+            containers_on(whole, nodes=self.nodes, slots=self.slots, memory_gib=self.memory_gib),
+            np.floor(self.memory_gib / largest.memory_gib),
+        )
+        return np.asarray(np.maximum(1.0, np.minimum(self.slots, held)))
+
+    def fitting(self, activities: Sequence[Activity]) -> NDArray[np.bool_]:
+        """(n,) whether a container of every activity's tasks fits a node."""
+        found = np.ones(len(self.slots), dtype=bool)
+        kinds = {(entry.cores, entry.memory_gib): entry for entry in activities if entry.tasks}
+        for entry in kinds.values():
+            held = containers_on(
+                entry, nodes=self.nodes, slots=self.slots, memory_gib=self.memory_gib
+            )
+            found &= (self.alike == 0.0) | (np.asarray(held) >= 1.0)
+        return found
+
+    def middle(
+        self, slots: float, instance: InstanceType | None, catalog: Catalog | None
+    ) -> Target:
+        """Machines of the grid's median make, with so many slots in all and the cores of a type
+        (None: of those that were observed)."""
+
+        def median(values: FloatArray) -> float | None:
+            known = values[np.isfinite(values)]
+            return float(np.median(known)) if known.size else None
+
+        per_node = median(self.slots / self.nodes) or 1.0
+        disk = median(self.disk * self.nodes / self.slots)
+        network = median(self.network * self.nodes / self.slots)
+        rates = NodeRates(disk and disk * per_node, network and network * per_node)
+        return Target(slots, slots / per_node, per_node, math.inf, rates, instance, catalog)
+
+
+def task_seconds(activities: Sequence[Activity], grid: Grid) -> FloatArray:
+    """(n, a) Eq. 2 summed over steps, for each stage alone on each cluster."""
+    jobs = [entry.job for entry in activities]
+    tasks = np.asarray([max(1, entry.tasks) for entry in activities], dtype=float)
+    at_once = np.minimum(tasks, grid.slots[:, None])
+    crowded = np.maximum(1.0, at_once / grid.cores[:, None])
+    queued = np.maximum(1.0, at_once / grid.nodes[:, None])
+    speed = grid.speeds[:, jobs]
+    seconds = np.asarray([entry.work.load_seconds for entry in activities]) + (
+        np.asarray([entry.work.load_cpu_seconds for entry in activities]) / speed
+    )
+    for number in range(max((len(entry.work.steps) for entry in activities), default=0)):
+        steps = np.asarray(
+            [
+                entry.work.steps[number] if number < len(entry.work.steps) else (0.0, 0.0, 0.0)
+                for entry in activities
+            ]
+        )
+        longest = np.maximum(
+            steps[:, 0] / speed * crowded, steps[:, 1] / grid.disk[:, None] * queued
+        )
+        seconds = seconds + np.maximum(longest, steps[:, 2] / grid.network[:, None] * queued)
+    return np.asarray(seconds)

@@ -1,0 +1,244 @@
+"""`boe`: the stages of one application, and workflows of several, by bottlenecks and states.
+
+What is fitted are no coefficients: a log gives the work of a typical task of each stage, machines
+give the rates. With one log the interval is a prior (docs/models/boe.md says where it comes from);
+with several each is predicted from the others, which widens or narrows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.configurations import configurations, repetition_spread
+from engine.errors import BadInput, ModelDoesNotFit
+from engine.fitting import IntArray
+from engine.models.base import LeaveOneOut, Model
+from engine.models.boe.fitted_states import (
+    NAME,
+    PRIOR_DOF,
+    SPREAD,
+    FittedStates,
+    input_ratio,
+)
+from engine.models.boe.jobs import ObservedJob
+from engine.models.boe.notices import PRIOR_INTERVAL
+from engine.models.boe.plan import Part, Plan, Target
+from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
+from engine.models.log_notices import chosen_notice, single_run
+from engine.models.replay.corrections import COUNTS_FOR_SPREAD
+from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
+from engine.models.stages.disturbance import busy_notice, with_disturbance
+from engine.models.stages.pauses import pause_notice
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile, Run, whole
+
+SPREAD_EXPLICIT = 0.18
+"""Of a workflow with explicit rates: about what the paper's task model is off by at worst."""
+
+LARGEST_CORRECTION = 0.35
+"""A plan that misses its own run by more (in log time) has not understood it."""
+
+MOST_LOGS = 8
+"""Logs that are estimated, at most."""
+
+
+class Boe(Model):
+    """Fits the stages of the logs of one application."""
+
+    name = NAME
+    summary = "bottlenecks of tasks (cpu, disk, network), states of parallel stages (BOE paper)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedStates:
+        return fit_states(profile)
+
+
+def fit_states(profile: Profile) -> FittedStates:
+    """The stages of one application, from its logs.
+
+    Raises:
+        ModelDoesNotFit: when no run tells its stages and its slots.
+    """
+    logs = logs_of(profile.runs)
+    if not logs:
+        others = "ernest" if profile.runs else "optex"
+        raise ModelDoesNotFit(
+            f"boe needs an event log, and no run of {profile.name} tells both its stages and how "
+            "many tasks it ran at once",
+            remedy=f"add event logs; from what is here the model {others} answers",
+        )
+    of_parameters = partial(_fit_parameters, profile, logs)
+    wanted = profile.reference_workload.parameters
+    own = of_parameters(wanted)
+    if not any(run.workload.parameters for run in profile.runs):
+        return own
+    kept: dict[object, FittedStates] = {tuple(sorted(wanted.items())): own}
+    return replace(own, of_parameters=of_parameters, _answering=kept)
+
+
+def _fit_parameters(
+    profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
+) -> FittedStates:
+    """The stages from the logs that have these parameters: nothing here says what others do."""
+    sharing = sharing_parameters(logs, wanted)
+    own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
+    fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
+    said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
+    return replace(fitted, fit_notices=in_order([*said, *fitted.fit_notices])) if said else fitted
+
+
+def spread_out(runs: Sequence[Run], most: int) -> list[Run]:
+    """At most so many runs, spread over sizes and slots; the median time of those alike."""
+    ordered = sorted(
+        runs, key=lambda r: (r.cluster.slots or 0, r.workload.input_bytes or 0.0, r.seconds)
+    )
+    if len(ordered) <= most:
+        return list(runs)
+    parts = np.array_split(np.arange(len(ordered)), most)
+    middle = [sorted((ordered[i] for i in part), key=lambda run: run.seconds) for part in parts]
+    return [part[len(part) // 2] for part in middle]
+
+
+def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedStates:
+    """The model of some logs of one application.
+
+    Args:
+        noise: standard deviation of log time among repetitions: the least spread.
+    """
+    workflow, said = single_job(profile.name, profile), in_part_notice(runs)
+    notices = [notice for run in runs for notice in run.notices] + ([] if said is None else [said])
+    unseen = max(map(unseen_spread, runs))
+    runs = [as_if_whole(run) for run in runs]
+    plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
+    own = np.asarray([own_error(plan) for plan in plans])
+    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    if np.abs(own).max() > LARGEST_CORRECTION:
+        notices.append(
+            Notice(
+                "model-does-not-fit",
+                f"the states of a log are off by {np.expm1(np.abs(own).max()):.0%} on its own "
+                "cluster",
+                "add a log of a whole run, or ask the model sparkplan",
+            )
+        )
+    found = (busy_notice(runs), pause_notice(runs))
+    notices += [notice for notice in found if notice is not None]
+    fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
+    alone = single_run(runs)
+    if alone is not None:
+        spread = math.hypot(max(with_disturbance(SPREAD, runs, tested=False), noise), unseen)
+        return replace(fitted, spread=spread, fit_notices=in_order([*notices, alone]))
+    groups = configurations(runs)
+    validation, learnt, dof = left_out(fitted, groups)
+    if groups.max() < 2:
+        notices.append(PRIOR_INTERVAL)
+    tested = int(groups.max()) + 1 >= COUNTS_FOR_SPREAD
+    near = with_disturbance(learnt * SPREAD, runs, tested=tested)
+    return replace(
+        fitted, spread=math.hypot(max(near, noise), unseen) / learnt, learnt=learnt, dof=dof,
+        fit_notices=in_order(notices), validation=validation,
+    )  # fmt: skip
+
+
+def own_error(plan: Plan) -> float:
+    """Log of a run's observed time over its estimate on its own cluster and input."""
+    observed = plan.parts[0].observed
+    assert observed is not None
+    per_node = observed.slots / observed.nodes
+    target = Target(
+        observed.slots, observed.nodes, per_node, math.inf, observed.rates,
+        observed.run.cluster.instance,
+    )  # fmt: skip
+    return math.log(observed.run.seconds / plan.timeline(target, 1.0, None).seconds)
+
+
+def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:
+    """Each log predicted from those of other configurations: the errors, the factor on the prior's
+    spread (its variance counts as `PRIOR_DOF` errors of its own), and the degrees of freedom.
+
+    Args:
+        groups: (p,) configuration of each log; each counts once, at its mean square error.
+    """
+    predicted, actual, squares = [], [], []
+    for place, plan in enumerate(fitted.plans):
+        observed = plan.parts[0].observed
+        assert observed is not None
+        others = np.flatnonzero(groups != groups[place]).tolist()
+        without = FittedStates(
+            NAME, fitted.profile, fitted.workflow, tuple(fitted.plans[p] for p in others),
+            fitted.bias[others],
+        )  # fmt: skip
+        run = observed.run
+        wanted = Workload(
+            run.workload.input_bytes, None, run.workload.parameters, run.workload.scale
+        )
+        batch = ClusterBatch.of([run.cluster], fitted.profile)
+        found = without.forecast(batch, wanted)
+        predicted.append(float(found.seconds[0]))
+        actual.append(run.seconds)
+        squares.append(float(math.log(run.seconds / found.seconds[0]) / found.log_scale[0]) ** 2)
+    each = np.bincount(groups, squares) / np.bincount(groups)
+    dof = PRIOR_DOF + len(each)
+    learnt = math.sqrt((PRIOR_DOF + float(each.sum())) / dof)
+    return LeaveOneOut(tuple(predicted), tuple(actual)), learnt, dof
+
+
+def fit_workflow(
+    workflow: Workflow, *, task_profile: str = "normal", printed: bool = False
+) -> FittedStates:
+    """A workflow, ready to be estimated on any cluster.
+
+    Args:
+        task_profile: "normal" (Algorithm 2), "mean" or "median" (Algorithm 1; section 7.3).
+        printed: Eqs. 7 and 8 as the paper prints them, which know no skew: "normal" is then "mean".
+
+    Raises:
+        BadInput: for an unknown task profile.
+        ModelDoesNotFit: for a job whose evidence tells no stages.
+    """
+    if task_profile not in TASK_PROFILES:
+        raise BadInput(f"unknown task profile {task_profile!r}", choices=TASK_PROFILES)
+    if printed and task_profile == "normal":
+        task_profile = "mean"
+    parts = tuple(_part(job, task_profile) for job in workflow.jobs)
+    plan = Plan(parts, workflow.scheduler, task_profile, printed)
+    notices = [
+        notice for job in workflow.jobs if job.profile is not None for notice in job.profile.notices
+    ]
+    explicit = any(part.observed is None for part in parts)
+    runs = [part.observed.run for part in parts if part.observed is not None]
+    said = (busy_notice(runs), pause_notice(runs) if runs else None)
+    return FittedStates(
+        NAME,
+        Profile(workflow.name, notices=in_order(notices)),
+        workflow,
+        (plan,),
+        np.zeros(1),
+        with_disturbance(SPREAD_EXPLICIT if explicit else SPREAD, runs, tested=False),
+        fit_notices=(PRIOR_INTERVAL, *(notice for notice in said if notice is not None)),
+    )
+
+
+def _part(job: WorkflowJob, task_profile: str) -> Part:
+    """A job with the log of its parameters that is nearest to its input."""
+    if job.profile is None:
+        return Part(job)
+    logs = logs_of(job.profile.runs)
+    if not logs:
+        raise ModelDoesNotFit(
+            f"no run of job {job.name!r} tells its stages and its slots",
+            where=job.where or None,
+            remedy="give it an event log",
+        )
+    wanted = completed(job.workload or job.profile.reference_workload, job.profile)
+    runs = whole(sharing_parameters(logs, wanted.parameters))
+    run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
+    typical = "median" if task_profile == "median" else "mean"
+    return Part(job, ObservedJob.of(as_if_whole(run), typical=typical), input_ratio(wanted, run))

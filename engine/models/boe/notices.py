@@ -1,0 +1,106 @@
+"""What an estimate by states should be taken with: rates, speeds and distances, as notices."""
+
+from __future__ import annotations
+
+import math
+
+from engine.models.boe.plan import Plan, Target
+from engine.profile import Notice
+from engine.transfer import notice_of
+
+FAR = 2.0
+"""Slots or input beyond this factor from what was observed are extrapolation."""
+
+PRIOR_INTERVAL = Notice(
+    "prior-interval",
+    "how sure this is rests on the errors that the method's authors report, not on measurement",
+    "compare it with a run of your own",
+)
+
+
+def rate_notices(plan: Plan, target: Target) -> list[Notice]:
+    """Where the disk and network rates of the nodes come from, when no catalog says."""
+    found = []
+    needs = [entry.work for entry in plan.activities()]
+    uses = {
+        "disk": any(step.disk_bytes > 0.0 for work in needs for step in work.steps),
+        "network": any(step.network_bytes > 0.0 for work in needs for step in work.steps),
+    }
+    sources = {"disk": target.rates.disk_from, "network": target.rates.network_from}
+    for name, source in sources.items():
+        if not uses[name]:
+            continue
+        if source == "learnt":
+            found.append(
+                Notice(
+                    "rates-learnt",
+                    f"the {name} rate of the nodes is not known: the fastest that a stage of the "
+                    "log achieved is taken, a lower bound",
+                    "name a type of a catalog that gives it, or say where the log ran",
+                )
+            )
+        elif source == "kind of disk":
+            found.append(
+                Notice(
+                    "rates-assumed",
+                    f"the throughput of local disks is assumed by their kind "
+                    f"({(target.rates.disk or 0.0) / 1e6:,.0f} MB/s a node)",
+                    "measure the disks of such a node",
+                )
+            )
+        elif source is None:
+            found.append(
+                Notice(
+                    "rates-unknown",
+                    f"the {name} rate of the nodes is not known: it never bounds a task here",
+                    "give it in the workflow file under cluster, or name a type of a catalog",
+                )
+            )
+    return found
+
+
+def speed_notices(plan: Plan, target: Target) -> list[Notice]:
+    """The speed of cores that were not measured."""
+    found = [
+        notice_of(part.speed_on(target), target.instance)
+        for part in plan.parts
+        if part.observed is not None or part.job.ran_on is not None
+    ]
+    explicit = [p.job.name for p in plan.parts if p.observed is None and p.job.ran_on is None]
+    if explicit and target.instance is not None:
+        found.append(
+            Notice(
+                "speed-as-given",
+                f"job {explicit[0]} gives seconds of a core without a type: every core is taken "
+                "to be as fast",
+                "add ran_on: TYPE to its stages",
+            )
+        )
+    return [notice for notice in found if notice is not None]
+
+
+def far_notices(plan: Plan, target: Target, scale: float) -> list[Notice]:
+    """Clusters and inputs far from what was observed."""
+    found = []
+    observed = [part.observed for part in plan.parts if part.observed is not None]
+    far = [job for job in observed if abs(math.log2(target.slots / job.slots)) >= math.log2(FAR)]
+    if far:
+        found.append(
+            Notice(
+                "extrapolating-nodes",
+                f"observed on {far[0].slots} {'slots' if far[0].slots > 1 else 'slot'}, "
+                f"asked for {target.slots:g}",
+                "add a log from a cluster nearer to that size",
+            )
+        )
+    sizes = [part.ratio * scale for part in plan.parts if part.observed is not None]
+    worst = max(sizes, key=lambda ratio: abs(math.log2(ratio)), default=1.0)
+    if abs(math.log2(worst)) >= math.log2(FAR):
+        found.append(
+            Notice(
+                "extrapolating-size",
+                f"the input is {worst:.3g} times that of the nearest log",
+                "add a log of a run nearer to that size",
+            )
+        )
+    return found

@@ -1,0 +1,266 @@
+"""What is estimated (the jobs of a workflow, or of one application) and on which machines."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.drf import Pool, scheduler_named
+from engine.forecast import IntArray
+from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+from engine.models.boe.jobs import NodeRates, ObservedJob, catalog_rates
+from engine.models.boe.printed_states import estimate_printed
+from engine.models.boe.states import estimate
+from engine.models.boe.task_time import Rates, TaskWork
+from engine.models.boe.workflow import OwnNodes, WorkflowJob
+from engine.models.boe.workflow_course import Activity, Machines, Timeline
+from engine.transfer import Speed, speed_of
+
+AS_GIVEN = Speed(1.0, code="speed-as-given")
+"""Explicit seconds of a core that name no type are meant for every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One cluster: what it offers, and which type it is made of.
+
+    Args:
+        slots: tasks that run at once; cores is what computes at once on a node.
+        memory_gib: what the containers of all nodes may hold; inf where that is not known.
+        alike: whether every node offers the same, so that a container must fit one of them.
+    """
+
+    slots: float
+    nodes: float
+    cores: float
+    memory_gib: float
+    rates: NodeRates
+    instance: InstanceType | None = None
+    catalog: Catalog | None = None
+    alike: bool = False
+
+    @property
+    def machines(self) -> Machines:
+        """As the estimate sees it."""
+        rates = Rates(self.cores, self.rates.disk, self.rates.network)
+        return Machines(self.nodes, rates, Pool(self.slots, self.memory_gib), self.alike)
+
+
+def one_node(instance: InstanceType | None, catalog: Catalog | None) -> Target:
+    """One node of a type: enough to tell its speed."""
+    return Target(1.0, 1.0, 1.0, math.inf, NodeRates(), instance, catalog)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A job of a plan: as observed, or with the stages that the file gives."""
+
+    job: WorkflowJob
+    observed: ObservedJob | None = None
+    ratio: float = 1.0
+
+    def speed_on(self, target: Target) -> Speed:
+        """How fast a core of the target is for this job."""
+        if self.observed is not None:
+            return speed_of(target.instance, self.observed.run.cluster.instance, target.catalog)
+        if self.job.ran_on is None:
+            return AS_GIVEN
+        return speed_of(target.instance, self.job.ran_on, target.catalog)
+
+    def activities(
+        self, scale: float, partitions: int | None, *, job: int, offset: int, after: Sequence[int]
+    ) -> list[Activity]:
+        """The job's activities; the last one is its end."""
+        if self.observed is not None:
+            return self.observed.activities(
+                ratio=self.ratio * scale,
+                shuffle_partitions=partitions,
+                job=job,
+                offset=offset,
+                after=after,
+                memory_gib=self.job.memory_gib,
+            )
+        found = []
+        for stage in self.job.stages:
+            before = tuple(place + offset for place in stage.after) or tuple(after)
+            found.append(
+                Activity(
+                    job, stage.name, stage.tasks, stage.work.times(scale), before, 0.0,
+                    stage.cores, stage.memory_gib, stage.spread, stage.output_spread,
+                )
+            )  # fmt: skip
+        ends = set(range(len(found))) - {p for stage in self.job.stages for p in stage.after}
+        found.append(Activity(job, "", 0, TaskWork(), tuple(place + offset for place in ends)))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Jobs that share a cluster.
+
+    Args:
+        parts: each behind those that it waits for.
+        profile: "normal", "mean" or "median" (section 7.3).
+        printed: Eqs. 7 and 8 as printed.
+    """
+
+    parts: tuple[Part, ...]
+    scheduler: str
+    profile: str = "normal"
+    printed: bool = False
+    _made: dict[object, tuple[Activity, ...]] = field(default_factory=dict, repr=False)
+
+    def activities(self, scale: float = 1.0, partitions: int | None = None) -> tuple[Activity, ...]:
+        """All jobs' activities, as on the machines that they were measured on."""
+        key = (scale, partitions)
+        if key not in self._made:
+            while len(self._made) >= KEPT:
+                del self._made[next(iter(self._made))]
+            self._made[key] = tuple(self._activities(scale, partitions))
+        return self._made[key]
+
+    def _activities(self, scale: float, partitions: int | None) -> list[Activity]:
+        found: list[Activity] = []
+        last: dict[str, int] = {}
+        for number, part in enumerate(self.parts):
+            after = tuple(last[name] for name in part.job.after)
+            found += part.activities(scale, partitions, job=number, offset=len(found), after=after)
+            last[part.job.name] = len(found) - 1
+        return found
+
+    def timeline(
+        self,
+        target: Target,
+        scale: float,
+        partitions: int | None,
+        *,
+        record: bool = True,
+        tracks: int | None = None,
+    ) -> Timeline:
+        """The course of the plan on a cluster; `record` and `tracks` as `estimate` has them."""
+        speeds = [part.speed_on(target).relative for part in self.parts]
+        activities = [
+            at_speed(entry, speeds[entry.job]) for entry in self.activities(scale, partitions)
+        ]
+        scheduler = scheduler_named(self.scheduler)
+        if self.printed:
+            return estimate_printed(activities, target.machines, scheduler)
+        skew = self.profile == "normal"
+        return estimate(
+            activities, target.machines, scheduler, skew=skew, record=record, tracks=tracks
+        )
+
+    def skew_seconds(
+        self, target: Target, scale: float, partitions: int | None, *, seconds: float
+    ) -> float | None:
+        """What unlike tasks add to the time of the plan, `seconds` by Algorithm 2, beside
+        Algorithm 1 on tasks of the same mean; None where tasks are taken as alike anyway.
+
+        It may be below 0: where the last wave is not full, short tasks can make it needless.
+        """
+        if self.profile != "normal" or self.printed:
+            return None
+        alike = replace(self, profile="mean")
+        return seconds - alike.timeline(target, scale, partitions, record=False).seconds
+
+    @property
+    def slots_per_node(self) -> float:
+        """Of the nodes that were observed (the first job's), 1 where none was."""
+        for part in self.parts:
+            if part.observed is not None:
+                return part.observed.slots / part.observed.nodes
+        return 1.0
+
+    def rates_of(self, instance: InstanceType | None, slots_per_node: float) -> NodeRates:
+        """A node's rates: the catalog's, else the best that any log knows."""
+        rates = catalog_rates(instance)
+        observed = [
+            part.observed.rates_at(slots_per_node)
+            for part in self.parts
+            if part.observed is not None
+        ]
+        disks = sorted(observed, key=lambda found: -(found.disk or 0.0))
+        networks = sorted(observed, key=lambda found: -(found.network or 0.0))
+        for found in (*disks[:1], *networks[:1]):
+            rates = rates.filled(found)
+        return rates
+
+    def target(self, batch: ClusterBatch, place: int) -> Target | None:
+        """One cluster of a batch; None where its slots are not known."""
+        slots = float(batch.slots[place])
+        if not slots >= 1.0:
+            return None
+        instance = batch.types[int(batch.type_index[place])]
+        nodes = float(batch.nodes[place])
+        alike = (slots / nodes).is_integer()
+        if math.isnan(nodes):
+            nodes = slots / self.slots_per_node
+        per_node = slots / nodes
+        vcpus = instance.vcpus if instance is not None else math.nan
+        heap, executors = float(batch.executor_memory_gib[place]), float(batch.executors[place])
+        memory = executors * (heap + max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB))
+        return Target(
+            slots=math.floor(slots + 1e-9),
+            nodes=nodes,
+            cores=min(per_node, vcpus) if not math.isnan(vcpus) else per_node,
+            memory_gib=math.inf if math.isnan(memory) else memory,
+            rates=self.rates_of(instance, per_node),
+            instance=instance,
+            catalog=batch.catalog,
+            alike=alike,
+        )
+
+
+KEPT = 8
+"""Inputs whose activities are kept."""
+
+
+def at_speed(entry: Activity, speed: float) -> Activity:
+    """The activity on cores of another speed."""
+    if speed == 1.0 or not entry.tasks:
+        return entry
+    work = TaskWork(
+        entry.work.load_seconds,
+        tuple(step._replace(cpu_seconds=step.cpu_seconds / speed) for step in entry.work.steps),
+        entry.work.load_cpu_seconds / speed,
+    )
+    return replace(entry, work=work)
+
+
+def own_target(cluster: OwnNodes) -> Target:
+    """The nodes that a workflow file describes."""
+    memory = cluster.memory_gib
+    rates = NodeRates(
+        cluster.disk_bytes_per_second,
+        cluster.network_bytes_per_second,
+        "given" if cluster.disk_bytes_per_second else None,
+        "given" if cluster.network_bytes_per_second else None,
+    )
+    return Target(
+        slots=cluster.nodes * (cluster.slots or cluster.cores),
+        nodes=float(cluster.nodes),
+        cores=cluster.cores,
+        memory_gib=math.inf if memory is None else cluster.nodes * memory,
+        rates=rates,
+        alike=True,
+    )
+
+
+def distinct_targets(batch: ClusterBatch) -> tuple[list[int], IntArray]:
+    """Places of the distinct clusters of a batch, and (n,) which of them each place is."""
+    columns = np.stack(
+        (
+            batch.type_index.astype(float),
+            np.nan_to_num(batch.nodes, nan=-1.0),
+            np.nan_to_num(batch.executors, nan=-1.0),
+            np.nan_to_num(batch.executor_cores, nan=-1.0),
+            np.nan_to_num(batch.executor_memory_gib, nan=-1.0),
+        )
+    )
+    _, first, inverse = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+    return first.tolist(), np.asarray(inverse, dtype=np.int64).reshape(-1)

@@ -1,0 +1,321 @@
+"""The state-based estimate of a workflow: Algorithms 1 and 2 of BOE (sections 5 and 6.2).
+
+A workflow goes through states. In each the scheduler says how many tasks of every running stage
+run at once, and the task model how long they take; the state ends when a stage starts, ends, or
+gives up a container. Tasks that started together are a track.
+
+Progress is kept as the paper's text means it, not as its Eqs. 7 and 8 print it (that form is
+`engine.models.boe.printed_states`): each stage has a clock that counts task times, slow or fast as
+the state goes, and a track ends when the clock has advanced by one. Pending tasks then fall at the
+ends of tracks and the rest of a running task is its own, which agrees with discrete events.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, repeat
+
+import numpy as np
+
+from engine.drf import Claim, Scheduler
+from engine.models.boe.sharing import shared_task_times
+from engine.models.boe.task_draw import (
+    COARSE_LANES,
+    EXACT_TASKS,
+    MOST_WAVES,
+    TaskLaw,
+    chunks_of,
+    task_factors,
+    task_law,
+)
+from engine.models.boe.task_time import Needs, TaskTime
+from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+
+SAME_MOMENT = 1e-9
+"""Relative: tracks that end closer together end at once."""
+
+
+def estimate(
+    activities: Sequence[Activity],
+    machines: Machines,
+    scheduler: Scheduler,
+    *,
+    skew: bool = True,
+    record: bool = True,
+    tracks: int | None = None,
+) -> Timeline:
+    """The states of a workflow, with pending tasks that fall at the ends of tracks.
+
+    Args:
+        activities: in an order in which each stands behind those it waits for.
+        skew: Algorithm 2, every task a track of its own with a time from the normal law of its
+            stage; else Algorithm 1, all tasks of a stage alike.
+        record: keep the states; without, only starts and ends are told.
+        tracks: at most so many tracks of a stage at once, each of several tasks; None for as many
+            as there are tasks, where those are not too many (`EXACT_TASKS`).
+
+    Raises:
+        BadInput: for a task that needs more than a node, or the whole cluster, offers.
+    """
+    estimated = _Estimate(activities, machines, scheduler, skew=skew, record=record, tracks=tracks)
+    return estimated.run()
+
+
+ALIKE = TaskLaw(1.0, 0.0)
+NO_TIME = TaskTime(0.0, None, False)
+
+
+@dataclass(slots=True)
+class _Live:
+    """A stage that is running: its clock in task times, and the tracks that run by it.
+
+    Args:
+        ends: heap of (clock at the end, tasks).
+        factors: times of the tasks to come, relative to the mean.
+        tails: tasks in the last 0, 1, 2 ... chunks of a coarsened stage; else empty.
+    """
+
+    pending: int
+    lump: int
+    factors: Iterator[float]
+    tails: tuple[int, ...] = ()
+    clock: float = 0.0
+    running: int = 0
+    granted: int = 0
+    ends: list[tuple[float, int]] = field(default_factory=list)
+    time: TaskTime = NO_TIME
+
+    def start(self, count: int) -> None:
+        """Starts `count` pending tasks: one track, or tracks of `lump` tasks."""
+        self.pending -= count
+        self.running += count
+        left = count
+        while left > 0:
+            size = min(left, self.lump)
+            heapq.heappush(self.ends, (self.clock + next(self.factors), size))
+            left -= size
+
+    @property
+    def pending_tasks(self) -> int:
+        """Tasks that did not start yet, those in chunks counted singly."""
+        return self.tails[-(-self.pending // self.lump)] if self.tails else self.pending
+
+    def due(self) -> float:
+        """Seconds until the first track ends; inf while every task waits for a container."""
+        if not self.ends:
+            return math.inf
+        return max(0.0, self.ends[0][0] - self.clock) * self.time.seconds
+
+    def advance(self, seconds: float) -> None:
+        """Lets the clock go on by so much time; a task without any length ends at once."""
+        if self.ends and self.time.seconds > 0.0:
+            self.clock += seconds / self.time.seconds
+        elif self.ends:
+            self.clock = self.ends[0][0]
+
+    def end_tracks(self) -> int:
+        """Removes the tracks that end now; how many tasks they had."""
+        ended, now = 0, self.clock + SAME_MOMENT * max(1.0, self.clock)
+        while self.ends and self.ends[0][0] <= now:
+            ended += heapq.heappop(self.ends)[1]
+        self.running -= ended
+        return ended
+
+    def keeps(self, ended: int) -> bool:
+        """Whether so many pending tasks may take the place of those that ended, by what was
+        granted when the state began."""
+        return ended <= min(self.pending, max(0, self.granted - self.running))
+
+
+class _Estimate:
+    """The state of one `estimate`.
+
+    `owed` says that a stage was granted containers that others still hold: the next one that falls
+    free is then for the scheduler to give.
+    """
+
+    def __init__(
+        self,
+        activities: Sequence[Activity],
+        machines: Machines,
+        scheduler: Scheduler,
+        *,
+        skew: bool,
+        record: bool,
+        tracks: int | None,
+    ) -> None:
+        self.activities, self.machines, self.scheduler = tuple(activities), machines, scheduler
+        self.skew, self.record, self.tracks = skew, record, tracks
+        self.capacity = machines.capacity
+        self.most = [machines.most_containers(entry) for entry in activities]
+        self.needs = [Needs.of(entry.work, machines.rates) for entry in activities]
+        self.laws = [
+            task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
+            for entry, needs in zip(activities, self.needs, strict=True)
+        ]
+        self.now = 0.0
+        self.start = np.full(len(activities), math.nan)
+        self.end = np.full(len(activities), math.nan)
+        self.live: dict[int, _Live] = {}
+        self.missing = [len(entry.after) for entry in activities]
+        self.children: list[list[int]] = [[] for _ in activities]
+        for place, entry in enumerate(activities):
+            for parent in entry.after:
+                self.children[parent].append(place)
+        self.coming = [
+            (entry.delay_seconds, place)
+            for place, entry in enumerate(activities)
+            if not entry.after
+        ]
+        heapq.heapify(self.coming)
+        self.states: list[State] = []
+        self.running: tuple[Running, ...] = ()
+        self.since = 0.0
+        self.owed = False
+        self.known: dict[tuple[tuple[int, int], ...], list[TaskTime]] = {}
+
+    def run(self) -> Timeline:
+        for entry, most in zip(self.activities, self.most, strict=True):
+            if entry.tasks and most < 1.0:
+                refuse(entry, self.machines)
+        changed = self._activate()
+        while self.live or self.coming:
+            if changed:
+                self._new_state()
+            changed = self._advance()
+        self._close_state(())
+        return Timeline(self.activities, self.start, self.end, tuple(self.states))
+
+    def _advance(self) -> bool:
+        """Goes to the next moment at which a track ends or a stage starts; whether the state
+        ends there."""
+        due = min((live.due() for live in self.live.values()), default=math.inf)
+        if self.coming:
+            due = min(due, self.coming[0][0] - self.now)
+        due = max(due, 0.0)
+        self.now += due
+        ended = {}
+        for place, live in self.live.items():
+            live.advance(due)
+            ended[place] = live.end_tracks()
+        for place in [p for p, live in self.live.items() if not live.running and not live.pending]:
+            del self.live[place]
+            self._finish(place)
+        changed = (
+            self._activate()
+            or (self.owed and any(ended.values()))
+            or any(
+                place not in self.live or (count and not self.live[place].keeps(count))
+                for place, count in ended.items()
+            )
+        )
+        if not changed:
+            for place, count in ended.items():
+                if count:
+                    self.live[place].start(count)
+        return changed
+
+    def _activate(self) -> bool:
+        """Lets the activities begin that are ready by now."""
+        changed = False
+        latest = self.now * (1.0 + SAME_MOMENT) + 1e-12
+        while self.coming and self.coming[0][0] <= latest:
+            _, place = heapq.heappop(self.coming)
+            entry = self.activities[place]
+            if entry.tasks < 1:
+                self.start[place] = self.now
+                self._finish(place)
+                continue
+            self.live[place] = self._live(entry, self.laws[place], self.most[place])
+            changed = True
+        return changed
+
+    def _live(self, entry: Activity, law: TaskLaw, most: float) -> _Live:
+        """A stage about to start: its tasks alike, or spread by the normal law."""
+        mean, spread = law if self.skew else ALIKE
+        claim = Claim(0, entry.tasks, entry.cores, entry.memory_gib)
+        lanes = max(1, int(min(most, self.machines.pool.room(claim))))
+        if spread <= 0.0 and entry.tasks <= MOST_WAVES * lanes:
+            return _Live(entry.tasks, entry.tasks, repeat(mean))
+        if entry.tasks <= EXACT_TASKS and self.tracks is None:
+            drawn = mean * task_factors(spread, entry.tasks)
+            return _Live(entry.tasks, 1, iter(drawn.tolist()))
+        chunks, lump = chunks_of(entry.tasks, lanes, spread, self.tracks or COARSE_LANES)
+        tails = np.cumsum([0, *(tasks for _, tasks in reversed(chunks))]) * lump
+        # Where fewer containers fall free than make a track, a chunk is started in parts.
+        factors = chain([mean * factor for factor, _ in chunks], repeat(mean))
+        return _Live(lump * len(chunks), lump, factors, tuple(tails.tolist()))
+
+    def _new_state(self) -> None:
+        """Asks the scheduler, starts what it grants, and times the tasks."""
+        order = sorted(self.live)
+        claims = [self._claim(place, self.live[place]) for place in order]
+        granted = self.scheduler(claims, self.machines.pool)
+        self._start(order, claims, granted)
+        busy = [place for place in order if self.live[place].running]
+        self.owed = any(live.pending and live.running < live.granted for live in self.live.values())
+        if not busy and self.live:
+            refuse(self.activities[order[0]], self.machines)
+        key = tuple((place, self.live[place].running) for place in busy)
+        if key and key not in self.known:
+            self.known[key] = shared_task_times(
+                [self.needs[place] for place in busy], self.capacity, [n for _, n in key]
+            )
+        for place, time in zip(busy, self.known.get(key, ()), strict=True):
+            self.live[place].time = time
+        if self.record:
+            self._close_state(tuple(self._seen(place) for place in busy))
+
+    def _claim(self, place: int, live: _Live) -> Claim:
+        entry = self.activities[place]
+        wanted = int(min(self.most[place], live.pending + live.running))
+        return Claim(entry.job, wanted, entry.cores, entry.memory_gib)
+
+    def _start(self, order: Sequence[int], claims: Sequence[Claim], granted: Sequence[int]) -> None:
+        """Starts tasks up to what was granted, as far as containers are free: a job that holds
+        more than its part gives it up only as its tasks end."""
+        held = [self.live[place].running for place in order]
+        cores = sum(n * claim.cores for n, claim in zip(held, claims, strict=True))
+        memory = sum(n * claim.memory_gib for n, claim in zip(held, claims, strict=True))
+        for place, claim, count in zip(order, claims, granted, strict=True):
+            live = self.live[place]
+            live.granted = count
+            room = self.machines.pool.room(claim, cores=cores, memory_gib=memory)
+            more = min(max(0, count - live.running), live.pending, room)
+            if not more:
+                continue
+            if math.isnan(self.start[place]):
+                self.start[place] = self.now
+            live.start(more)
+            cores += more * claim.cores
+            memory += more * claim.memory_gib
+
+    def _seen(self, place: int) -> Running:
+        live = self.live[place]
+        tracks: list[int] = []
+        last = math.nan
+        for end, size in sorted(live.ends):
+            if end - last <= SAME_MOMENT * max(1.0, end):
+                tracks[-1] += size
+            else:
+                tracks.append(size)
+            last = end
+        return Running(place, live.running, tuple(tracks), live.pending_tasks, live.time)
+
+    def _close_state(self, running: tuple[Running, ...]) -> None:
+        """Ends the state that was, if it lasted, and begins another."""
+        if self.now > self.since:
+            self.states.append(State(self.since, self.now, self.running))
+        self.since, self.running = self.now, running
+
+    def _finish(self, place: int) -> None:
+        self.end[place] = self.now
+        for child in self.children[place]:
+            self.missing[child] -= 1
+            if self.missing[child] == 0:
+                heapq.heappush(
+                    self.coming, (self.now + self.activities[child].delay_seconds, child)
+                )

@@ -1,0 +1,255 @@
+"""Times of one plan on many clusters: each estimated alone, or a curve through some of them.
+
+A few clusters are estimated one by one. For a grid of thousands the states are estimated at a few
+numbers of slots, on machines in the middle of the grid, which tells how long the cluster waits for
+each stage; what a task of that stage takes on the machines in question is a closed form. The two
+together are the time, exactly so for stages that run one after the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.forecast import FloatArray, IntArray
+from engine.models.boe.grid import Grid, task_seconds
+from engine.models.boe.plan import Plan, Target, distinct_targets
+from engine.models.boe.workflow_course import Activity
+from engine.models.replay.report import exclusive_seconds
+
+ALONE = 66
+"""Up to so many distinct clusters are estimated one by one."""
+
+WORKFLOWS_ALONE = 12
+"""The same for workflows of several jobs, which take a tenth of a second each."""
+
+LARGE = 5000
+"""More clusters than this are not looked through for equal ones."""
+
+JOB_POINTS = 16
+POINTS = 28
+LEAST_POINTS = 10
+FEWEST_POINTS = 5
+"""Numbers of slots at which curves are estimated: of one application; of a workflow on all makes of
+machines together; on each; and on each at one speed of cores. Stages of one application run one
+after the other: one make does for all."""
+
+TRACKS = 12
+"""Tracks per stage of a workflow on a curve: many jobs in many tracks are many states. The longest
+of few tracks is shorter than the longest of many, by some per cent of the time."""
+
+FINE_POINTS, FINE_TRACKS = 2, 48
+"""Points of a workflow's curve that are also estimated with so many tracks, to correct for that."""
+
+PER_TYPE = 24
+"""Node counts per instance type at which a grid is computed; between them the log of the time is
+a straight line over the log of the nodes."""
+
+_BLOCK = 4096
+
+
+def seconds_on(
+    plan: Plan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
+) -> FloatArray:
+    """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
+    container fits no node, or nothing says how long any task takes."""
+    if len(batch) > LARGE:
+        return _interpolated(plan, batch, scale, partitions)
+    places, inverse = distinct_targets(batch)
+    if len(places) > (ALONE if len(plan.parts) == 1 else WORKFLOWS_ALONE):
+        return _interpolated(plan, batch, scale, partitions)
+    activities = plan.activities(scale, partitions)
+    targets = [plan.target(batch, place) for place in places]
+    found = [
+        plan.timeline(target, scale, partitions, record=False).seconds
+        if target is not None and fits(target, activities)
+        else math.nan
+        for target in targets
+    ]
+    return _timed(np.asarray(found)[inverse])
+
+
+def fits(target: Target, activities: Sequence[Activity]) -> bool:
+    """Whether a container of every activity's tasks fits a node."""
+    machines = target.machines
+    return all(machines.most_containers(entry) >= 1.0 for entry in activities if entry.tasks)
+
+
+def _timed(seconds: FloatArray) -> FloatArray:
+    """Times, NaN for those that are none: tasks of which nothing is known take no time."""
+    return np.asarray(np.where(seconds > 0.0, seconds, math.nan))
+
+
+def _interpolated(
+    plan: Plan, batch: ClusterBatch, scale: float, partitions: int | None
+) -> FloatArray:
+    """A grid: for each type a curve over its node counts."""
+    seconds = np.full(len(batch), math.nan)
+    slots = batch.slots
+    size = np.where(np.isnan(batch.nodes), slots, batch.nodes)
+    chosen: list[IntArray] = []
+    spans: list[IntArray] = []
+    order = np.lexsort((size, batch.type_index))
+    for rows in np.split(order, np.flatnonzero(np.diff(batch.type_index[order])) + 1):
+        known = rows[slots[rows] >= 1.0]
+        if known.size:
+            wanted = np.geomspace(1, len(known), min(PER_TYPE, len(known))).astype(int) - 1
+            chosen.append(known[np.unique(wanted)])
+            spans.append(known)
+    if not chosen:
+        return seconds
+    grid = Grid.of(plan, batch, chosen, slots)
+    if len(plan.parts) == 1:
+        logs = np.log(_timed(_Curve.of(plan, grid, scale, partitions, JOB_POINTS).at(grid)))
+    else:
+        logs = np.empty(len(grid.slots))
+        makes, which = grid.makes()
+        for make in range(makes):
+            alike = grid.part(which == make)
+            count = max(LEAST_POINTS, POINTS // makes)
+            logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, count)
+    logs[~grid.fitting(plan.activities(scale, partitions))] = math.nan
+    start = 0
+    for rows, points in zip(spans, chosen, strict=True):
+        own = logs[start : start + len(points)]
+        seconds[rows] = np.exp(np.interp(np.log(size[rows]), np.log(size[points]), own))
+        start += len(points)
+    return seconds
+
+
+def _log_of_make(
+    plan: Plan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None, count: int
+) -> FloatArray:
+    """(n,) log seconds of a workflow on machines of one make: between a curve on the slowest of
+    their cores and one on the fastest.
+
+    What runs beside what depends on the speed: drivers take their time on any core, so that jobs
+    which hide them behind each other's tasks on slow cores leave them bare on fast ones.
+    """
+    pace = np.log(grid.speeds).mean(axis=1)
+    ends = list(dict.fromkeys((int(pace.argmin()), int(pace.argmax()))))
+    if np.ptp(pace) < SAME_PACE:
+        ends = [int(np.argsort(pace)[len(pace) // 2])]
+    curves = [
+        _Curve.of(
+            plan, grid, scale, partitions, max(FEWEST_POINTS, count // len(ends)),
+            instance=batch.types[int(grid.kinds[end])], catalog=batch.catalog,
+        )
+        for end in ends
+    ]  # fmt: skip
+    logs = [np.log(_timed(curve.at(grid))) for curve in curves]
+    found = logs[0]
+    if len(ends) > 1:
+        share = (pace - pace[ends[0]]) / (pace[ends[1]] - pace[ends[0]])
+        found = (1.0 - share) * logs[0] + share * logs[1]
+    return np.asarray(found + curves[0].coarse(plan, grid, scale, partitions))
+
+
+SAME_PACE = 0.05
+"""Cores whose log speeds differ by less need one curve."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Curve:
+    """How long the cluster waits for each activity, over the number of slots.
+
+    Args:
+        log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
+        reference: (p, a) seconds of a task at the points.
+        targets: (p,) the machines of the points.
+    """
+
+    activities: tuple[Activity, ...]
+    log_slots: FloatArray
+    waits: FloatArray
+    idle: FloatArray
+    reference: FloatArray
+    targets: tuple[Target, ...]
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        grid: Grid,
+        scale: float,
+        partitions: int | None,
+        count: int,
+        *,
+        instance: InstanceType | None = None,
+        catalog: Catalog | None = None,
+    ) -> _Curve:
+        """From `count` numbers of slots on machines in the middle of the grid."""
+        activities = plan.activities(scale, partitions)
+        usable = grid.usable(activities)
+        most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
+        points = _points(np.minimum(usable, most), count)
+        tracks = TRACKS if len(plan.parts) > 1 else None
+        middle = [grid.middle(float(slots), instance, catalog) for slots in points]
+        ran = np.asarray([entry.tasks > 0 for entry in activities])
+        waits, idle = np.zeros((len(points), len(activities))), np.empty(len(points))
+        for place, target in enumerate(middle):
+            found = plan.timeline(target, scale, partitions, record=False, tracks=tracks)
+            waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
+            idle[place] = found.seconds - waits[place].sum()
+        reference = task_seconds(activities, Grid.of_targets(plan, middle))
+        return cls(activities, np.log(points), waits, idle, reference, tuple(middle))
+
+    def coarse(self, plan: Plan, grid: Grid, scale: float, partitions: int | None) -> FloatArray:
+        """(n,) log of the time over that of `TRACKS` tracks, which are too few: from what
+        `FINE_TRACKS` make of some points."""
+        last = len(self.targets) - 1
+        places = np.unique(np.linspace(0, last, FINE_POINTS).round().astype(int))
+        logs = []
+        for place in places:
+            taken = float(self.waits[place].sum() + self.idle[place])
+            target = self.targets[place]
+            fine = plan.timeline(target, scale, partitions, record=False, tracks=FINE_TRACKS)
+            logs.append(math.log(fine.seconds / taken) if taken > 0.0 else 0.0)
+        x = np.log(grid.usable(self.activities))
+        return np.asarray(np.interp(x, self.log_slots[places], logs))
+
+    def at(self, grid: Grid) -> FloatArray:
+        """(n,) seconds on other machines."""
+        found = np.empty(len(grid.slots))
+        for start in range(0, len(found), _BLOCK):
+            rows = slice(start, start + _BLOCK)
+            found[rows] = self._at(grid.part(rows))
+        return found
+
+    def _at(self, grid: Grid) -> FloatArray:
+        x = np.log(grid.usable(self.activities))
+        took = task_seconds(self.activities, grid)
+        last = len(self.log_slots) - 1
+        place = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
+        after = np.minimum(place + 1, last)
+        width = np.maximum(self.log_slots[after] - self.log_slots[place], _TINY)
+        share = np.clip((x - self.log_slots[place]) / width, 0.0, 1.0)
+        whole = share[:, None]
+        before, behind = self._paced(place, took), self._paced(after, took)
+        stages = before ** (1.0 - whole) * behind**whole
+        idle = (1.0 - share) * self.idle[place] + share * self.idle[after]
+        return np.asarray(stages.sum(axis=1) + idle)
+
+    def _paced(self, place: IntArray, took: FloatArray) -> FloatArray:
+        """(n, a) waits of some points at the pace of other machines."""
+        pace = took / np.maximum(self.reference[place], _TINY)
+        return np.asarray(self.waits[place] * np.where(self.reference[place] > 0.0, pace, 1.0))
+
+
+_TINY = 1e-12
+
+
+def _points(slots: FloatArray, count: int) -> FloatArray:
+    """Where a curve is estimated: the fewest slots of the grid, where the time falls in steps,
+    and others evenly spaced in their logarithm."""
+    distinct = np.unique(slots)
+    if len(distinct) <= count:
+        return distinct
+    few = distinct[: count // 2]
+    spaced = np.geomspace(few[-1], distinct[-1], count - len(few) + 1)
+    return np.unique(np.concatenate((few, np.round(spaced))))

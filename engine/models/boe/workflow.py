@@ -1,0 +1,189 @@
+"""A workflow: jobs that wait for each other and share one cluster (BOE Definition 1).
+
+`fit_workflow` turns its jobs (logs, profiles, or explicit rates) into one list of activities, and
+answers for any cluster as every other model does, so that the optimiser and the commands serve
+workflows as they serve jobs. `Boe` is the same for the stages of one application.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from engine.catalog import InstanceType
+from engine.cluster import Workload
+from engine.drf import scheduler_named
+from engine.errors import BadInput, UnknownName
+from engine.models.boe.task_time import TaskWork
+from engine.profile import Profile
+
+TASK_PROFILES = ("normal", "mean", "median")
+"""Section 7.3: the law of task times (Algorithm 2), or a typical task (Algorithm 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExplicitStage:
+    """A stage whose tasks are described, not observed.
+
+    Args:
+        after: places of the job's stages that it waits for.
+        cores, memory_gib: what the container of a task holds.
+        spread: standard deviation of task times over their mean.
+        output_spread: that of the amounts of the last step (the selectivity of section 6.1), which
+            adds to the spread of task times.
+    """
+
+    name: str
+    tasks: int
+    work: TaskWork
+    after: tuple[int, ...] = ()
+    cores: float = 1.0
+    memory_gib: float = 0.0
+    spread: float = 0.0
+    output_spread: float = 0.0
+
+
+@dataclass(frozen=True)
+class WorkflowJob:
+    """One job: what was observed of it, or its stages.
+
+    Args:
+        after: names of the jobs that must have ended.
+        workload: of an observed job; None for that of its largest run.
+        memory_gib: what the container of an observed job's task holds; 0 where memory is no
+            limit.
+        ran_on: type that explicit seconds of a core are meant for; None for any.
+        where: `file:line`, for errors.
+    """
+
+    name: str
+    after: tuple[str, ...] = ()
+    profile: Profile | None = None
+    stages: tuple[ExplicitStage, ...] = ()
+    workload: Workload | None = None
+    memory_gib: float = 0.0
+    ran_on: InstanceType | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnNodes:
+    """Nodes that a workflow file describes itself; a rate of None is not known.
+
+    Args:
+        slots: containers per node that the scheduler grants, of one core each; None for `cores`.
+    """
+
+    nodes: int
+    cores: float
+    slots: int | None = None
+    memory_gib: float | None = None
+    disk_bytes_per_second: float | None = None
+    network_bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """Jobs in an order in which each stands behind those it waits for.
+
+    Args:
+        scheduler: shares the cluster among the jobs: a name of `engine.drf.SCHEDULERS`.
+        cluster: nodes of the file, which a command may override.
+    """
+
+    name: str
+    jobs: tuple[WorkflowJob, ...]
+    scheduler: str = "drf"
+    cluster: OwnNodes | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        jobs: Sequence[WorkflowJob],
+        *,
+        scheduler: str = "drf",
+        cluster: OwnNodes | None = None,
+        where: str = "workflow",
+    ) -> Workflow:
+        """A checked workflow.
+
+        Raises:
+            BadInput: for no jobs, a name twice, a cycle, a job without tasks.
+            UnknownName: for a job that waits for one that is not there.
+        """
+        if not jobs:
+            raise BadInput("the workflow has no jobs", where=where, remedy="list some under jobs")
+        by_name: dict[str, WorkflowJob] = {}
+        for job in jobs:
+            if job.name in by_name:
+                raise BadInput(f"two jobs are named {job.name!r}", where=job.where or where)
+            by_name[job.name] = job
+        for job in jobs:
+            _check_job(job, by_name, where)
+        ordered = tuple(by_name[job] for job in in_order({j.name: j.after for j in jobs}, by_name))
+        return cls(name, ordered, scheduler, cluster)
+
+
+def _check_job(job: WorkflowJob, by_name: Mapping[str, WorkflowJob], where: str) -> None:
+    place = job.where or where
+    for other in job.after:
+        if other not in by_name:
+            raise UnknownName("job", other, by_name, where=place)
+    runs = job.profile.runs if job.profile is not None else ()
+    tasks = sum(stage.tasks for stage in job.stages)
+    tasks += sum(stage.tasks for run in runs for stage in run.stages)
+    if tasks < 1:
+        raise BadInput(
+            f"job {job.name!r} has no tasks",
+            where=place,
+            remedy="give it stages with tasks, or an event log (a run table tells no stages)",
+        )
+
+
+def in_order(after: Mapping[str, Sequence[str]], jobs: Mapping[str, WorkflowJob]) -> list[str]:
+    """Names so that each stands behind those it waits for; otherwise in the order given.
+
+    Raises:
+        BadInput: for a cycle, with its jobs in their order.
+    """
+    found: list[str] = []
+    done: set[str] = set()
+    for name in after:
+        path: list[str] = []
+        stack = [(name, iter(after[name]))] if name not in done else []
+        while stack:
+            current, others = stack[-1]
+            if not path or path[-1] != current:
+                path.append(current)
+            other = next((o for o in others if o not in done), None)
+            if other is None:
+                stack.pop()
+                path.pop()
+                done.add(current)
+                found.append(current)
+            elif other in path:
+                cycle = [*path[path.index(other) :], other]
+                raise BadInput(
+                    f"the jobs wait for each other: {' -> '.join(reversed(cycle))}",
+                    where=jobs[current].where or None,
+                    remedy="remove one of these dependencies",
+                )
+            else:
+                stack.append((other, iter(after[other])))
+    return found
+
+
+def with_scheduler(workflow: Workflow, name: str) -> Workflow:
+    """The workflow under another scheduler.
+
+    Raises:
+        UnknownName: for a scheduler that there is not.
+    """
+    scheduler_named(name, where="scheduler")
+    return replace(workflow, scheduler=name)
+
+
+def single_job(name: str, profile: Profile) -> Workflow:
+    """The workflow of one application: its stages, served first in first out."""
+    return Workflow(name, (WorkflowJob(name, profile=profile),), "fifo")

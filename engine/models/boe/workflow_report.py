@@ -1,0 +1,290 @@
+"""The estimated course of a workflow as values to show: jobs, states, bottlenecks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from engine.models.base import Explanation, Prediction, StageForecast
+from engine.models.boe.workflow import Workflow
+from engine.models.boe.workflow_course import Activity, Running, State, Timeline
+from engine.profile import Notice
+
+if TYPE_CHECKING:
+    from engine.models.boe.plan import Plan
+
+DRIVER, LOAD = "driver", "load"
+"""Phases that no resource bounds: nothing runs; tasks run, but wait for none of the three."""
+
+ALIKE = 0.05
+"""Neighbouring states whose task times differ by less are shown as one where skew alone divides
+them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageInState:
+    """One stage in one state.
+
+    Args:
+        parallelism: tasks at once when the state begins. tracks: sizes of its task tracks.
+        pending: tasks that had not started by then.
+        bottleneck: "cpu", "disk", "network", or None for tasks that only load.
+        contended: whether that resource is full.
+    """
+
+    job: str
+    stage: str
+    parallelism: int
+    tracks: tuple[int, ...]
+    pending: int
+    task_seconds: float
+    bottleneck: str | None
+    contended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowState:
+    """A span of time in which nothing changes but, where tasks differ, who has ended."""
+
+    start_seconds: float
+    end_seconds: float
+    running: tuple[StageInState, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpan:
+    """When a job starts and ends, and what it waits for; seconds from the workflow's start."""
+
+    name: str
+    start_seconds: float
+    end_seconds: float
+    after: tuple[str, ...]
+    tasks: int
+
+
+@dataclass(frozen=True, eq=False)
+class WorkflowReport:
+    """The answer: the end with its interval, the jobs, and the sequence of states.
+
+    Args:
+        skew_seconds: what tasks of unlike length add to the time (below 0: spare); None where they
+            are taken as alike. A difference of two estimates, without an interval of its own.
+    """
+
+    name: str
+    scheduler: str
+    task_profile: str
+    prediction: Prediction
+    jobs: tuple[JobSpan, ...]
+    states: tuple[WorkflowState, ...]
+    skew_seconds: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The end of the last job."""
+        return self.prediction.seconds
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """What the estimate should be taken with."""
+        return self.prediction.warnings
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the object of `workflow --json`."""
+        found = self.prediction
+        return {
+            "model": found.model,
+            "workflow": self.name,
+            "scheduler": self.scheduler,
+            "task_profile": self.task_profile,
+            "seconds": found.seconds,
+            "low": found.low,
+            "high": found.high,
+            "confidence": found.confidence,
+            "skew_seconds": self.skew_seconds,
+            "phases": dict(found.phases) if found.phases is not None else None,
+            "bottleneck": found.bottleneck,
+            "jobs": [
+                {
+                    "name": job.name,
+                    "start_seconds": job.start_seconds,
+                    "end_seconds": job.end_seconds,
+                    "after": list(job.after),
+                    "tasks": job.tasks,
+                }
+                for job in self.jobs
+            ],
+            "states": [_state_dict(number, state) for number, state in enumerate(self.states, 1)],
+            "warnings": [
+                {"code": notice.code, "text": notice.text, "remedy": notice.remedy}
+                for notice in found.warnings
+            ],
+        }
+
+
+def _state_dict(number: int, state: WorkflowState) -> dict[str, Any]:
+    return {
+        "state": number,
+        "start_seconds": state.start_seconds,
+        "end_seconds": state.end_seconds,
+        "running": [
+            {
+                "job": entry.job,
+                "stage": entry.stage,
+                "parallelism": entry.parallelism,
+                "tracks": list(entry.tracks),
+                "pending": entry.pending,
+                "task_seconds": entry.task_seconds,
+                "bottleneck": entry.bottleneck,
+                "contended": entry.contended,
+            }
+            for entry in state.running
+        ],
+    }
+
+
+def report_of(
+    workflow: Workflow,
+    labels: Sequence[str],
+    plan: Plan,
+    timeline: Timeline,
+    prediction: Prediction,
+    *,
+    skew_seconds: float | None = None,
+) -> WorkflowReport:
+    """A timeline in words; times are stretched to the prediction (its own error corrected).
+
+    Args:
+        labels: the name of each activity's job; "" for what belongs to none.
+        skew_seconds: of the timeline, not stretched.
+    """
+    factor = prediction.seconds / timeline.seconds if timeline.seconds > 0.0 else 1.0
+    states = tuple(
+        WorkflowState(
+            state.start_seconds * factor,
+            state.end_seconds * factor,
+            tuple(_stage(entry, labels, timeline.activities, factor) for entry in state.running),
+        )
+        for state in merged(timeline)
+    )
+    after = {job.name: job.after for job in workflow.jobs}
+    return WorkflowReport(
+        workflow.name,
+        plan.scheduler,
+        plan.profile,
+        prediction,
+        tuple(_spans(labels, after, timeline, factor)),
+        states,
+        None if skew_seconds is None else skew_seconds * factor,
+    )
+
+
+def _stage(
+    entry: Running, labels: Sequence[str], activities: Sequence[Activity], factor: float
+) -> StageInState:
+    activity = activities[entry.activity]
+    return StageInState(
+        job=labels[entry.activity],
+        stage=activity.name,
+        parallelism=entry.parallelism,
+        tracks=entry.tracks,
+        pending=entry.pending,
+        task_seconds=entry.time.seconds * factor,
+        bottleneck=entry.time.bottleneck,
+        contended=entry.time.contended,
+    )
+
+
+def _spans(
+    labels: Sequence[str], after: Mapping[str, tuple[str, ...]], timeline: Timeline, factor: float
+) -> list[JobSpan]:
+    """One span per job, in the order of their first activities."""
+    places: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        if label:
+            places.setdefault(label, []).append(place)
+    found = []
+    for name, own in places.items():
+        starts = [float(timeline.start[p]) for p in own if timeline.activities[p].tasks]
+        ends = [float(timeline.end[p]) for p in own]
+        tasks = sum(timeline.activities[p].tasks for p in own)
+        start = min(starts, default=min(ends))
+        found.append(JobSpan(name, start * factor, max(ends) * factor, after.get(name, ()), tasks))
+    return found
+
+
+def merged(timeline: Timeline) -> list[State]:
+    """The states without those that skew alone divides: the same stages run, bound by the same,
+    and only tasks of different length end one by one. Where a stage has come to run twice as many
+    tasks as at the beginning (containers change hands), another state begins."""
+    found: list[State] = []
+    for state in timeline.states:
+        if found and _alike(found[-1], state, timeline.activities):
+            before = found[-1]
+            found[-1] = State(before.start_seconds, state.end_seconds, before.running)
+        else:
+            found.append(state)
+    return found
+
+
+def _alike(first: State, second: State, activities: Sequence[Activity]) -> bool:
+    if len(first.running) != len(second.running):
+        return False
+    for a, b in zip(first.running, second.running, strict=True):
+        if a.activity != b.activity or a.time.bottleneck != b.time.bottleneck:
+            return False
+        if a.time.contended != b.time.contended:
+            return False
+        if abs(a.time.seconds - b.time.seconds) > ALIKE * a.time.seconds:
+            return False
+        if a.parallelism != b.parallelism and not _spread(activities[a.activity]):
+            return False
+        if b.parallelism >= 2 * a.parallelism:
+            return False
+    return True
+
+
+def _spread(entry: Activity) -> bool:
+    """Whether the tasks of a stage differ."""
+    return entry.spread > 0.0 or entry.output_spread > 0.0
+
+
+def explanation(timeline: Timeline, *, seconds: float, slots: float) -> Explanation:
+    """Time by what bounds it (driver, cpu, disk, network, load), and the stages.
+
+    Where several stages run, a state's time is divided by their parallelism.
+    """
+    factor = seconds / timeline.seconds if timeline.seconds > 0.0 else 1.0
+    phases: dict[str, float] = {DRIVER: 0.0}
+    by_stage: dict[int, dict[str, float]] = {}
+    for state in timeline.states:
+        length = (state.end_seconds - state.start_seconds) * factor
+        tasks = sum(entry.parallelism for entry in state.running)
+        if not tasks:
+            phases[DRIVER] += length
+        for entry in state.running:
+            word = entry.time.bottleneck or LOAD
+            part = length * entry.parallelism / tasks
+            phases[word] = phases.get(word, 0.0) + part
+            own = by_stage.setdefault(entry.activity, {})
+            own[word] = own.get(word, 0.0) + part
+    stages = tuple(
+        StageForecast(
+            stage_id=number,
+            name=entry.name,
+            tasks=entry.tasks,
+            start_seconds=float(timeline.start[place]) * factor,
+            end_seconds=float(timeline.end[place]) * factor,
+            waves=entry.tasks * entry.cores / slots,
+            bottleneck=max(by_stage[place], key=by_stage[place].__getitem__)
+            if place in by_stage
+            else None,
+        )
+        for number, (place, entry) in enumerate(
+            (place, entry) for place, entry in enumerate(timeline.activities) if entry.tasks
+        )
+    )
+    phases[DRIVER] += max(0.0, seconds - math.fsum(phases.values()))
+    return Explanation(phases, stages, max(phases, key=phases.__getitem__))

@@ -1,0 +1,1 @@
+"""Curves over machines and size: what OptEx, Ernest and SimCost fit to run times alone."""

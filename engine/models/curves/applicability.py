@@ -1,0 +1,109 @@
+"""Whether the runs look like what a model can express (Ernest 3.4), and what to say if not."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.fitting import Fit
+from engine.forecast import FloatArray
+from engine.models.curves.machines import SAME, MachineRuns
+from engine.profile import Notice
+
+ERROR_LIMIT = 0.20
+"""Left-out error above which a model says that it does not fit: Ernest's own bound (6.1: "less
+than 20 % error on most of the workloads")."""
+
+STEEPER = 1.25
+"""Machine-time that falls by this factor and more while machines are added is more than noise."""
+
+
+def applicability(
+    runs: MachineRuns, fit: Fit, *, model: str, steepest: float
+) -> tuple[Notice, ...]:
+    """Whether the runs look like what the model can express (Ernest 3.4).
+
+    Args:
+        steepest: the largest power of machines that divides a term of the model: time that falls
+            faster than that is a cliff (data that fits in memory only from some size on).
+    """
+    found = []
+    error = fit.left_out_error
+    if error > ERROR_LIMIT:
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"{model} is off by {error:.0%} on average on runs it has not seen",
+                "add runs near the wanted cluster, or compare the other models",
+            )
+        )
+    cliff = _cliff(runs, steepest)
+    if cliff is not None:
+        low, high = cliff
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"from {low:g} to {high:g} {runs.unit} the time falls faster than {model} can "
+                "express: cached data may fit in memory only from there on",
+                f"trust predictions only well beyond {high:g} {runs.unit}",
+            )
+        )
+    return (*found, *size_notices(runs))
+
+
+def _cliff(runs: MachineRuns, steepest: float) -> tuple[float, float] | None:
+    """Neighbouring machine counts (same size and iterations) between which time falls faster than
+    machines^-steepest; the steepest such pair."""
+    work = runs.seconds * runs.machines**steepest
+    worst, place = STEEPER, None
+    for group in _alike(runs.size, np.nan_to_num(runs.iterations)):
+        order = group[np.argsort(runs.machines[group], kind="stable")]
+        for low, high in pairwise(order):
+            fall = work[low] / work[high]
+            if runs.machines[low] < runs.machines[high] and fall > worst:
+                worst, place = fall, (float(runs.machines[low]), float(runs.machines[high]))
+    return place
+
+
+def size_notices(runs: MachineRuns) -> tuple[Notice, ...]:
+    """That more input took clearly less time on as many machines, as the first such runs show."""
+    for group in _alike(runs.machines, np.nan_to_num(runs.iterations), _job(runs)):
+        order = group[np.argsort(runs.size[group], kind="stable")]
+        for low, high in pairwise(order):
+            larger = runs.size[high] > runs.size[low] * (1.0 + SAME)
+            if larger and runs.seconds[low] > STEEPER * runs.seconds[high]:
+                return (_shrinks(runs, int(low), int(high)),)
+    return ()
+
+
+def _shrinks(runs: MachineRuns, low: int, high: int) -> Notice:
+    """What two runs show, by name where they have one."""
+    observed = runs.observed
+    said = bool(observed and observed[low].workload.parameters)
+    named = [run.source.rsplit("/", 1)[-1] for run in observed if run.source]
+    pair = f" ({named[low]}, then {named[high]})" if len(named) == len(runs) else ""
+    return Notice(
+        "model-does-not-fit",
+        f"more input took less time in some runs{pair}: the size does not measure the work",
+        "look for what disturbed them, or add what else differed as a column"
+        if said
+        else "give the job's other parameters as columns",
+    )
+
+
+def _job(runs: MachineRuns) -> FloatArray:
+    """(r,) which parameters of the job each run had; all alike where that is not known."""
+    if not runs.observed:
+        return np.zeros(len(runs))
+    told = [tuple(sorted(run.workload.parameters.items())) for run in runs.observed]
+    places = {parameters: float(place) for place, parameters in enumerate(dict.fromkeys(told))}
+    return np.asarray([places[parameters] for parameters in told])
+
+
+def _alike(*columns: FloatArray) -> list[NDArray[np.int64]]:
+    """Places of runs that agree in all columns."""
+    rows = np.column_stack(columns)
+    group = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
+    return [np.flatnonzero(group == value).astype(np.int64) for value in np.unique(group)]

@@ -1,0 +1,111 @@
+"""Time on one type of machine as a curve over machines, size and iterations."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.fitting import UNKNOWN_SPREAD, Fit, Spread
+from engine.forecast import FloatArray
+from engine.models.curves.machines import MachineRuns
+from engine.profile import Notice
+
+SMALLEST_SECONDS = 1e-3
+"""No run is predicted to take less: where all terms in use vanish, the sum of terms says 0."""
+
+
+class Curve(ABC):
+    """Time as a function of machines, size and iterations on one type of machine.
+
+    Attributes:
+        runs: what the curve was fitted to (no rows for a published profile).
+        spread: of log time within the measured range.
+    """
+
+    runs: MachineRuns
+    spread: Spread = UNKNOWN_SPREAD
+
+    @abstractmethod
+    def phases(
+        self, machines: FloatArray, *, size: float | None, iterations: float | None
+    ) -> Mapping[str, FloatArray]:
+        """(n,) seconds of each phase on n numbers of machines."""
+
+    def seconds(
+        self, machines: FloatArray, *, size: float | None, iterations: float | None
+    ) -> FloatArray:
+        """(n,) seconds in all."""
+        parts = self.phases(machines, size=size, iterations=iterations)
+        return np.maximum(sum(parts.values(), np.zeros_like(machines)), SMALLEST_SECONDS)
+
+    @property
+    def fitted(self) -> FittedCurve | None:
+        """The fit to runs that answers; None where none does alone."""
+        return None
+
+    def doubt_of(self, iterations: float | None) -> float:
+        """Spread of log time for iterations that no run did, within the measured range."""
+        return 0.0
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        """Warnings about this curve for this workload."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCurve(Curve):
+    """A curve of p non-negative terms fitted to runs.
+
+    Args:
+        features: (machines (n,), size, iterations) -> (n, p); all three broadcast.
+        names: the phase of each term.
+        fit: coefficients and left-out predictions.
+        iterations_in_terms: the terms tell what is done once from what every iteration does.
+    """
+
+    runs: MachineRuns
+    features: Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+    names: Sequence[str]
+    fit: Fit
+    spread: Spread
+    fit_notices: tuple[Notice, ...] = ()
+    iterations_in_terms: bool = False
+
+    @property
+    def fitted(self) -> FittedCurve:
+        return self
+
+    def phases(
+        self, machines: FloatArray, *, size: float | None, iterations: float | None
+    ) -> Mapping[str, FloatArray]:
+        like = np.ones_like(machines)
+        rows = self.features(
+            machines,
+            like * (1.0 if size is None else size),
+            like * (np.nan if iterations is None else iterations),
+        )
+        parts: dict[str, FloatArray] = {}
+        for place, name in enumerate(self.names):
+            coefficient = self.fit.coefficients[place]
+            if coefficient > 0.0:
+                parts[name] = parts.get(name, 0.0 * machines) + coefficient * rows[:, place]
+        return parts
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        observed = np.unique(self.runs.iterations[~np.isnan(self.runs.iterations)])
+        wanted = workload.iterations
+        if not observed.size or wanted is None or np.isclose(observed, wanted).any():
+            return self.fit_notices
+        if self.iterations_in_terms and observed[0] <= wanted <= observed[-1]:
+            return self.fit_notices
+        scaled = Notice(
+            "extrapolating-iterations",
+            f"no run has {wanted:g} iterations: the time is scaled from runs of "
+            f"{', '.join(f'{count:g}' for count in observed[:6])}",
+            f"add runs of {wanted:g} iterations",
+        )
+        return (*self.fit_notices, scaled)

@@ -1,0 +1,181 @@
+"""Iterations, for curves that are fitted to the runs of each number of them.
+
+Ernest trains on a share of the iterations and scales the time linearly (6.2): so it is with runs of
+one number of iterations. Where several numbers were run, each with enough runs for a fit, linear
+means straight lines through them; scaled from all runs together, a job that spends a minute on its
+start would take less time for more iterations wherever a number that was run lies between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.fitting import PARSIMONY, Spread
+from engine.forecast import FloatArray
+from engine.models.curves.fitted_curve import Curve, FittedCurve
+from engine.models.curves.machines import (
+    MINIMUM_CONFIGURATIONS,
+    SAME,
+    MachineRuns,
+    distinct_configurations,
+)
+from engine.models.curves.measured_range import SPREAD_PER_DOUBLING
+from engine.models.curves.rising import rising
+from engine.profile import Notice
+
+FitCurve = Callable[[MachineRuns], FittedCurve]
+
+
+def along_iterations(
+    fit_curve: FitCurve,
+    runs: MachineRuns,
+    wanted: float,
+    *,
+    own: FittedCurve | None = None,
+) -> Curve:
+    """The curve of a family of runs for a number of iterations.
+
+    Args:
+        runs: the family, of any numbers of iterations.
+        own: the fit to the runs that did as many as wanted, where they make one.
+    """
+    pooled = fit_curve(runs)
+    fits = _fits(fit_curve, runs)
+    if pooled.iterations_in_terms and not _foretell_better(fits, pooled):
+        return pooled
+    at = next((count for count in fits if _same(count, wanted)), None)
+    if at is not None:
+        own = fits[at] = own or fits[at]
+    if len(fits) < 2:
+        return own or pooled
+    if own is not None:
+        return Lines(tuple(fits.values()), tuple(fits), wanted, own, own.runs, own.spread)
+    ends = [list(fits.values())[place].spread for place in _ends(list(fits), wanted)]
+    spread = max(ends, key=lambda known: known.log_scale)
+    return Lines(tuple(fits.values()), tuple(fits), wanted, None, runs, spread)
+
+
+def _ends(counts: Sequence[float], wanted: float) -> tuple[int, int]:
+    """Between which two of the counts the line goes that holds the wanted one."""
+    place = int(np.searchsorted(counts, wanted))
+    high = min(max(place, 1), len(counts) - 1)
+    return high - 1, high
+
+
+def _fits(fit_curve: FitCurve, runs: MachineRuns) -> dict[float, FittedCurve]:
+    """By number of iterations, in rising order: the fits to the runs that did as many."""
+    found = {}
+    for count in _levels(runs.iterations):
+        same = runs.subset(np.abs(runs.iterations / count - 1.0) < SAME)
+        if distinct_configurations(same) >= MINIMUM_CONFIGURATIONS:
+            found[count] = fit_curve(same)
+    return found
+
+
+def _levels(iterations: FloatArray) -> list[float]:
+    """The numbers of iterations that were run, nearly equal ones once."""
+    found: list[float] = []
+    for count in np.unique(iterations).tolist():
+        if not found or count / found[-1] - 1.0 >= SAME:
+            found.append(count)
+    return found
+
+
+def _same(count: float, wanted: float) -> bool:
+    return abs(wanted / count - 1.0) < SAME
+
+
+def _foretell_better(fits: Mapping[float, FittedCurve], pooled: FittedCurve) -> bool:
+    """Whether fits to one number of iterations each foretell left-out runs clearly better than
+    terms of the iterations that are fitted to all runs."""
+    apart = _left_out_error(list(fits.values()))
+    return apart < (1.0 - PARSIMONY) * _left_out_error([pooled])
+
+
+def _left_out_error(fits: Sequence[FittedCurve]) -> float:
+    """Mean relative error over the runs that could be left out, NaN for none."""
+    errors = [np.abs(own.fit.left_out_seconds / own.fit.seconds - 1.0) for own in fits]
+    known = np.concatenate([own[np.isfinite(own)] for own in errors] or [np.empty(0)])
+    return float(known.mean()) if known.size else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Lines(Curve):
+    """Straight lines in iterations through the curves of k >= 2 numbers of them.
+
+    They do not fall: where a curve lies below one of fewer iterations, both count as their mean.
+    Beyond the numbers that were run they are never steeper than in proportion to the iterations,
+    which is the paper's scaling: what is done once takes no less than nothing.
+
+    Args:
+        fits: the curves, of runs that did as many iterations as `counts` says, in rising order.
+        wanted: the iterations that are asked for.
+        own: the fit to runs that did as many; None where none is.
+        runs, spread: those of that fit; without one, all runs, and the wider spread of the two
+            curves between which the line goes.
+    """
+
+    fits: tuple[FittedCurve, ...]
+    counts: tuple[float, ...]
+    wanted: float
+    own: FittedCurve | None
+    runs: MachineRuns
+    spread: Spread
+
+    @property
+    def fitted(self) -> FittedCurve | None:
+        return self.own
+
+    @property
+    def _ends(self) -> tuple[int, int]:
+        """The two curves through which the line goes that holds the wanted iterations."""
+        return _ends(self.counts, self.wanted)
+
+    def phases(
+        self, machines: FloatArray, *, size: float | None, iterations: float | None
+    ) -> Mapping[str, FloatArray]:
+        each = [
+            fit.seconds(machines, size=size, iterations=count)
+            for fit, count in zip(self.fits, self.counts, strict=True)
+        ]
+        weights = np.asarray([float(len(fit.runs)) for fit in self.fits])
+        course, (low, high) = rising(np.stack(each), weights), self._ends
+        fewer, more = self.counts[low], self.counts[high]
+        near = high if self.wanted >= more else low
+        slope = (course[high] - course[low]) / (more - fewer)
+        if not fewer <= self.wanted <= more:
+            slope = np.minimum(slope, course[near] / self.counts[near])
+        total = course[near] + (self.wanted - self.counts[near]) * slope
+        parts = self.fits[near].phases(machines, size=size, iterations=self.counts[near])
+        whole = sum(parts.values(), np.zeros_like(machines))
+        factor = np.divide(total, whole, out=np.ones_like(total), where=whole > 0.0)
+        return {name: part * factor for name, part in parts.items()}
+
+    def doubt_of(self, iterations: float | None) -> float:
+        """No left-out run has tested the line: as beyond the measured range, per doubling from the
+        nearer end of it."""
+        fewer, more = (self.counts[place] for place in self._ends)
+        if self.own is not None or not fewer < self.wanted < more:
+            return 0.0
+        away = min(math.log2(self.wanted / fewer), math.log2(more / self.wanted))
+        return SPREAD_PER_DOUBLING * away
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        if self.own is not None:
+            return self.own.notices(workload)
+        low, high = self._ends
+        found = (*self.fits[low].fit_notices, *self.fits[high].fit_notices)
+        if self.counts[low] <= self.wanted <= self.counts[high]:
+            return found
+        beyond = Notice(
+            "extrapolating-iterations",
+            f"no run has {self.wanted:g} iterations: the time follows the straight line through "
+            f"those of {self.counts[low]:g} and {self.counts[high]:g}",
+            f"add runs of {self.wanted:g} iterations",
+        )
+        return (*found, beyond)

@@ -1,0 +1,65 @@
+"""What lies outside the measured range of machines and sizes: how far, how much less sure, and what
+to say about it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.curves.machines import SAME, MachineRuns
+from engine.profile import Notice
+
+SPREAD_PER_DOUBLING = 0.10
+"""Prior: standard deviation of log time per doubling beyond the measured range, in machines or in
+size (docs/models/ernest.md says where it comes from)."""
+
+SPREAD_UNSCALED = 0.35
+"""The same where only one number of machines (or one size) was measured: the time may then do
+anything from nothing to following it, 0 to ln 2 = 0.69 per doubling, and this is the middle."""
+
+
+def beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
+    """(n,) by how many doublings each value lies outside the measured range, 0 inside (and where
+    nothing was measured: a published profile has no range)."""
+    if not measured.size:
+        return np.zeros_like(values)
+    with np.errstate(invalid="ignore"):
+        doublings = np.maximum(np.log2(values / measured.max()), np.log2(measured.min() / values))
+    return np.asarray(np.where(doublings > SAME, doublings, 0.0))
+
+
+def spread_beyond(values: FloatArray, measured: FloatArray) -> FloatArray:
+    """(n,) prior spread of log time for values outside the measured range."""
+    one = measured.size > 0 and np.ptp(measured) == 0.0
+    return beyond(values, measured) * (SPREAD_UNSCALED if one else SPREAD_PER_DOUBLING)
+
+
+def range_notices(
+    machines: FloatArray, size: float, runs: MachineRuns, *, on: str = ""
+) -> list[Notice]:
+    """Warnings where a prediction lies outside what was measured.
+
+    Args:
+        on: " on TYPE" where other types were measured too, which may have gone further.
+    """
+    found = []
+    if np.any(beyond(machines, runs.machines) > 0):
+        low, high = runs.machines.min(), runs.machines.max()
+        text = f"only {_span(low, high)} {runs.unit} were measured{on}"
+        if low == high:
+            text += ": such runs do not tell how much of the time more of them share"
+        remedy = "add a run nearer to the wanted size of cluster"
+        found.append(Notice("extrapolating-nodes", text, remedy))
+    if beyond(np.asarray([size]), runs.size)[0] > 0:
+        times = size / runs.size.max()
+        text = (
+            f"the input is {times:.3g} times the largest measured{on}"
+            if times > 1.0
+            else f"the input is {size / runs.size.min():.3g} times the smallest measured{on}"
+        )
+        found.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
+    return found
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"

@@ -1,0 +1,293 @@
+"""Models that are a curve over machines, size and iterations for each measured type.
+
+A model says how its curves come from a profile; predictions for unmeasured types, spreads beyond
+the measured range and warnings are the same for all and live here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.errors import BadInput, ModelDoesNotFit
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel, LeaveOneOut
+from engine.models.curves.fitted_curve import Curve, FittedCurve
+from engine.models.curves.iteration_curves import along_iterations
+from engine.models.curves.levels import Level, level_notice, level_of
+from engine.models.curves.machines import (
+    SAME,
+    Equivalents,
+    MachineRuns,
+    equivalents,
+    families,
+)
+from engine.models.curves.measured_range import range_notices, spread_beyond
+from engine.models.workloads import completed, sharing_parameters
+from engine.notice_order import in_order
+from engine.profile import Notice, Run
+
+
+@dataclass(frozen=True, eq=False)
+class FittedCurves:
+    """The curves for one set of job parameters, and what is known of types without a curve."""
+
+    curves: tuple[Curve, ...]
+    levels: Mapping[str, Level]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A batch of n clusters and a workload, and what answers for them.
+
+    Args:
+        shift: (n,) by how much log time is known to differ from the curve's.
+        log_scale: (n,) doubt about the type, 0 for a fitted one.
+    """
+
+    workload: Workload
+    curves: tuple[Curve, ...]
+    at: Equivalents
+    shift: FloatArray
+    log_scale: FloatArray
+    notices: tuple[Notice, ...]
+
+    @property
+    def size(self) -> float | None:
+        """Size in the unit of the runs; without sizes, the multiple of the one size there is."""
+        given = self.workload.input_bytes
+        return self.workload.scale if given is None else given
+
+
+@dataclass(frozen=True, eq=False)
+class CurvesModel(FittedModel):
+    """A fitted model that is one curve per measured type, for the wanted job parameters.
+
+    The spread of a prediction is that of the curve's left-out residuals (Student), widened by what
+    is assumed beyond the measured range and about the speed of unmeasured types.
+
+    Args:
+        fit_curve: fits one family of runs.
+        given: curves that need no runs (published job profiles); a fitted curve of the same type
+            goes before them.
+        iterations_in_model: whether iterations are a term of the model; if not, runs of the
+            wanted number of iterations are fitted alone where there are enough of them.
+    """
+
+    fit_curve: Callable[[MachineRuns], FittedCurve]
+    given: tuple[Curve, ...] = ()
+    iterations_in_model: bool = False
+    _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
+    _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
+
+    def completed(self, workload: Workload) -> Workload:
+        """The workload with what it leaves open (see `machines.completed`)."""
+        return completed(workload, self.profile)
+
+    def curves(self, workload: Workload) -> tuple[Curve, ...]:
+        """The curves for a completed workload, fitted once per set of parameters.
+
+        Raises:
+            ModelDoesNotFit: when too few runs have these parameters.
+        """
+        return self._curves(workload).curves
+
+    def _curves(self, workload: Workload) -> FittedCurves:
+        key = (
+            tuple(sorted(workload.parameters.items())),
+            None if self.iterations_in_model else workload.iterations,
+        )
+        if key not in self._fitted:
+            self._fitted[key] = self._fit(workload)
+        return self._fitted[key]
+
+    def _fit(self, workload: Workload) -> FittedCurves:
+        runs = sharing_parameters(self.profile.runs, workload.parameters)
+        curves: list[Curve] = []
+        try:
+            curves += self._of_runs(runs, workload)
+        except ModelDoesNotFit:
+            if not self.given:
+                raise
+        covered = {name for curve in curves for name in curve.runs.members}
+        curves += [curve for curve in self.given if not covered & {*curve.runs.members}]
+        return FittedCurves(tuple(curves), self._levels(runs, curves))
+
+    def _levels(self, runs: Sequence[Run], curves: Sequence[Curve]) -> dict[str, Level]:
+        """Levels of the types that have runs but are in no curve."""
+        covered = {name for curve in curves for name in curve.runs.members}
+        thin: dict[str, list[Run]] = {}
+        for run in runs:
+            instance = run.cluster.instance
+            if instance is not None and instance.name not in covered:
+                thin.setdefault(instance.name, []).append(run)
+        found = {name: self._level(group, curves) for name, group in thin.items()}
+        return {name: level for name, level in found.items() if level is not None}
+
+    def _level(self, runs: Sequence[Run], curves: Sequence[Curve]) -> Level | None:
+        """None where the type cannot be compared with any curve."""
+        batch = ClusterBatch.of([run.cluster for run in runs], self.profile)
+        try:
+            at = equivalents(batch, [curve.runs for curve in curves])
+        except BadInput:
+            return None
+        curve = curves[int(at.family[0])]
+        foretold = [
+            curve.seconds(
+                at.machines[place : place + 1],
+                size=run.workload.input_bytes,
+                iterations=run.workload.iterations,
+            )[0]
+            for place, run in enumerate(runs)
+        ]
+        residuals = np.log(np.asarray([run.seconds for run in runs]) / np.asarray(foretold))
+        known = np.isfinite(residuals)
+        if not known.any():
+            return None
+        # The curve is off alike for every repetition of a configuration.
+        same = np.unique(np.asarray(foretold)[known], return_inverse=True)[1].reshape(-1)
+        means = np.bincount(same, residuals[known]) / np.bincount(same)
+        prior, noise = float(at.log_scale[0]), curve.spread.log_scale
+        return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
+
+    def _fit_family(self, runs: MachineRuns) -> FittedCurve:
+        """`fit_curve`, once for the same runs: they answer for any number of iterations."""
+        columns = (runs.machines, runs.size, runs.iterations, runs.seconds)
+        key = (runs.members, bool(runs.observed), *(column.tobytes() for column in columns))
+        if key not in self._families:
+            self._families[key] = self.fit_curve(runs)
+        return self._families[key]
+
+    def _of_runs(self, runs: Sequence[Run], workload: Workload) -> list[Curve]:
+        wanted = workload.iterations
+        if self.iterations_in_model or wanted is None:
+            return [self._fit_family(family) for family in families(runs)]
+        counted = [run for run in runs if run.workload.iterations is not None]
+        same = [
+            run for run in counted if abs((run.workload.iterations or 0.0) / wanted - 1.0) < SAME
+        ]
+        try:
+            own = families(same)
+        except ModelDoesNotFit:
+            return [
+                along_iterations(self._fit_family, family, wanted) for family in families(counted)
+            ]
+        every = {family.members: family for family in families(counted)}
+        return [
+            along_iterations(
+                self._fit_family,
+                every.get(family.members, family),
+                wanted,
+                own=self._fit_family(family),
+            )
+            for family in own
+        ]
+
+    def _asked(self, batch: ClusterBatch, workload: Workload) -> Question:
+        wanted = self.completed(workload)
+        fitted = self._curves(wanted)
+        at = equivalents(batch, [curve.runs for curve in fitted.curves])
+        shift, log_scale, notices = np.zeros(len(batch)), at.log_scale.copy(), list(at.notices)
+        for place, kind in enumerate(batch.types):
+            level = fitted.levels.get(kind.name) if kind else None
+            if kind is not None and level is not None:
+                rows = batch.type_index == place
+                shift[rows], log_scale[rows] = level.shift, level.log_scale
+                notices[place] = level_notice(kind.name, level)
+        return Question(
+            workload=wanted,
+            curves=fitted.curves,
+            at=at,
+            shift=shift,
+            log_scale=log_scale,
+            notices=tuple(notice for notice in notices if notice is not None),
+        )
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        asked = self._asked(batch, workload)
+        seconds = np.full(len(batch), np.nan)
+        log_scale, dof = np.full(len(batch), np.nan), np.full(len(batch), np.inf)
+        doubt = np.array(asked.log_scale)
+        for place, curve in enumerate(asked.curves):
+            rows = asked.at.family == place
+            machines = asked.at.machines[rows]
+            seconds[rows] = curve.seconds(
+                machines, size=asked.size, iterations=asked.workload.iterations
+            )
+            log_scale[rows], dof[rows] = curve.spread.log_scale, curve.spread.dof
+            extrapolated = _extrapolation_spread(
+                curve, machines, size=asked.size, iterations=asked.workload.iterations
+            )
+            doubt[rows] = np.hypot(doubt[rows], extrapolated)
+        return Forecast.of(seconds * np.exp(asked.shift), log_scale, dof).widened(doubt)
+
+    def runs_used(self, workload: Workload) -> int:
+        found = self._curves(self.completed(workload))
+        if any(curve is given for curve in found.curves for given in self.given):
+            return len(self.profile.runs)  # a job profile was measured from all of them
+        levels = sum(level.runs for level in found.levels.values())
+        return sum(len(curve.runs) for curve in found.curves) + levels
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        asked = self._asked(batch, workload)
+        parts = asked.curves[int(asked.at.family[0])].phases(
+            asked.at.machines[:1], size=asked.size, iterations=asked.workload.iterations
+        )
+        factor = float(np.exp(asked.shift[0]))
+        return Explanation(phases={name: factor * float(part[0]) for name, part in parts.items()})
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        asked = self._asked(batch, workload)
+        found = list(asked.notices)
+        for place in np.unique(asked.at.family):
+            curve, machines = asked.curves[place], asked.at.machines[asked.at.family == place]
+            found += curve.notices(asked.workload)
+            size = 1.0 if asked.size is None else asked.size
+            kind = curve.runs.instance if len(asked.curves) > 1 else None
+            on = f" on {kind.name}" if kind else ""
+            found += range_notices(machines, size, curve.runs, on=on)
+        if workload.shuffle_partitions is not None:
+            found.append(
+                Notice(
+                    "not-modelled",
+                    f"{self.model} knows nothing of shuffle partitions: they change nothing here",
+                    "add event logs: replayed stages tell"
+                    if self.model == "sparkplan"
+                    else "use --model sparkplan with an event log",
+                )
+            )
+        return in_order(found)
+
+
+def _extrapolation_spread(
+    curve: Curve, machines: FloatArray, *, size: float | None, iterations: float | None
+) -> FloatArray:
+    """(n,) prior spread of log time for what lies beyond the measured machines, size and
+    iterations."""
+    runs = curve.runs
+    observed = runs.iterations[~np.isnan(runs.iterations)]
+    by_size = spread_beyond(np.asarray([1.0 if size is None else size]), runs.size)
+    by_iterations = spread_beyond(np.asarray([iterations or 1.0]), observed)
+    by_iterations = np.hypot(by_iterations, curve.doubt_of(iterations))
+    return np.hypot(np.hypot(by_size, by_iterations), spread_beyond(machines, runs.machines))
+
+
+def validation_of(curves: Sequence[Curve]) -> LeaveOneOut | None:
+    """What the fitted curves predicted for the runs that they had not seen."""
+    pairs = [
+        (predicted, actual)
+        for curve in curves
+        if (own := curve.fitted) is not None
+        for predicted, actual in zip(own.fit.left_out_seconds, own.fit.seconds, strict=True)
+        if np.isfinite(predicted)
+    ]
+    if not pairs:
+        return None
+    return LeaveOneOut(
+        tuple(float(predicted) for predicted, _ in pairs),
+        tuple(float(actual) for _, actual in pairs),
+    )

@@ -1,0 +1,152 @@
+"""What the laws that runs left say of times: their mean, and what it would be without any run.
+
+The posterior is a set of laws with weights. The same set answers what the laws would have said
+without any one of the runs, by other weights: leave-one-out costs one product of matrices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.laws.laws import DONE_AGAIN, Laws, Points
+from engine.models.laws.sampling import (
+    NOISE_DOF,
+    RUN_NOISE,
+    Evidence,
+    Followed,
+    evenly,
+    log_density,
+    normalised,
+    posterior,
+)
+
+ANSWERING = 300
+"""Draws that answer questions."""
+
+FAR = 4.0
+"""Times the most machines of a run: where draws are told apart."""
+
+BLOCK = 256
+"""Points that are answered at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class Averaged:
+    """d equally probable laws after r runs.
+
+    Args:
+        effects: (e, d) each law's own effects.
+        residuals: (r,) log time less the mean law's, effects apart.
+        residuals_left_out: (r, r) the same by the mean law without run i (rows).
+        variance_left_out: (r,) of the laws' answers for run i without it.
+        noise: scale of log time about the laws.
+    """
+
+    laws: Laws
+    effects: FloatArray
+    residuals: FloatArray
+    residuals_left_out: FloatArray
+    variance_left_out: FloatArray
+    noise: float
+
+    def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) mean log time, effects apart, and (n,) variance among the laws, effects included."""
+        mean, variance = np.empty(len(at)), np.empty(len(at))
+        for rows in _blocks(at):
+            times = self.laws.log_times(at.part(rows))
+            mean[rows] = times.mean(axis=1)
+            times += effects[rows] @ self.effects
+            times -= times.mean(axis=1, keepdims=True)
+            variance[rows] = np.einsum("nd,nd->n", times, times) / len(self.laws)
+        return mean, variance
+
+    def means(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean log time, effects and iterations apart, with each of s sizes in place of the
+        points' own."""
+        means = np.empty((len(sizes), len(at)))
+        for rows in _blocks(at):
+            means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)
+        return means
+
+    def cliff_at(self, memory_per_input: float) -> Cliff:
+        """What the laws say of data that does not fit at a log memory per input."""
+        unfit = memory_per_input < self.laws.threshold
+        probability = float(unfit.mean())
+        if probability == 0.0:
+            return Cliff(0.0, 1.0, memory_per_input)
+        shares = np.exp(self.laws.log_shares[unfit])
+        again = (
+            shares[:, DONE_AGAIN].sum(axis=1)
+            * np.exp(self.laws.log_height[unfit])
+            / shares.sum(axis=1)
+        )
+        return Cliff(
+            probability,
+            float(np.exp(np.log1p(again).mean())),
+            float(self.laws.threshold[unfit].mean()),
+        )
+
+
+def _blocks(at: Points) -> Iterator[slice]:
+    """A few points at a time: so that what the laws say of them stays in the cache."""
+    return (slice(start, start + BLOCK) for start in range(0, len(at), BLOCK))
+
+
+@dataclass(frozen=True, slots=True)
+class Cliff:
+    """Whether data fits in memory at some memory per input.
+
+    Args:
+        probability: that it does not.
+        times: how many times as long the job then takes, on the fewest machines of the runs.
+        threshold: log memory per input from which on it would.
+    """
+
+    probability: float
+    times: float
+    threshold: float
+
+
+def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int = 0) -> Averaged:
+    """The laws after these runs; `followed` are the draws after them, where these were made."""
+    followed = followed or posterior(evidence, seed=seed)
+    left_out, variance_left_out = _without_each(evidence, followed)
+    laws = _representatives(followed.laws, evidence.at)
+    residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
+    spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
+    return Averaged(
+        laws=laws,
+        effects=evidence.coefficients(residuals),
+        residuals=residuals.mean(axis=1),
+        residuals_left_out=left_out,
+        variance_left_out=variance_left_out,
+        noise=float(np.sqrt(spread / (NOISE_DOF + evidence.runs - 1.0))),
+    )
+
+
+def _representatives(laws: Laws, runs: Points) -> Laws:
+    """Few laws for many: evenly from their order at more machines than any run had, where they
+    differ most. Those whose cliff comes first are the first: they are reckoned with together."""
+    far = Points(*(values.max(keepdims=True) for values in astuple(runs)))
+    order = np.argsort(laws.log_times(replace(far, machines=FAR * far.machines))[0])
+    few = laws.pick(order[evenly(np.ones(len(laws)), ANSWERING, 0.5)])
+    return few.pick(np.argsort(-few.threshold, kind="stable"))
+
+
+def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, FloatArray]:
+    """(r, r) residuals about the mean law without run i (rows), and (r,) variance of the answers
+    for it. A Gaussian model without run i: Rasmussen and Williams 5.12."""
+    residuals = evidence.log_seconds[:, None] - followed.flattened.log_times(evidence.at)
+    misfit = evidence.misfit(residuals)
+    precision = evidence.precision
+    errors = precision @ residuals / np.diag(precision)[:, None]
+    without = np.maximum(misfit - errors**2 * np.diag(precision)[:, None], 0.0)
+    counts = 1.0 if evidence.counts is None else evidence.counts[:, None]
+    tempered = followed.power * log_density(misfit, evidence.runs)
+    own = normalised(log_density(without, evidence.runs - counts) - tempered)
+    centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
+    return own @ residuals.T, np.einsum("rd,rd->r", centred**2, own)

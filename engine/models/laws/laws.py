@@ -1,0 +1,390 @@
+"""Physical laws of run time as a prior, and what runs leave of it: Bayesian model averaging.
+
+A law says how time depends on machines, cores, size, iterations and memory, up to a level:
+
+    T = level * sum_j w_j f_j(m, p, z) / f_j(reference) * (1 + cliff) * (g + (1 - g) i / i0)
+
+with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
+shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
+(z / p, z / p^2) is done (1 + height) times. Few runs fit many laws. So laws are drawn from a prior
+and weighted by their likelihood, and a prediction is the mean of log T over them: with three runs
+the prior decides what they cannot, with thirty the runs do. Every law grows with the size, so the
+mean does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray
+
+SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05])
+"""Concentration of each term's share of the time on the fewest machines (Gamma, together
+Dirichlet), in the order of `terms`. Below 1 they favour few terms. On few machines computation that
+is shared is the likeliest, then data that is read serially. The three forms of communication share
+one small weight: what grows with machines, whatever the data, is rare."""
+
+PHASES = (
+    "serial",
+    "parallel",
+    "aggregation",
+    "per machine",
+    "two-level aggregation",
+    "serial data",
+    "memory pressure",
+    "disk and network",
+)
+
+INSIDE, BESIDE = 0.2, 0.05
+"""Prior probabilities that a memory cliff lies within the memory per input that was measured, and
+on either side of it; else there is none."""
+
+CLIFF_REACH = 1.4
+"""A cliff outside the measured range lies within a factor exp(1.4) = 4 of it."""
+
+CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 3.0, 0.8
+"""Median and spread of log of how much more work there is where data does not fit: re-reading and
+recomputing what was evicted costs a few times the work on cached data."""
+
+SPARSEST = -30.0
+"""Logarithm of a share that is nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """n points at which time is wanted or known; all (n,).
+
+    Args:
+        machines: how many.
+        cores: of one machine, a faster core counting as more; relative to any constant.
+        memory: of one machine, relative to any constant; 1 where it is not known.
+        size, iterations: the workload; `iterations` 1 where there are none.
+    """
+
+    machines: FloatArray
+    cores: FloatArray
+    memory: FloatArray
+    size: FloatArray
+    iterations: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.machines)
+
+    def part(self, rows: slice) -> Points:
+        """Some of them."""
+        return Points(
+            self.machines[rows],
+            self.cores[rows],
+            self.memory[rows],
+            self.size[rows],
+            self.iterations[rows],
+        )
+
+    def sized(self, size: float) -> Points:
+        """The same with another size."""
+        return replace(self, size=np.full(len(self), size))
+
+    @property
+    def memory_per_input(self) -> FloatArray:
+        """(n,) logarithm of what decides whether cached data fits."""
+        return np.asarray(np.log(self.machines * self.memory / self.size))
+
+
+def terms(at: Points) -> FloatArray:
+    """(n, 8) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
+    shared counted by cores and what is communicated by machines; then what is shared and waits for
+    the disks or the network of each machine, however many cores it has."""
+    m, p, z = at.machines, at.machines * at.cores, at.size
+    tree = np.log(np.maximum(m, 1.0))
+    return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2, z / m), axis=-1)
+
+
+GROWING = np.asarray([False, True, False, False, False, True, True, True])
+"""Which terms are in proportion to the size; the others have nothing to do with it."""
+
+BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
+"""Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
+
+DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
+"""Places of the terms that are done again where data does not fit."""
+
+DENSE = 0.5
+"""Share of neighbouring laws from which on all of them are reckoned with, not some picked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What laws are relative to: the runs' fewest machines and range.
+
+    Args:
+        reference: (8,) the terms on the fewest machines of the runs, at their mean size.
+        low, high: range of log memory per input.
+        cliff_inside: whether a cliff may lie between the runs.
+        iterations: those of the run with the most.
+        cores_differ: whether the machines of some runs had more cores than those of others. Else
+            the runs cannot tell what waits for machines from what waits for cores, and a machine
+            of more cores is taken to have as much more disk and network, as in a provider's family.
+    """
+
+    reference: FloatArray
+    low: float
+    high: float
+    cliff_inside: bool
+    iterations: float
+    cores_differ: bool
+
+    @classmethod
+    def of(cls, runs: Points) -> Frame:
+        """The frame of some runs."""
+        cores = runs.machines * runs.cores
+        fewest = cores <= (1.0 + SAME_CORES) * cores.min()
+        reference = terms(runs.sized(float(runs.size.mean())))[fewest].mean(axis=0)
+        per_input = runs.memory_per_input
+        return cls(
+            reference=np.where(reference > 0.0, reference, 1.0),
+            low=float(per_input.min()),
+            high=float(per_input.max()),
+            cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
+            iterations=float(runs.iterations.max()),
+            cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
+        )
+
+    @cached_property
+    def thresholds(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The prior of the threshold in four straight pieces of its probability (none; within the
+        measured range, below it, above it): where each begins, its first value and its slope."""
+        inside = INSIDE if self.cliff_inside else 0.0
+        beside = CLIFF_REACH / BESIDE
+        within = (self.high - self.low) / max(inside, BESIDE)
+        return (
+            np.asarray([0.0, 1.0 - 2.0 * BESIDE - inside, 1.0 - 2.0 * BESIDE, 1.0 - BESIDE]),
+            np.asarray([-np.inf, self.low, self.low, self.high]),
+            np.asarray([0.0, within, -beside, beside]),
+        )
+
+    def relative(self, at: Points) -> FloatArray:
+        """(n, 8) the terms relative to those on the fewest machines."""
+        found = terms(at) / self.reference
+        if not self.cores_differ:
+            found[:, BY_MACHINES] = found[:, BY_CORES]
+        return np.asarray(found)
+
+    def seen(self, at: Points) -> Seen:
+        """Points relative to this frame."""
+        known = at.iterations
+        one = len(known) > 0 and bool((known == known[0]).all())
+        same = one and known[0] == self.iterations
+        return Seen(
+            terms=self.relative(at),
+            memory_per_input=at.memory_per_input,
+            iterations=None if same else known[: 1 if one else None, None] / self.iterations,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """n points as the laws of a frame see them: all of their time that no law has a say in.
+
+    Args:
+        terms: (n, 8) relative to those on the fewest machines of the runs.
+        memory_per_input: (n,) its logarithm.
+        iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
+            as many; None where that is as many as that run.
+    """
+
+    terms: FloatArray
+    memory_per_input: FloatArray
+    iterations: FloatArray | None
+
+
+SAME_CORES = 1e-9
+"""Relative difference below which machines have as many cores."""
+
+DISTINCT_FOR_CLIFF = 4
+"""Distinct values of memory per input from which on a cliff between them is considered."""
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """d laws drawn from the prior or from what runs left of it.
+
+    Args:
+        log_shares: (d, 8) of the terms on the fewest machines, up to a common factor.
+        cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
+        log_height: (d,) of the cliff.
+        logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
+        logit_reading: (d,) share of what is done again that waits for the disks or the network of
+            each machine, not for its cores, as a logit.
+    """
+
+    frame: Frame
+    log_shares: FloatArray
+    cliff: FloatArray
+    log_height: FloatArray
+    logit_once: FloatArray
+    logit_reading: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.cliff)
+
+    def pick(self, places: NDArray[np.int64]) -> Laws:
+        """Some of the laws."""
+        return Laws(self.frame, *(values.take(places, axis=0) for values in self._numbers))
+
+    def part(self, rows: slice) -> Laws:
+        """Neighbouring laws."""
+        return Laws(self.frame, *(values[rows] for values in self._numbers))
+
+    def where(self, mask: NDArray[np.bool_], other: Laws) -> Laws:
+        """`other`'s laws at the mask, these elsewhere."""
+        pairs = zip(other._numbers, self._numbers, strict=True)
+        return Laws(
+            self.frame, *(np.where(mask if a.ndim == 1 else mask[:, None], a, b) for a, b in pairs)
+        )
+
+    @property
+    def _numbers(self) -> tuple[FloatArray, ...]:
+        """What laws consist of besides their frame."""
+        return self.log_shares, self.cliff, self.log_height, self.logit_once, self.logit_reading
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """(d, 8) of the terms on the fewest machines, up to a common factor."""
+        return np.exp(self.log_shares)
+
+    @cached_property
+    def again(self) -> FloatArray:
+        """(d, 3) shares of the terms `DONE_AGAIN` of what is done again where data does not fit: as
+        often as the cliff is high. To read again what was evicted waits for the disks or the
+        network of each machine, to compute it again for its cores."""
+        return self._again(slice(None))
+
+    def _again(self, laws: NDArray[np.int64] | slice) -> FloatArray:
+        """`again` of some laws."""
+        shares, height = self.shares[laws], np.exp(self.log_height[laws])
+        moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
+        read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
+        return np.column_stack((moved - read, shares[:, BY_CORES_SQUARED] * height, read))
+
+    @cached_property
+    def threshold(self) -> FloatArray:
+        """(d,) log memory per input below which data does not fit; -inf for none."""
+        edges, start, slope = self.frame.thresholds
+        found, some = np.full(len(self), -np.inf), (self.cliff >= edges[1]).nonzero()[0]
+        cliff = self.cliff.take(some)
+        piece = np.searchsorted(edges, cliff, side="right") - 1
+        found[some] = start.take(piece) + slope.take(piece) * (cliff - edges.take(piece))
+        return found
+
+    def log_times(self, at: Points) -> FloatArray:
+        """(n, d) log time of every law at every point, up to the level."""
+        return self.log_times_at(self.frame.seen(at))
+
+    def log_times_at(self, seen: Seen) -> FloatArray:
+        """`log_times` of points that the frame has seen."""
+        sums = seen.terms @ self.shares.T
+        met = (self.threshold > seen.memory_per_input.min(initial=np.inf)).nonzero()[0]
+        if len(met):
+            # A slice, where not many are reckoned with in vain: picking them takes longer.
+            first, last = int(met[0]), int(met[-1]) + 1
+            laws = slice(first, last) if len(met) > DENSE * (last - first) else met
+            again = seen.terms[:, DONE_AGAIN] @ self._again(laws).T
+            again *= seen.memory_per_input[:, None] < self.threshold[laws]
+            sums[:, laws] += again
+        np.log(sums, out=sums)
+        if seen.iterations is not None:
+            sums += self._log_iterations(seen.iterations)
+        return sums
+
+    def mean_log_times(self, at: Points, sizes: FloatArray) -> FloatArray:
+        """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, and
+        as many iterations as most runs had: what a term is per unit of size serves all sizes."""
+        unit = self.frame.seen(at.sized(1.0))
+        fixed = (unit.terms * ~GROWING) @ self.shares.T
+        grown = (unit.terms * GROWING) @ self.shares.T
+        again = unit.terms[:, DONE_AGAIN] @ self.again.T
+        found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
+        evenly = np.full(len(self), 1.0 / len(self))
+        for place, size in enumerate(sizes):
+            per_input = at.sized(size).memory_per_input
+            laws = self._first_met(per_input)
+            unfit = per_input[:, None] < self.threshold[laws]
+            np.multiply(again[:, laws], unfit, out=sums[:, laws])
+            sums[:, laws] += grown[:, laws]
+            sums[:, laws.stop :] = grown[:, laws.stop :]
+            sums *= size
+            sums += fixed
+            np.dot(np.log(sums, out=sums), evenly, out=found[place])
+        return found
+
+    def _first_met(self, per_input: FloatArray) -> slice:
+        """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
+        quicker to reckon with some laws in vain than to pick them."""
+        met = (self.threshold > per_input.min(initial=np.inf)).nonzero()[0]
+        return slice(0, int(met[-1]) + 1 if len(met) else 0)
+
+    def mean_log_iterations(self, iterations: FloatArray) -> FloatArray:
+        """(...) mean of the laws' log time of numbers of iterations (...), relative to that of as
+        many as most runs had: it is added to that of all else."""
+        known, back = np.unique(iterations, return_inverse=True)
+        means = self._log_iterations(known[:, None] / self.frame.iterations).mean(axis=1)
+        return np.asarray(means[back].reshape(iterations.shape))
+
+    def _log_iterations(self, relative: FloatArray) -> FloatArray:
+        """(n, d) the laws' log time of (n, 1) iterations relative to those of the run with most."""
+        once = 1.0 / (1.0 + np.exp(-self.logit_once))
+        return np.asarray(np.log(once + (1.0 - once) * relative))
+
+    def phases(self, at: Points) -> FloatArray:
+        """(d, 9) shares of the terms of the time at one point, then of what memory costs."""
+        here = self.frame.relative(at)[0]
+        unfit = at.memory_per_input[0] < self.threshold
+        again = np.where(unfit, self.again @ here[DONE_AGAIN], 0.0)
+        parts = np.column_stack((here * self.shares, again))
+        if not self.frame.cores_differ:
+            parts[:, BY_CORES] += parts[:, BY_MACHINES]
+            parts[:, BY_MACHINES] = 0.0
+        return np.asarray(parts / parts.sum(axis=1)[:, None])
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """(d,) log density of the prior; that of `cliff` is uniform."""
+        gamma = self.log_shares @ SHARES - self.shares @ np.ones(len(SHARES))
+        height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
+        logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
+        return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
+
+
+MOST_DRAWN = 50_000
+"""Laws that are drawn from the prior."""
+
+ONCE_SPREAD = 1.5
+"""Prior spread of the logit of what is done once whatever the iterations."""
+
+READING_SPREAD = 2.0
+"""The same of the share of what is done again that machines bound: mostly one or the other, and
+neither is likelier."""
+
+
+def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
+    """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
+    return Laws(frame, *(values[:count] for values in _prior(seed)))
+
+
+@lru_cache(maxsize=2)
+def _prior(seed: int) -> tuple[FloatArray, ...]:
+    """What laws consist of besides their frame. Drawn once: it takes longer than fitting them."""
+    random = np.random.default_rng(seed)
+    with np.errstate(divide="ignore"):
+        log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_DRAWN, len(SHARES)))))
+    return (
+        np.maximum(log_shares, SPARSEST),
+        random.random(MOST_DRAWN),
+        random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, MOST_DRAWN),
+        random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
+        random.normal(0.0, READING_SPREAD, MOST_DRAWN),
+    )

@@ -1,0 +1,171 @@
+"""The candidates that explain run times, and how much weight each gets by what was left out.
+
+The first is the laws with linear effects, the second the same with a smooth remainder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray
+from engine.models.laws.averaging import Averaged, averaged
+from engine.models.laws.design import Encoding, Rows, as_hard
+from engine.models.laws.left_out_spread import LeftOutSpread, studentised
+from engine.models.laws.residual import Process, linear, smooth
+from engine.models.laws.sampling import NOISE_DOF, Evidence
+from engine.models.laws.wrong_runs import BoolArray, followed_by
+
+MINIMUM_FOR_SMOOTH = 5
+"""Configurations from which on a smooth remainder is considered."""
+
+PENALTY = 1.0
+"""Log weight that a candidate has to make up for: the first (the laws; all runs) is the default."""
+
+SCORE_NOISE, SCORE_RUNS = 0.02, 4.0
+"""Prior of the left-out error of a candidate, and how many runs it counts for: so that of two
+candidates that are right to a hair none wins by a hair's breadth."""
+
+HYPERPARAMETERS = 3.0
+"""Kinds of hyperparameters of the smooth remainder (amplitudes, lengths, noise), which were sought
+with the run in sight that is then left out: errors are that much too small."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variances:
+    """Foretold variances of log time by c candidates at n places.
+
+    Args:
+        about: (c, n) of runs about a law, by each candidate: noise, and what its process leaves.
+        among: (n,) of the laws that the runs leave.
+    """
+
+    about: FloatArray
+    among: FloatArray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Variances]) -> Variances:
+        """Those of several sets of places, one after the other."""
+        about = np.concatenate([part.about for part in parts], axis=1)
+        return cls(about, np.concatenate([part.among for part in parts]))
+
+    def pick(self, places: NDArray[np.int64]) -> Variances:
+        """Those at some places."""
+        return Variances(self.about[:, places], self.among[places])
+
+    def mixed(self, weights: FloatArray, means: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n,) variance about a law and (n,) among laws of candidates with weights (c,) and means
+        (c, n); what these differ by is doubt about the law."""
+        apart = weights @ (means - weights @ means) ** 2
+        return weights @ self.about, self.among + apart
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The laws and the processes about them after some runs; `level` is the runs' mean log time,
+    which both are relative to."""
+
+    encoding: Encoding
+    level: float
+    law: Averaged
+    processes: tuple[Process, ...]
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        log_seconds: FloatArray,
+        counts: FloatArray,
+        *,
+        may: BoolArray | None = None,
+    ) -> tuple[Candidates, FloatArray]:
+        """Fitted to rows, one per configuration, and (r,) how much each counts.
+
+        Args:
+            counts: (r,) as far as it is known.
+            may: (r,) of which it is sought; None for none.
+        """
+        encoding = Encoding.of(rows)
+        inputs = encoding.inputs(rows)
+        level = float(log_seconds.mean())
+        less = counts if (counts < 1.0).any() else None
+        evidence = Evidence(encoding.points(rows), log_seconds - level, inputs.effects, less)
+        followed = None
+        if may is not None:
+            evidence, followed = followed_by(evidence, may, as_hard(rows))
+        counts = np.ones(len(rows)) if evidence.counts is None else evidence.counts
+        law = averaged(evidence, followed)
+        processes = [linear(inputs, law.noise, counts)]
+        if len(rows) >= MINIMUM_FOR_SMOOTH:
+            processes.append(smooth(inputs, law.residuals, encoding.lengths, counts))
+        return cls(encoding, level, law, tuple(processes)), counts
+
+    def moments(self, rows: Rows) -> tuple[FloatArray, FloatArray, Variances]:
+        """(n,) mean of the laws, effects apart; (c, n) mean and variances of log time by each
+        candidate."""
+        inputs = self.encoding.inputs(rows)
+        mean, variance = self.law.moments(self.encoding.points(rows), inputs.effects)
+        parts = [process.moments(inputs, self.law.residuals) for process in self.processes]
+        return (
+            mean,
+            np.stack([self.level + mean + part for part, _ in parts]),
+            Variances(np.stack([part for _, part in parts]), variance),
+        )
+
+    def means(
+        self, rows: Rows, sizes: FloatArray, iterations: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """(k, s, n) mean of the laws, effects apart, and (k, s, c, n) mean of log time by each
+        candidate, with each of k numbers of iterations and s sizes in place of the rows' own; their
+        own iterations (k = 1) for None. What does not hang on these is worked out once."""
+        encoding, law = self.encoding, self.law
+        sized = law.means(encoding.points(rows), sizes / encoding.largest)
+        done = rows.iterations[None] if iterations is None else iterations[:, None]
+        laws = sized + law.laws.mean_log_iterations(done)[:, None]
+        inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
+        parts = [process.means(inputs, law.residuals, *moved) for process in self.processes]
+        apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
+        return laws, self.level + laws[:, :, None] + apart
+
+    def left_out(self) -> tuple[FloatArray, Variances]:
+        """(c, r) error and variances of log time of each run without it."""
+        parts = [process.left_out(self.law.residuals_left_out) for process in self.processes]
+        return (
+            np.stack([error for error, _ in parts]),
+            Variances(np.stack([part for _, part in parts]), self.law.variance_left_out),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Validated:
+    """Weights (c,) of the candidates, the spread of studentised errors, and (r,) errors of log time
+    of the runs that were left out."""
+
+    weights: FloatArray
+    spread: LeftOutSpread
+    errors: FloatArray
+
+
+def validated(errors: FloatArray, variances: Variances, counts: FloatArray) -> Validated:
+    """Weights by left-out errors (c, r) of runs that count (r,), and what the errors of the
+    weighted mean say about its variances."""
+    weights = weights_of(errors, counts)
+    mean = weights @ errors
+    about, among = variances.mixed(weights, errors)
+    runs = float(counts.sum())
+    freedom = max(runs - HYPERPARAMETERS * (1.0 - weights[0]), 1.0)
+    larger = mean * np.sqrt(runs / freedom)
+    return Validated(weights, studentised(larger, about, among, dof=NOISE_DOF, counts=counts), mean)
+
+
+def weights_of(errors: FloatArray, counts: FloatArray) -> FloatArray:
+    """(c,) weights of candidates by their errors (c, r) on runs left out, which count (r,): what a
+    normal law of the errors makes likely, each candidate after the first at a penalty."""
+    runs = counts.sum()
+    scale = (SCORE_RUNS * SCORE_NOISE**2 + errors**2 @ counts) / (SCORE_RUNS + runs)
+    score = -0.5 * runs * np.log(scale) - PENALTY * np.arange(len(errors))
+    weights = np.exp(score - score.max())
+    return np.asarray(weights / weights.sum())

@@ -1,0 +1,392 @@
+"""sparkplan on run times alone: which runs answer for a question, and what to say about it.
+
+Two fits can answer: one of the runs of the wanted type and parameters alone, and one of all runs,
+in which types and parameters share what they have in common. Their weights come from the errors on
+the wanted runs that were left out. Where there are too few wanted runs, all runs answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.cluster import Workload
+from engine.errors import BadInput, ModelDoesNotFit
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel
+from engine.models.curves.machines import (
+    Equivalents,
+    MachineRuns,
+    equivalents,
+    runs_by_type,
+    shape_of,
+    vcpus_of,
+)
+from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
+from engine.models.curves.parameter_scales import nearest, parameter_spread
+from engine.models.laws.design import Kind, Rows, kinds_of, rows_of
+from engine.models.laws.iteration_course import along_iterations, counts_run
+from engine.models.laws.laws import PHASES
+from engine.models.laws.measured_configurations import (
+    left_out,
+    observed_of,
+    run_once,
+    unusual_runs,
+    where_measured,
+    with_repetitions,
+)
+from engine.models.laws.mixture import weights_of
+from engine.models.laws.notices import (
+    fit_notices,
+    iteration_notices,
+    memory_notices,
+    parameter_notices,
+    range_warnings,
+    run_notices,
+    shape_notices,
+)
+from engine.models.laws.run_times import RunTimes, fit_run_times
+from engine.models.laws.shares import Moments, Share, distinct_rows, heaviest, means_of, told_by
+from engine.models.laws.wrong_pairs import slower_of_two
+from engine.models.log_notices import transferred_notice
+from engine.models.workloads import (
+    SAME,
+    completed,
+    incomplete_notices,
+    same_parameters,
+    telling_runs,
+)
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile, Run
+from engine.run_noise import Noise, run_noise
+from engine.slow_runs import SlowRun, UnusualRun, slow_notices, slow_runs, unusual_notices, without
+
+MOST_RUNS = 300
+"""Runs that are fitted together: of more, those with the wanted parameters and some others."""
+
+FEW = 3
+"""Configurations that a fit of their own needs."""
+
+SMALLEST_PHASE = 0.002
+"""Share of the time below which a phase is not listed."""
+
+
+def fit_table(profile: Profile) -> TableModel:
+    """The model of runs without stages.
+
+    Raises:
+        ModelDoesNotFit: when runs do not say on how many machines they ran.
+    """
+    model = TableModel("sparkplan", profile)
+    wanted = completed(profile.reference_workload, profile)
+    answers = model.answers(wanted)
+    validation = left_out(answers.shares, answers.tables, answers.places)
+    notices = [*fit_notices(validation, answers.tables), *incomplete_notices(profile.runs, wanted)]
+    notices += shape_notices(answers.tables, _catalog(profile.runs))
+    notices += slow_notices(answers.slow)
+    notices += unusual_notices(model.unusual_runs(wanted))
+    return replace(model, validation=validation, fit_notices=tuple(notices))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What answers for one set of parameters.
+
+    Args:
+        tables, kinds: the measured types.
+        names: the parameters that vary among the runs, in order.
+        shares: of each type; the fit of all runs first.
+        noise: what a run differs by from another of the same.
+        same: runs with the wanted parameters.
+        runs: runs in all.
+        places: (n,) which configuration of the joint fit each run is of, in the tables' order.
+        slow, aside: runs that are left aside, since something went wrong in them: told by others
+            of the same, and by all others.
+        beside: what is asked of parameters that had one value in all runs, by how many doublings.
+        beside_notices: about those.
+    """
+
+    tables: tuple[MachineRuns, ...]
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...]
+    shares: tuple[tuple[Share, ...], ...]
+    noise: Noise
+    same: int
+    runs: int
+    places: NDArray[np.int64]
+    slow: tuple[SlowRun, ...]
+    aside: tuple[UnusualRun, ...]
+    beside: float
+    beside_notices: tuple[Notice, ...]
+
+    @property
+    def joint(self) -> RunTimes:
+        """The fit of all runs."""
+        return self.shares[0][0].fit
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel(FittedModel):
+    """sparkplan fitted to run times; fits are made once per set of job parameters."""
+
+    _answers: dict[object, Answers] = field(default_factory=dict, repr=False)
+    _joint: dict[bytes, RunTimes] = field(default_factory=dict, repr=False)
+
+    def answers(self, wanted: Workload) -> Answers:
+        """The fits for a completed workload's parameters."""
+        key = (tuple(sorted(wanted.parameters.items())), wanted.iterations)
+        if key not in self._answers:
+            self._answers[key] = self._fit(wanted)
+        return self._answers[key]
+
+    def _fit(self, wanted: Workload, aside: tuple[UnusualRun, ...] = ()) -> Answers:
+        slow = slow_runs(telling := without(_telling(self.profile.runs, wanted), aside))
+        runs = without(telling, slow)
+        tables = tuple(runs_by_type(_some(runs, wanted)))
+        kinds = tuple(kinds_of(tables, _catalog(runs)))
+        names = tuple(_varying(runs, wanted))
+        rows, seconds = rows_of(tables, kinds, names)
+        rows = with_repetitions(rows)
+        if not aside and (found := slower_of_two(rows, seconds, observed_of(tables))):
+            return self._fit(wanted, found)
+        key = rows.configurations.tobytes()
+        if key not in self._joint:
+            self._joint[key] = fit_run_times(rows, seconds)
+        joint, alike = self._joint[key], _alike(rows, wanted, names)
+        shares = tuple(
+            _shares(rows, seconds, joint, alike & (rows.kind == place))
+            for place in range(len(tables))
+        )
+        seen = joint.rows
+        scales = told_by(shares, seen, seen.kind)[1]
+        constant = {name: v for name, v in wanted.parameters.items() if name not in names}
+        taken, beside = nearest(runs, constant)
+        notices = (transferred_notice(runs, constant, taken, beside, what="runs"),)
+        usual = replace(self.profile, runs=without(self.profile.runs, [*slow, *aside]))
+        noise = run_noise(usual, scales, fitted=joint.noise)
+        return Answers(
+            tables, kinds, names, shares, noise,
+            int(alike.sum()), len(rows), joint.places_of(rows), tuple(slow), aside,
+            beside, notices if beside else (),
+        )  # fmt: skip
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = completed(workload, self.profile)
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        mean, scale, dof = (np.full(len(batch), np.nan) for _ in range(3))
+        known = np.flatnonzero(~np.isnan(rows.machines))
+        if len(known):
+            asked, family, back = distinct_rows(rows.pick(known), at.family[known])
+            told = self._told(wanted, asked, family)
+            parts = where_measured(answers.joint, answers.noise, asked, told)
+            mean[known], scale[known], dof[known] = (part[back] for part in parts)
+        doubt = np.hypot(at.log_scale, _beyond(rows, answers))
+        return Forecast.of(np.exp(mean), scale, dof).widened(doubt)
+
+    def _told(self, wanted: Workload, asked: Rows, family: NDArray[np.int64]) -> Moments:
+        """What the fits say of n rows of some types, made to grow with the iterations."""
+        answers = self.answers(wanted)
+        here, scale, dof = told_by(answers.shares, asked, family)
+        counts = counts_run(answers.joint.rows)
+        if len(counts) < 2 or wanted.iterations is None:
+            return here, scale, dof
+        others = [count for count in counts if count != wanted.iterations]
+        shares = [self.answers(replace(wanted, iterations=count)).shares for count in others]
+        means = means_of(shares, asked, family, np.asarray(others))
+        told = {wanted.iterations: here, **dict(zip(others, means, strict=True))}
+        laws = answers.joint.candidates.law.laws
+        return along_iterations(told, laws, counts, wanted.iterations), scale, dof
+
+    def runs_used(self, workload: Workload) -> int:
+        return self.answers(completed(workload, self.profile)).runs
+
+    def unusual_runs(self, workload: Workload) -> list[UnusualRun]:
+        answers = self.answers(completed(workload, self.profile))
+        fits = [share.fit for own in answers.shares for share in own]
+        return [*answers.aside, *unusual_runs(fits, run_once(answers.tables, answers.places))]
+
+    def _unusual_here(self, wanted: Workload) -> list[UnusualRun]:
+        """Those of a completed workload's parameters that `fit_notices`, which is about the largest
+        run's, does not name."""
+        named = {id(one.run) for one in self.unusual_runs(self.profile.reference_workload)}
+        return [one for one in self.unusual_runs(wanted) if id(one.run) not in named]
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        wanted = completed(workload, self.profile)
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        if np.isnan(rows.machines[0]):
+            return Explanation()
+        best = heaviest(answers.shares[int(at.family[0])]).candidates
+        parts = best.law.laws.phases(best.encoding.points(rows.pick(slice(1)))).mean(axis=0)
+        parts = np.where(parts < SMALLEST_PHASE, 0.0, parts)
+        seconds = self.forecast(batch, workload).seconds[0] * parts / parts.sum()
+        named = zip((*PHASES, "re-reading"), seconds.tolist(), strict=True)
+        return Explanation(phases={name: value for name, value in named if value > 0.0})
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = completed(workload, self.profile)
+        answers = self.answers(wanted)
+        rows, at = _rows(answers, batch, wanted)
+        shares = answers.shares[int(at.family[0])]
+        own = shares[1].weight if len(shares) > 1 else 0.0
+        fit = heaviest(shares)
+        found = [notice for notice in at.notices if notice is not None]
+        found += run_notices(answers.runs, fit)
+        found += answers.beside_notices
+        found += unusual_notices(self._unusual_here(wanted))
+        found += parameter_notices(wanted, answers.names, answers.same, answers.runs, own)
+        found += iteration_notices(wanted, answers.joint.rows)
+        found += range_warnings(float(rows.size[0]), answers.tables, at)
+        if not np.isnan(rows.machines[0]):
+            unit = answers.tables[0].unit
+            found += memory_notices(
+                fit, rows.pick(slice(1)), unit=unit, in_gib=_in_gib(answers.kinds)
+            )
+        if wanted.shuffle_partitions is not None:
+            said = "run times tell nothing of shuffle partitions: they change nothing here"
+            found.append(Notice("not-modelled", said, "add an event log"))
+        return in_order(found)
+
+
+def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """The runs that say all that the question depends on."""
+    telling = telling_runs(runs, wanted)
+    if not telling:
+        said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
+        remedy = "say them in every run, or leave them out"
+        raise ModelDoesNotFit(f"no run says all of {', '.join(said)}", remedy=remedy)
+    for run in telling:
+        _check_numbers(run, wanted)
+    return telling
+
+
+def _check_numbers(run: Run, wanted: Workload) -> None:
+    for name in wanted.parameters:
+        if not math.isfinite(value := run.workload.parameters[name]):
+            raise BadInput(
+                f"{name} is {value:g}",
+                where=run.source or None,
+                remedy="correct it, or leave the run out",
+            )
+
+
+def _catalog(runs: Sequence[Run]) -> Catalog | None:
+    found = [run.cluster.catalog for run in runs if run.cluster.catalog is not None]
+    return found[0] if found else None
+
+
+def _some(runs: Sequence[Run], wanted: Workload) -> list[Run]:
+    """At most `MOST_RUNS`: evenly from those with the wanted parameters, then from the others."""
+    if len(runs) <= MOST_RUNS:
+        return list(runs)
+    alike = [same_parameters(run.workload.parameters, wanted.parameters) for run in runs]
+    own = _evenly([run for run, same in zip(runs, alike, strict=True) if same], MOST_RUNS)
+    rest = [run for run, same in zip(runs, alike, strict=True) if not same]
+    return own + _evenly(rest, MOST_RUNS - len(own))
+
+
+def _evenly(runs: Sequence[Run], count: int) -> list[Run]:
+    if len(runs) <= count:
+        return list(runs)
+    places = np.linspace(0, len(runs) - 1, count).round().astype(int)
+    return [runs[place] for place in places]
+
+
+def _varying(runs: Sequence[Run], wanted: Workload) -> list[str]:
+    """Parameters that differ among the runs: one that never did says nothing of its effect."""
+    names = sorted(wanted.parameters)
+    return [name for name in names if len({run.workload.parameters[name] for run in runs}) > 1]
+
+
+def _alike(rows: Rows, wanted: Workload, names: Sequence[str]) -> NDArray[np.bool_]:
+    """(r,) runs with the wanted parameters and iterations."""
+    goal = np.asarray([wanted.parameters[name] for name in names])
+    same = np.isclose(rows.parameters, goal, rtol=SAME, atol=SAME).all(axis=1)
+    return np.asarray(same & np.isclose(rows.iterations, wanted.iterations or 1.0, rtol=SAME))
+
+
+def _shares(
+    rows: Rows, seconds: FloatArray, joint: RunTimes, own: NDArray[np.bool_]
+) -> tuple[Share, ...]:
+    """The fit of all runs, and one of the type's own where there are enough of them."""
+    picked = rows.pick(own)
+    if own.all() or len(np.unique(picked.configurations, axis=0)) < FEW:
+        return (Share(joint, 1.0),)
+    alone = fit_run_times(picked, seconds[own], joint.counts[joint.places_of(picked)])
+    if alone.inside is None or joint.inside is None:
+        return (Share(joint, 1.0),)
+    errors = joint.inside.errors[joint.places_of(alone.rows)]
+    weights = weights_of(np.stack((errors, alone.inside.errors)), alone.counts)
+    return Share(joint, float(weights[0])), Share(alone, float(weights[1]))
+
+
+def _beyond(rows: Rows, answers: Answers) -> FloatArray:
+    """(n,) prior spread of log time for what lies beyond the runs, or beside their parameters."""
+    runs, encoding = answers.joint.rows, answers.joint.candidates.encoding
+    machines = beyond(rows.machines * rows.cores, runs.machines * runs.cores)
+    by_range = SPREAD_PER_DOUBLING * np.hypot(machines, beyond(rows.size, runs.size))
+    away = np.hypot(encoding.parameter_doublings(rows), answers.beside)
+    return np.hypot(by_range, parameter_spread(away))
+
+
+def _in_gib(kinds: Sequence[Kind]) -> bool:
+    """Whether the memory of the measured types is known."""
+    return any(kind.memory != 1.0 for kind in kinds)
+
+
+def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows, Equivalents]:
+    """The batch as rows: measured types as they are, others by their own shape where it is known,
+    else as machines of the type that they resemble."""
+    at = equivalents(batch, answers.tables)
+    cores = np.asarray([kind.cores for kind in answers.kinds], dtype=float)[at.family]
+    memory = np.asarray([kind.memory for kind in answers.kinds], dtype=float)[at.family]
+    own_names = {own.name for own in answers.kinds}
+    measured = np.asarray([x is None or x.name in own_names for x in batch.types], dtype=bool)
+    seen = np.asarray(
+        [
+            not known
+            and target is not None
+            and _comparable(target, answers, int(source), batch.catalog)
+            for known, target, source in zip(measured, batch.types, at.sources, strict=True)
+        ],
+        dtype=bool,
+    )[batch.type_index]
+    machines = np.where(seen, batch.nodes, at.machines)
+    cores[seen] *= at.machines[seen] / batch.nodes[seen]
+    if _in_gib(answers.kinds):
+        shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
+        gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])
+        memory[seen] = gib[batch.type_index[seen]]
+    size = wanted.scale if wanted.input_bytes is None else wanted.input_bytes
+    n = len(batch)
+    parameters = np.asarray([wanted.parameters[name] for name in answers.names], dtype=float)
+    rows_asked = Rows(
+        machines=machines,
+        cores=cores,
+        memory=memory,
+        size=np.full(n, 1.0 if size is None else size),
+        iterations=np.full(n, wanted.iterations or 1.0),
+        kind=np.where(measured[batch.type_index], at.family, -1),
+        parameters=np.broadcast_to(parameters, (n, len(parameters))),
+    )
+    return rows_asked, at
+
+
+def _comparable(
+    target: InstanceType, answers: Answers, source: int, catalog: Catalog | None
+) -> bool:
+    """Whether a type that was not measured can be seen in its own shape: the cores of measured
+    ones are vCPUs, and its own are known."""
+    shape, measured = shape_of(target, catalog), answers.tables[source]
+    if measured.unit != "nodes" or shape is None:
+        return False
+    known = not (math.isnan(shape.vcpus) or math.isnan(shape.memory_gib))
+    return known and vcpus_of(measured.instance, catalog) == answers.kinds[source].cores

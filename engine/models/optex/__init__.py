@@ -1,0 +1,1 @@
+"""OptEx: job profiles and the closed form over their phases."""

@@ -1,0 +1,319 @@
+"""Job profiles of OptEx from logs: phases and unit operations measured, coefficients fitted.
+
+Sidhanta, Golab, Mukhopadhyay, "OptEx", CCGrid 2016, III. One profile per instance type; what a few
+runs cannot tell takes a documented default, and a notice says so (docs/models/optex.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.errors import ModelDoesNotFit
+from engine.fitting import fit_nonnegative
+from engine.forecast import FloatArray
+from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice
+from engine.models.stages.job_phases import (
+    Phases,
+    UnitOperations,
+    is_iterative,
+    phases_of,
+    repetitions,
+    unit_operations,
+)
+from engine.profile import Notice, Operation, OptexProfile, Profile, Run
+
+PUBLISHED_COEFF = 0.004
+"""Table II: growth of variable sharing per node and iteration, as a share of its baseline."""
+
+PROPORTIONAL = 1.0
+"""cf_commn where only one size was measured: communication follows the size as Eq. 2 has it."""
+
+SHORTEST_SHARE = 1e-3
+"""No run executes for less than this share of its time: keeps relative errors finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredRuns:
+    """r runs on one type of node, their phases as columns (r,) in seconds.
+
+    Args:
+        size: in the unit of the profile, 1 for all where no run says its size.
+        iterations: 1 for jobs that have none.
+    """
+
+    runs: tuple[Run, ...]
+    phases: tuple[Phases, ...]
+    nodes: FloatArray
+    size: FloatArray
+    iterations: FloatArray
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> MeasuredRuns:
+        """Runs with stages and nodes."""
+        sizes = [run.workload.input_bytes for run in runs]
+        if not all(sizes) and any(sizes):
+            runs = [run for run in runs if run.workload.input_bytes]
+        return cls(
+            tuple(runs),
+            tuple(phases_of(run) for run in runs),
+            nodes=np.asarray([float(run.cluster.nodes or 1) for run in runs]),
+            size=np.asarray([run.workload.input_bytes or 1.0 for run in runs]),
+            iterations=np.asarray([run.workload.iterations or 1.0 for run in runs]),
+        )
+
+    def column(self, name: str) -> FloatArray:
+        """(r,) one phase."""
+        return np.asarray([getattr(phases, name) for phases in self.phases])
+
+    @property
+    def baseline(self) -> int:
+        """Which run is the baseline: the fewest nodes, then the largest input."""
+        return int(np.lexsort((-self.iterations, -self.size, self.nodes))[0])
+
+
+def with_job_profiles(
+    profile: Profile, *, iterations: float | None = None, category: str | None = None
+) -> Profile:
+    """The profile with a job profile for each type of node that its logs ran on.
+
+    A job profile of the same type that it already holds stays.
+
+    Args:
+        iterations: what the runs were told to do, for those that do not say; None infers it.
+        category: of the job profiles; None for that of the profile. Any word: how applications
+            are divided is the user's choice (III-A).
+
+    Raises:
+        ModelDoesNotFit: when no run tells its stages and its nodes.
+    """
+    notices: list[Notice] = []
+    runs = tuple(_iterating(run, iterations, notices) for run in profile.runs)
+    groups: dict[str | None, list[Run]] = {}
+    measurable = _measurable(runs)
+    notices += _of_unfinished(measurable)
+    for run in measurable:
+        instance = run.cluster.instance
+        groups.setdefault(instance.name if instance else None, []).append(as_if_whole(run))
+    known = {job.instance_type for job in profile.optex}
+    found = []
+    for name, group in groups.items():
+        if name in known:
+            notices.append(_kept(name))
+            continue
+        job, told = job_profile(group, instance_type=name)
+        found.append(replace(job, category=category or profile.category))
+        notices += told
+    return replace(
+        profile,
+        runs=runs,
+        optex=(*profile.optex, *found),
+        notices=tuple(dict.fromkeys((*profile.notices, *notices))),
+    )
+
+
+def _of_unfinished(runs: Sequence[Run]) -> list[Notice]:
+    """What to say where a job profile is measured on runs whose end was not seen."""
+    found = [notice for run in runs for notice in run.notices if notice.code == "incomplete-log"]
+    in_part = in_part_notice(runs)
+    return found if in_part is None else [*found, in_part]
+
+
+def _kept(name: str | None) -> Notice:
+    return Notice(
+        "job-profile-kept",
+        f"the sources hold a job profile of {name or 'nodes that nobody named'} already: it stays "
+        "as it is",
+        "give the logs alone to measure it anew",
+    )
+
+
+def _measurable(runs: Sequence[Run]) -> list[Run]:
+    told = [run for run in runs if run.stages and run.cluster.nodes]
+    whole = [run for run in told if run.complete] or told
+    if not whole:
+        raise ModelDoesNotFit(
+            "a job profile is measured from event logs, and here is no run that tells its stages "
+            "and its nodes",
+            remedy="give one or more logs of a representative job, best on a single node",
+        )
+    applications = dict.fromkeys(run.application for run in whole if run.application)
+    if len(applications) > 1:
+        raise ModelDoesNotFit(
+            f"a job profile is of one representative job, not of {len(applications)} applications "
+            f"({', '.join(list(applications)[:3])})",
+            remedy="make one profile of each",
+        )
+    return whole
+
+
+def _iterating(run: Run, iterations: float | None, notices: list[Notice]) -> Run:
+    """The run with its iterations: its own, those said, or those that its stages show."""
+    if run.workload.iterations is not None or not run.stages:
+        return run
+    count = iterations
+    if count is None and is_iterative(run):
+        count = float(repetitions(run))
+        notices.append(
+            Notice(
+                "iterations-inferred",
+                f"{run.source or 'a log'} does not say its iterations: its most repeated stage ran "
+                f"{count:g} times, which counts as the iterations",
+                "say how many it did: sparkplan profile --optex --iterations K",
+            )
+        )
+    if count is None:
+        return run
+    own = run.workload
+    return replace(run, workload=Workload(own.input_bytes, count, own.parameters, own.scale))
+
+
+def job_profile(
+    runs: Sequence[Run], *, instance_type: str | None
+) -> tuple[OptexProfile, tuple[Notice, ...]]:
+    """The job profile of runs on one type of node (III-C), and what in it is assumed."""
+    measured = MeasuredRuns.of(runs)
+    place = measured.baseline
+    size, nodes = measured.size[place], measured.nodes[place]
+    t_vs, coeff, coeff_fitted = sharing_coefficients(measured)
+    t_commn, cf_commn = communication_coefficients(measured)
+    operations = unit_operations(measured.runs)
+    per_set, units = _unit_sets(measured, operations)
+    each = float(np.sum(operations.mean_seconds * per_set))
+    work = execution_baseline(measured, sharing=coeff * t_vs)
+    first = measured.runs[place]
+    job = OptexProfile(
+        instance_type=instance_type,
+        t_init_seconds=_rounded(measured.column("init").mean()),
+        t_prep_seconds=_rounded(measured.column("prep").mean()),
+        t_vs_baseline_seconds=_rounded(t_vs),
+        coeff=_rounded(coeff),
+        t_commn_baseline_seconds=_rounded(t_commn),
+        cf_commn=_rounded(cf_commn),
+        s_baseline=float(size),
+        n_unit_baseline=_rounded(work / each if each > 0.0 else units),
+        operations=tuple(
+            Operation(name, _rounded(seconds), _rounded(count))
+            for name, seconds, count in zip(
+                operations.names, operations.mean_seconds, per_set, strict=True
+            )
+            if count > 0.0
+        ),
+        iterative=any(is_iterative(run) for run in measured.runs),
+        application=first.application,
+        source=", ".join(dict.fromkeys(run.source for run in measured.runs if run.source)) or None,
+        slots_per_node=first.cluster.slots / nodes if first.cluster.slots else None,
+    )
+    return job, _assumed(measured, coeff_fitted=coeff_fitted)
+
+
+def _rounded(value: float) -> float:
+    """Six digits: what a file holds and what is predicted from are the same numbers."""
+    return float(f"{value:.6g}")
+
+
+def sharing_coefficients(measured: MeasuredRuns) -> tuple[float, float, bool]:
+    """T_vs_baseline, and coeff of Eq. 1 fitted over the runs (else `PUBLISHED_COEFF`); whether it
+    was fitted.
+
+    The fit has an intercept: Eq. 1 says how variable sharing *grows*. What does not grow with nodes
+    and iterations is part of the unit tasks (`execution_baseline`).
+    """
+    seconds, growth = measured.column("sharing"), measured.nodes * measured.iterations
+    baseline = float(seconds[measured.baseline]) or float(seconds.mean())
+    if np.ptp(growth) == 0.0 or baseline <= 0.0:
+        return baseline, PUBLISHED_COEFF, False
+    rows = np.column_stack((np.ones_like(growth), growth * baseline))
+    fit = fit_nonnegative(rows, seconds, relative=False)
+    return baseline, float(fit.coefficients[1]), True
+
+
+def communication_coefficients(measured: MeasuredRuns) -> tuple[float, float]:
+    """T_commn_baseline on a single node, and cf_commn of Eq. 2 fitted over the runs."""
+    ratio = measured.size / measured.size[measured.baseline]
+    single = measured.column("communication") * measured.nodes
+    baseline = float(single[measured.baseline]) or float((single / ratio).mean())
+    if baseline <= 0.0:
+        return 0.0, PROPORTIONAL
+    rows = (baseline * ratio / measured.nodes)[:, None]
+    fit = fit_nonnegative(rows, measured.column("communication"), relative=False)
+    return baseline, float(fit.coefficients[0])
+
+
+def execution_baseline(measured: MeasuredRuns, *, sharing: float) -> float:
+    """B of Eq. 8: seconds of all unit tasks of one iteration on one node at the baseline size,
+    fitted over the runs on relative error.
+
+    Args:
+        sharing: coeff x T_vs_baseline; what sharing took beyond Eq. 1 is part of the unit tasks, so
+            that the phases still add up.
+    """
+    phases = [measured.column(name) for name in ("sharing", "communication", "execution")]
+    sharing_by_model = sharing * measured.iterations * measured.nodes
+    left = phases[0] + phases[2] - sharing_by_model
+    total = np.asarray([run.seconds for run in measured.runs])
+    ratio = measured.size / measured.size[measured.baseline]
+    rows = (measured.iterations * ratio / measured.nodes)[:, None]
+    fit = fit_nonnegative(rows, np.maximum(left, SHORTEST_SHARE * total), relative=True)
+    return float(fit.coefficients[0])
+
+
+def _unit_sets(measured: MeasuredRuns, operations: UnitOperations) -> tuple[FloatArray, float]:
+    """(k,) how often each operation occurs in one set of unit tasks, and how many sets the baseline
+    run does one after another.
+
+    A set is what is done for one partition of the input (IV-B: n_unit_baseline "directly
+    corresponds to the number of partitions") in one iteration; a node does as many at once as its
+    slots are busy.
+    """
+    place = measured.baseline
+    partitions = input_partitions(measured.runs[place])
+    per_set = operations.counts[place] / (partitions * measured.iterations[place])
+    busy = measured.phases[place].busy_slots / measured.nodes[place]
+    return per_set, partitions / max(busy, 1e-9)
+
+
+def input_partitions(run: Run) -> int:
+    """Partitions of the input: tasks of the widest stage that reads from outside."""
+    reading = [
+        stage
+        for stage in run.stages
+        if stage.input_bytes and stage.input_bytes.total > (stage.cached_input_bytes or 0.0)
+    ]
+    return max((stage.tasks for stage in reading or run.stages), default=1)
+
+
+def _assumed(measured: MeasuredRuns, *, coeff_fitted: bool) -> tuple[Notice, ...]:
+    """What a few runs could not tell."""
+    found = []
+    if not coeff_fitted and measured.column("sharing").any():
+        found.append(
+            Notice(
+                "default-coefficients",
+                f"how variable sharing grows with nodes and iterations is not measured: coeff is "
+                f"{PUBLISHED_COEFF:g}, as published (OptEx Table II)",
+                "add logs of runs on other numbers of nodes, or with other iterations",
+            )
+        )
+    if np.ptp(measured.size) == 0.0:
+        found.append(
+            Notice(
+                "default-coefficients",
+                "how execution and communication grow with the input is not measured: they follow "
+                "it in proportion (OptEx Eqs. 2 and 4)",
+                "add the log of a run with an input of another size",
+            )
+        )
+    if measured.nodes.min() > 1.0:
+        found.append(
+            Notice(
+                "not-single-node",
+                f"OptEx measures a job profile on one node; these runs had "
+                f"{measured.nodes.min():g} or more, and are scaled down as Eq. 6 has it",
+                "add the log of a run on a single node",
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,339 @@
+"""PERIDOT: two small runs of equal cores and different input -> any cores and any input.
+
+Shah, Amannejad, Krishnamurthy, Wang, "Quick Execution Time Predictions for Spark Applications",
+CNSM 2019. Its equations are in `equations`; where the print contradicts itself the
+consistent reading is the default (docs/models/peridot.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.configurations import SAME_SIZE, repetition_spread, size_levels
+from engine.errors import BadInput
+from engine.fitting import IntArray
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
+from engine.models.log_notices import chosen_notice
+from engine.models.peridot.equations import Parameters
+from engine.models.peridot.references import References, find_references
+from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
+from engine.models.stages.disturbance import busy_notice, with_disturbance
+from engine.models.stages.one_machine import law_doubt, one_machine_notice
+from engine.models.stages.pauses import pause_notice
+from engine.models.workloads import (
+    completed,
+    left_aside,
+    logs_of,
+    same_parameters,
+    sharing_parameters,
+)
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile, Run, whole
+from engine.transfer import notice_of, speed_of, speeds_of
+from engine.waves import waves
+
+ENOUGH_LEFT_OUT = 4
+"""Left-out configurations from which on an interval rests on them more than on the prior."""
+
+FAR = 2.0
+"""Cores or input beyond this factor from the references are extrapolation."""
+
+NOT_CONSTANT = 1.25
+"""Fixed time that differs by more than this factor between references is not fixed."""
+
+SHOWN_PHASES = 20
+"""Groups that are phases of their own; smaller ones are one phase together."""
+
+PHASE_FIXED = "fixed groups and driver"
+PHASE_OTHERS = "other variable groups"
+
+
+class Peridot(Model):
+    """Stage groups and their waves from two reference runs."""
+
+    name = "peridot"
+    summary = "stage groups and waves from two small runs at equal cores (PERIDOT)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """Needs logs of one application: two or more input sizes at equal cores."""
+        references = find_references(profile)
+        parameters = Parameters.of(references)
+        doubt = Doubt(near=_near(references, parameters))
+        predicted, actual, expected = PeridotFitted(
+            self.name, profile, references, parameters, doubt
+        ).left_out()
+        groups = references.configurations
+        doubt = doubt.learnt(np.log(actual / predicted), expected, groups)
+        tested = len(np.unique(groups)) >= ENOUGH_LEFT_OUT
+        near = with_disturbance(doubt.factor * doubt.near, references.runs, tested=tested)
+        doubt = replace(
+            doubt, near=max(near, repetition_spread(references.every_run)) / doubt.factor
+        )
+        return PeridotFitted(
+            self.name,
+            profile,
+            references,
+            parameters,
+            doubt,
+            fit_notices=_fit_notices(logs_of(profile.runs), references, parameters, groups),
+            validation=LeaveOneOut(tuple(predicted.tolist()), tuple(actual.tolist())),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PeridotFitted(FittedModel):
+    """PERIDOT fitted to its references."""
+
+    references: References
+    parameters: Parameters
+    doubt: Doubt = field(default_factory=Doubt)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        size = self._size(workload)
+        speeds = speeds_of(batch.types, self.references.instance, batch.catalog)
+        relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
+        unsure = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+        seconds = self.parameters.seconds(size, batch.slots, relative)
+        own = self.doubt.factor * self._prior(size, batch.slots, seconds)
+        runs, useful = self.references.every_run, self._useful_slots(size)
+        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        return Forecast.of(seconds, np.sqrt(own**2 + unsure**2 + crowded**2), self.doubt.dof)
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.references)
+
+    def _prior(self, size: float, cores: FloatArray, seconds: FloatArray) -> FloatArray:
+        """(n,) the prior's spread; cores that no group can use are no distance."""
+        useful = self._useful_slots(size)
+        return prior_spread(
+            near=self.doubt.near,
+            doublings_cores=np.abs(np.log2(np.minimum(cores, useful) / self.references.cores)),
+            doublings_size=float(np.abs(np.log2(size / self.references.sizes)).min()),
+            parallel_share=np.minimum(1.0, self.parameters.parallel_fixed_seconds / seconds),
+        )
+
+    def _useful_slots(self, size: float) -> float:
+        partitions = float(self.parameters.partitions(size).max(initial=1.0))
+        return max(partitions, float(self.references.cores))
+
+    def left_out(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Predicted and recorded times of runs whose times the parameters had not seen, and what
+        error of log time the prior expects: each (k,).
+
+        Every reference by those of other sizes (which groups are fixed is taken from all of them:
+        one reference alone cannot tell), and every run of the application on other cores.
+        """
+        references = self.references
+        sizes = size_levels(references.sizes)
+        found: list[tuple[float, float, float]] = []
+        for place in range(len(references)):
+            others = sizes != sizes[place]
+            size, cores = references.sizes[place], np.asarray([float(references.cores)])
+            parameters = Parameters.of(references, others)
+            seconds = parameters.seconds(size, cores, np.ones(1))
+            away = float(np.abs(np.log2(size / references.sizes[others])).min())
+            share = np.minimum(1.0, parameters.parallel_fixed_seconds / seconds)
+            expected = prior_spread(
+                near=self.doubt.near,
+                doublings_cores=np.zeros(1),
+                doublings_size=away,
+                parallel_share=share,
+            )
+            found.append((float(seconds[0]), float(references.seconds[place]), float(expected[0])))
+        for run in references.elsewhere:
+            size, cores = (
+                run.workload.input_bytes or 0.0,
+                np.asarray([float(run.cluster.slots or 0)]),
+            )
+            seconds = self.parameters.seconds(size, cores, np.ones(1))
+            found.append(
+                (float(seconds[0]), run.seconds, float(self._prior(size, cores, seconds)[0]))
+            )
+        predicted, actual, expected_errors = np.asarray(found).T
+        return predicted, actual, expected_errors
+
+    def _size(self, workload: Workload) -> float:
+        """The input size that is asked for.
+
+        Raises:
+            BadInput: for iterations or parameters that the references did not have.
+        """
+        reference = self.references.workload
+        iterations = workload.iterations
+        if iterations is not None and iterations != reference.iterations:
+            ran = "none" if reference.iterations is None else f"{reference.iterations:g}"
+            raise BadInput(
+                f"peridot knows nothing of iterations: the references ran {ran}",
+                remedy="leave them out, or use --model sparkplan",
+            )
+        wanted = completed(workload, self.profile)
+        for name, value in wanted.parameters.items():
+            if not same_parameters(reference.parameters, {name: value}):
+                raise BadInput(
+                    f"peridot knows nothing of job parameters: no reference has {name} = {value:g}",
+                    remedy="add logs of such runs, or use --model sparkplan",
+                )
+        return float(wanted.input_bytes or 0.0)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        if not batch.slots[0] >= 1.0:
+            return Explanation()
+        size, cores = self._size(workload), np.floor(batch.slots[:1])
+        speed = speed_of(batch.types[0], self.references.instance, batch.catalog).relative
+        partitions = self.parameters.partitions(size)
+        group_waves = waves(partitions, cores)
+        own = group_waves * self.parameters.mean_wave_seconds / speed
+        fixed = self.parameters.fixed_seconds
+        stages = self._stages(partitions, group_waves, own, float(cores[0]))
+        bottleneck = "waves" if own.sum() >= fixed else "fixed groups"
+        return Explanation(self._phases(own), stages, bottleneck)
+
+    def _phases(self, own: FloatArray) -> dict[str, float]:
+        """The variable groups in their order, the smallest of many together, and the rest."""
+        places = np.flatnonzero(self.references.variable)
+        shown = {int(place) for place in np.argsort(-own, kind="stable")[:SHOWN_PHASES]}
+        phases: dict[str, float] = {}
+        for rank, (place, seconds) in enumerate(zip(places, own, strict=True)):
+            name = self.references.groups[place].name
+            label = f"group {place + 1}: {name}" if rank in shown else PHASE_OTHERS
+            phases[label] = phases.get(label, 0.0) + float(seconds)
+        return phases | {PHASE_FIXED: self.parameters.fixed_seconds}
+
+    def _stages(
+        self, partitions: FloatArray, group_waves: FloatArray, own: FloatArray, cores: float
+    ) -> tuple[StageForecast, ...]:
+        """The groups one after the other, with the mean time before each as in the references."""
+        references, found = self.references, []
+        seconds = references.group_seconds.mean(axis=0)
+        tasks = references.partitions.mean(axis=0)
+        turns = np.ceil(tasks / references.cores)
+        variable = references.variable
+        seconds[variable], tasks[variable], turns[variable] = own, partitions, group_waves
+        before = references.gap_seconds.mean(axis=0)
+        ends = np.cumsum(before + seconds)
+        for place, group in enumerate(references.groups):
+            start, end = float(ends[place] - seconds[place]), float(ends[place])
+            forecast = StageForecast(
+                stage_id=group.stages[0].stage_id,
+                name=group.name,
+                tasks=round(tasks[place]),
+                start_seconds=start,
+                end_seconds=end,
+                waves=float(turns[place]),
+                bottleneck="waves" if variable[place] else "fixed",
+            )
+            found.append(forecast)
+        return tuple(found)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        references, size = self.references, self._size(workload)
+        found = [
+            notice_of(speed_of(target, references.instance, batch.catalog), target)
+            for target in batch.types
+        ]
+        known = batch.slots[batch.slots >= 1.0]
+        away = np.abs(np.log2(known / references.cores)).max(initial=0.0)
+        if away >= np.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-nodes",
+                    f"the references ran on {references.cores} slots, asked for {_span(known)}",
+                    "add a log from a cluster nearer to that size: it tests the prediction",
+                )
+            )
+        crowded = one_machine_notice(references.every_run, batch, law=Peridot.name)
+        found.append(crowded)
+        ratio = size / references.sizes[np.abs(np.log2(size / references.sizes)).argmin()]
+        if abs(np.log2(ratio)) >= np.log2(FAR):
+            found.append(
+                Notice(
+                    "extrapolating-size",
+                    f"the input is {ratio:.3g} times that of the nearest reference",
+                    "add a log of a run nearer to that size",
+                )
+            )
+        if not 1.0 / SAME_SIZE <= ratio <= SAME_SIZE:
+            found.append(_SAME_STRUCTURE)
+        if workload.shuffle_partitions is not None:
+            found.append(
+                Notice(
+                    "not-modelled",
+                    "peridot knows nothing of shuffle partitions: they change nothing here",
+                    "use --model sparkplan",
+                )
+            )
+        return in_order([notice for notice in found if notice is not None])
+
+
+def _near(references: References, parameters: Parameters) -> float:
+    """The spread where the references ran (see `Doubt`)."""
+    one, cores = np.ones(1), np.asarray([float(references.cores)])
+    again = [parameters.seconds(size, cores, one)[0] for size in references.sizes]
+    errors = np.log(references.seconds / np.asarray(again))
+    return float(np.hypot(PUBLISHED_SPREAD, np.sqrt(np.mean(errors**2))))
+
+
+_SAME_STRUCTURE = Notice(
+    "same-structure",
+    "the input is taken to have the structure of the references': the same columns, the same size "
+    "of partitions",
+    "take the references from samples of the real input",
+)
+
+
+def _fit_notices(
+    logs: Sequence[Run], references: References, parameters: Parameters, left_out: IntArray
+) -> tuple[Notice, ...]:
+    """What is to be said of the references, taken from the logs; `left_out`: (k,) configurations
+    that tested them."""
+    found = [notice for run in references.runs for notice in run.notices]
+    chosen = chosen_notice(logs, references.workload.parameters, len(references))
+    found += [] if chosen is None else [chosen]
+    if len(whole(references.runs)) == len(references):
+        found += left_aside(sharing_parameters(logs, references.workload.parameters))
+    found += references.notices
+    said = (busy_notice(references.runs), pause_notice(references.runs))
+    found += [notice for notice in said if notice is not None]
+    tests = len(np.unique(left_out))
+    if tests < ENOUGH_LEFT_OUT:
+        found.append(
+            Notice(
+                "prior-interval",
+                f"the interval rests on the published errors of this method more than on the "
+                f"{tests} configurations that could be left out",
+                "add logs of other sizes, or of other cores: each one tests the prediction",
+            )
+        )
+    fixed = references.seconds - references.group_seconds[:, references.variable].sum(axis=1)
+    if not references.variable.any():
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                "no stage group gets more partitions with more input: to peridot the time is the "
+                "same on any cores and any input",
+                "use --model sparkplan",
+            )
+        )
+    elif fixed.max() > NOT_CONSTANT * fixed.min() and parameters.fixed_seconds > (
+        0.1 * references.seconds.mean()
+    ):
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"what peridot takes as constant took {fixed.min():.3g} s in one reference and "
+                f"{fixed.max():.3g} s in another",
+                "use --model sparkplan, or references nearer to the wanted input",
+            )
+        )
+    return in_order(found)
+
+
+def _span(values: FloatArray) -> str:
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"

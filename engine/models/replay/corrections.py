@@ -1,0 +1,173 @@
+"""What logs tell about each other: laws of their stages, left-out errors, weights, doubt.
+
+Errors are of log time, per doubling of slots and per doubling of input. The prior is no error
+beyond the expected growth; its variance is how unsure a single log leaves us.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.catalog import Catalog
+from engine.configurations import configurations, pairs_between, times_run
+from engine.fitting import IntArray, spread_of
+from engine.forecast import FloatArray
+from engine.models.base import LeaveOneOut
+from engine.models.replay.memory_cliff import MemoryCliff, unlike
+from engine.models.replay.priors import (
+    ERROR_PER_DOUBLING_INPUT,
+    ERROR_PER_DOUBLING_SLOTS,
+    NOISE,
+    ratio_of,
+)
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
+from engine.models.replay.unseen_tasks import seen_in_part
+from engine.models.stages.one_machine import CONTENTION, crowding, on_one_machine
+from engine.transfer import speed_of
+
+PAIR_NOISE = 0.10
+"""Prior: standard deviation of log time of a run around a law of its size and slots: noise, and
+that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
+
+COUNTS_FOR_SPREAD = 4
+"""Configurations of replayed logs from which on their left-out errors are the interval."""
+
+
+def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
+    """(2, 2) covariance of the error of log time per doubling of slots and of input: that of the
+    prior, narrowed by the directions in which logs differ (Bayesian least squares).
+
+    Args:
+        doublings: (p, 2) slots and input of one log relative to another, for p pairs.
+        logs: how many logs (of one configuration each) the pairs come from: p pairs hold logs - 1
+            independent ones.
+    """
+    prior = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
+    weight = (logs - 1) / max(1, len(doublings)) / (2.0 * PAIR_NOISE**2)
+    return np.asarray(np.linalg.inv(prior + weight * doublings.T @ doublings), dtype=float)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """What each of r logs tells of each other.
+
+    Args:
+        replays: without laws.
+        bias: (r,) log of observed over replayed time, each where it was observed.
+        fits: fits[i][j] is what log j says of the stages of log i; None for i = j.
+        doublings: (r, r, 2) slots and input of j relative to i.
+        groups: (r,) configuration of each log.
+    """
+
+    replays: tuple[Replay, ...]
+    bias: FloatArray
+    fits: tuple[tuple[PairFit | None, ...], ...]
+    doublings: FloatArray
+    groups: IntArray
+    catalog: Catalog | None
+
+    @classmethod
+    def of(
+        cls,
+        replays: Sequence[Replay],
+        cliffs: Sequence[MemoryCliff | None],
+        bias: FloatArray,
+        catalog: Catalog | None,
+    ) -> Pairs:
+        r = len(replays)
+        doublings = np.zeros((r, r, 2))
+        for i, j in permutations(range(r), 2):
+            ratio = ratio_of(replays[j].run.workload, replays[i].run)
+            slots = replays[j].slots / replays[i].slots
+            doublings[i, j] = math.log2(slots), math.log2(ratio)
+        fits = tuple(
+            tuple(
+                None if i == j else pair_fit(one, other, unlike=unlike(cliffs[i], cliffs[j]))
+                for j, other in enumerate(replays)
+            )
+            for i, one in enumerate(replays)
+        )
+        groups = configurations([replay.run for replay in replays])
+        return cls(tuple(replays), bias, fits, doublings, groups, catalog)
+
+    def learnt(self, kept: NDArray[np.bool_]) -> dict[int, Replay]:
+        """The kept logs by place, each with what the other kept ones tell of its stages."""
+        places = np.flatnonzero(kept).tolist()
+        shares = dict(zip(places, 1.0 / times_run(self.groups[kept]), strict=True))
+        found = {}
+        for i in places:
+            told = [(fit, shares[j]) for j in places if (fit := self.fits[i][j]) is not None]
+            found[i] = with_laws(self.replays[i], told)
+        return found
+
+    def doubt(self) -> FloatArray:
+        """(2, 2) `doubt_per_doubling` of these logs; a repetition says nothing of growth."""
+        between = pairs_between(self.groups)
+        return doubt_per_doubling(self.doublings[between], len(np.unique(self.groups)))
+
+    def left_out(self) -> tuple[LeaveOneOut | None, float, float]:
+        """Each log predicted from those of other configurations; with the scale and degrees of
+        freedom of log time."""
+        count = len(np.unique(self.groups))
+        if count < 2:
+            return None, math.nan, math.inf
+        predicted = [self._predicted(j) for j in range(len(self.replays))]
+        seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
+        validation = LeaveOneOut(tuple(predicted), tuple(seconds.tolist()))
+        if count < COUNTS_FOR_SPREAD:
+            return validation, math.nan, math.inf
+        spread = spread_of(np.asarray(predicted), seconds, terms=1, groups=self.groups)
+        return validation, spread.log_scale, spread.dof
+
+    def _whole_seconds(self, j: int) -> float:
+        """The time of log j; of one that was seen in part, of all its tasks by its own replay."""
+        replay = self.replays[j]
+        if not seen_in_part(replay.run):
+            return replay.run.seconds
+        return replay.observed().seconds * math.exp(float(self.bias[j]))
+
+    def _predicted(self, j: int) -> float:
+        """The time of log j from those of other configurations."""
+        kept = self.groups != self.groups[j]
+        other, logs = self.replays[j], []
+        one_machine = on_one_machine([self.replays[i].run for i in np.flatnonzero(kept)])
+        for i, replay in self.learnt(kept).items():
+            ratio = ratio_of(other.run.workload, replay.run)
+            source, target = replay.run.cluster.instance, other.run.cluster.instance
+            speed = speed_of(target, source, self.catalog).relative
+            found = replay.replayed(other.slots, ratio=ratio, speed=speed)
+            crowded = float(crowding(self.doublings[i, j, 0])) if one_machine else 0.0
+            crowded *= 1.0 - found.driver_seconds / found.seconds
+            logs.append(math.log(found.seconds) + self.bias[i] + CONTENTION * crowded)
+        repeated = times_run(self.groups[kept])
+        weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
+        return math.exp(float(weights @ np.asarray(logs)))
+
+
+def weights_of(
+    doublings: FloatArray, doubts: FloatArray | None = None, *, repeated: IntArray | None = None
+) -> FloatArray:
+    """(r, n) weights of r logs for n questions, in inverse proportion to the variance with which a
+    single log would answer; they add up to 1. Repetitions differ in noise alone: what lies between
+    them and the question is the same for all, so that together they count as their mean.
+
+    Args:
+        doublings: (r, n, 2) slots and input of each question relative to each log.
+        doubts: (r, n) doubt about the speed of the question's machines relative to the log's.
+        repeated: (r,) how often the configuration of each log was run; None: once.
+    """
+    per_doubling = np.asarray([ERROR_PER_DOUBLING_SLOTS, ERROR_PER_DOUBLING_INPUT])
+    away = ((doublings * per_doubling) ** 2).sum(axis=2)
+    if doubts is not None:
+        away = away + doubts**2
+    if repeated is not None:
+        away = away * repeated[:, None]
+    weights = 1.0 / (NOISE**2 + away)
+    return np.asarray(weights / weights.sum(axis=0))

@@ -1,0 +1,85 @@
+"""Answers of logs along the way to an input, held so that more input is never less time.
+
+Each replay is held by itself (`replay_times.py`). That does not hold what is made of them: the
+nearer logs count more, so that the mean of growing times may fall where one log hands over to
+another, and what memory adds or saves may fall while the replay grows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay.log_answers import AnswersOfLogs
+
+PARTS = 4
+"""Between the last two inputs on the way what memory does is asked at so many parts of the way: it
+starts all at once somewhere between them, and a straight line would tell of it too early."""
+
+
+def held(
+    answer: Callable[[float], FloatArray], known: Sequence[float], wanted: float
+) -> FloatArray:
+    """(n,) log time held to grow with the input, of logs whose own answers do: where they hand over
+    to each other it is a straight line between their inputs, and no input is faster than a smaller
+    one that was run.
+
+    Args:
+        answer: log time of an input for n clusters.
+        known: inputs of the logs, each once.
+        wanted: the input that is asked for.
+    """
+    ordered = sorted(known)
+    reached = answer(ordered[0])
+    if wanted <= ordered[0]:
+        return np.minimum(reached, answer(wanted))
+    for low, high in pairwise(ordered):
+        before, reached = reached, np.maximum(reached, answer(high))
+        if wanted <= high:
+            share = math.log(wanted / low) / math.log(high / low)
+            return np.asarray((1.0 - share) * before + share * reached)
+    return np.maximum(reached, answer(wanted))
+
+
+def held_logs(
+    answer: Callable[[float], AnswersOfLogs], path: Sequence[float], share: float
+) -> FloatArray:
+    """(n,) log time with what memory adds, held to grow with the input.
+
+    Each input on the way is no faster than the one before (no slower below the smallest log),
+    without memory as with it. Between the last two, times without memory lie on a straight line;
+    what memory adds there is held as well, and within what it adds to the two.
+
+    Args:
+        answer: what each log says of an input for n clusters.
+        path: inputs from the smallest log's to the first at or beyond the wanted one.
+        share: how far between the last two of them the wanted one lies (0 ... 1).
+    """
+    hold = np.maximum if path[-1] >= path[0] else np.minimum
+    alone: list[FloatArray] = []
+    held: list[FloatArray] = []
+    for size in path:
+        at = answer(size)
+        mean = at.mean(at.logs)
+        alone.append(hold(alone[-1], mean) if alone else mean)
+        whole = alone[-1] + at.mean(at.memory)
+        held.append(hold(held[-1], whole) if held else whole)
+    if len(path) == 1 or share >= 1.0:
+        return held[-1]
+    (low, high), (first, last) = alone[-2:], held[-2:]
+    parts = PARTS if (first != low).any() or (last != high).any() else 1
+    reached, done = first, int(share * parts)
+    for part in range(1, done + 2):
+        before, way = reached, part / parts
+        if part == parts:
+            reached = last
+            continue
+        at = answer(path[-2] * (path[-1] / path[-2]) ** way)
+        whole = (1.0 - way) * low + way * high + at.mean(at.memory)
+        reached = np.clip(hold(before, whole), np.minimum(first, last), np.maximum(first, last))
+    beyond = share * parts - done
+    return np.asarray((1.0 - beyond) * before + beyond * reached)

@@ -1,0 +1,337 @@
+"""Whether what a run keeps in memory still fits on another cluster, and what it costs when not.
+
+Cached bytes grow with the input, storage memory with the executors. Of what does not fit,
+partitions that lie nowhere are computed again by every stage that reads them (Spark does not evict
+blocks of an RDD for others of the same RDD, so that the part that fits stays), partitions backed by
+disk are read from there. Task memory is compared likewise: what a task needs beyond its share is
+spilled.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.forecast import FloatArray
+from engine.models.replay.cache_replay import SHARES, CacheReplay
+from engine.models.replay.executor_memory import ExecutorMemory
+from engine.models.replay.found_again import with_all_found
+from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.spilling import DISK_BYTES_PER_SECOND
+from engine.profile import Run, StageRun
+
+BoolArray = NDArray[np.bool_]
+
+NEARLY_FULL = 0.85
+"""A cache that takes so much of its memory may have lost blocks."""
+
+LEAST_READ = 0.05
+"""A stage that reads cached data keeps this share of its time when nothing is computed again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """A stage that reads cached data.
+
+    Args:
+        place: of the stage in its run.
+        lost_seconds: (`len(SHARES)`,) task time of computing again what it does not find, or of
+            reading it from disk, at the observed input, where memory holds so much of the cache.
+    """
+
+    place: int
+    lost_seconds: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryCliff:
+    """What one log tells of memory.
+
+    Args:
+        cached_bytes: what it wants to keep in memory at the observed input.
+        inferred: whether that was taken from what stages read, for want of block sizes.
+        fits: share of it that fitted when it ran.
+        sources: the stages that read it, and the stage that computed what each reads.
+        cache: the persisted RDDs and which stages need them; None where the log does not tell.
+        memory: how its executors divide their heap.
+        power: of the input with which cached bytes grow.
+    """
+
+    replay: Replay
+    cached_bytes: float
+    inferred: bool
+    fits: float
+    sources: Mapping[int, int]
+    cache: CacheReplay | None
+    memory: ExecutorMemory
+    power: float = 1.0
+
+    @classmethod
+    def of(cls, replay: Replay) -> MemoryCliff | None:
+        """None where no stage reads cached data, or none of it was there."""
+        run = replay.run
+        sources = _sources(run.stages)
+        if not sources:
+            return None
+        cache = CacheReplay.of(run)
+        kept, inferred = run.cached_bytes, False
+        read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
+        if not kept:
+            kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
+        storage = run.storage_memory_bytes or math.inf
+        if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
+            fits = min(1.0, storage / kept)
+        else:
+            fits = _fitting(run, sources, kept)
+            kept = (storage if inferred and fits < 1.0 else kept) / fits
+        if inferred and cache is not None:
+            cache = cache.wanting(kept)
+        return cls(
+            replay,
+            kept,
+            inferred,
+            fits,
+            sources,
+            cache,
+            ExecutorMemory.of(run),
+        )
+
+    @cached_property
+    def rereads(self) -> tuple[Reread, ...]:
+        """The stages that do not find all that they read where memory is short; the cache is
+        replayed when that is first asked."""
+        run = self.replay.run
+        if self.cache is None:
+            found = {
+                place: _whole_seconds(self.replay, place, source) * (1.0 - SHARES)
+                for place, source in self.sources.items()
+            }
+        else:
+            found = self.cache.lost_seconds(_costs(self.replay, self.cache), self.cached_bytes)
+        rereads = []
+        for place, lost in found.items():
+            most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
+            seen = float(np.interp(self.fits, SHARES, lost))
+            rereads.append(Reread(place, lost * min(1.0, most / seen) if seen > 0.0 else lost))
+        return tuple(rereads)
+
+    @cached_property
+    def all_found(self) -> Replay:
+        """The replay as if all of the cache had fitted in the log."""
+        lost = {}
+        for reread in self.rereads:
+            seconds = float(np.interp(self.fits, SHARES, reread.lost_seconds))
+            if seconds > 0.0:
+                lost[reread.place] = seconds, seconds / float(reread.lost_seconds[0])
+        return with_all_found(self.replay, lost)
+
+    def found_again(self, share: FloatArray) -> FloatArray:
+        """(n,) how much of what the log did not find is found where such a share fits (0 ... 1)."""
+        if (share <= self.fits).all():
+            return np.zeros(len(share))
+        lost = sum((reread.lost_seconds for reread in self.rereads), np.zeros(len(SHARES)))
+        own = float(np.interp(self.fits, SHARES, lost))
+        if own <= 0.0:
+            return np.zeros(len(share))
+        return np.clip(1.0 - np.interp(share, SHARES, lost) / own, 0.0, 1.0)
+
+    def needed_bytes(self, ratio: float) -> float:
+        """What would be kept at `ratio` times the input."""
+        return self.cached_bytes * math.exp(self.power * math.log(ratio))
+
+    def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
+        """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
+        return self.memory.storage_bytes(batch, self._task_memory_bytes())
+
+    def _task_memory_bytes(self) -> float:
+        """Execution memory of a running task of the stages that read the cache (the largest)."""
+        peaks = [
+            self.replay.run.stages[place].peak_execution_memory_bytes for place in self.sources
+        ]
+        return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
+
+    def fitting_share(self, batch: ClusterBatch, ratio: float) -> FloatArray:
+        """(n,) share of the cached data that fits; as in the log where memory is unknown."""
+        share = np.minimum(1.0, self.storage_bytes(batch) / self.needed_bytes(ratio))
+        return np.asarray(np.where(np.isnan(share), self.fits, share))
+
+    def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
+        """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
+        or nobody knows their memory."""
+        return np.asarray(~(self.storage_bytes(batch) < self.needed_bytes(ratio)))
+
+    def added_seconds(
+        self,
+        slots: FloatArray,
+        share: FloatArray,
+        ratio: float,
+        shuffle_partitions: int | None = None,
+    ) -> FloatArray:
+        """(n,) time by which the run takes longer than its replay when so much of the cache fits,
+        and less than in the log; 0 where more does (`all_found`).
+
+        Args:
+            shuffle_partitions: number of shuffle partitions, None for the run's own.
+        """
+        total, share = np.zeros(len(slots)), np.minimum(share, self.fits)
+        if (share == self.fits).all():
+            return total
+        alike: dict[float, FloatArray] = {}
+        for reread in self.rereads:
+            shape = self.replay.shapes[reread.place]
+            scaled = shape.scaled(ratio, None)
+            lost = reread.lost_seconds * (scaled.partitions * scaled.work / shape.stage.tasks)
+            if shape.counts_slots:
+                tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
+                total += self._more_lost(lost, share) / np.minimum(slots, tasks)
+            else:
+                count = float(shape.scaled(ratio, shuffle_partitions).tasks)
+                alike[count] = alike[count] + lost if count in alike else lost
+        for count, lost in alike.items():
+            total += self._more_lost(lost, share) / np.minimum(slots, count)
+        return total
+
+    def _more_lost(self, lost_seconds: FloatArray, share: FloatArray) -> FloatArray:
+        """(n,) task time at each share of what fits, less that in the log."""
+        here = np.interp(share, SHARES, lost_seconds)
+        return np.asarray(here - np.interp(self.fits, SHARES, lost_seconds))
+
+
+def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
+    """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
+    to the input, corrected by what the logs tell (least squares in logarithms)."""
+    cliffs = [MemoryCliff.of(replay) for replay in replays]
+    points = [
+        (math.log(cliff.replay.run.workload.input_bytes), math.log(cliff.cached_bytes))
+        for cliff in cliffs
+        if cliff is not None and cliff.replay.run.workload.input_bytes
+    ]
+    if len(points) < 2:
+        return tuple(cliffs)
+    x, y = np.asarray(points).T
+    x, y = x - x.mean(), y - y.mean()
+    prior = (SIZE_NOISE / POWER_SPREAD) ** 2
+    power = float((x @ y + prior) / (x @ x + prior))
+    power = min(1.5, max(0.0, power))
+    return tuple(None if cliff is None else replace(cliff, power=power) for cliff in cliffs)
+
+
+def roomy_with(
+    cliffs: Sequence[MemoryCliff | None], batch: ClusterBatch, asked: Sequence[Workload]
+) -> BoolArray | None:
+    """(n,) clusters with which no log's cache would gain from more nodes, whichever of these inputs
+    is asked about; None where no log keeps anything."""
+    kept = [cliff for cliff in cliffs if cliff is not None]
+    found = [
+        cliff.roomy(batch, max(ratio_of(wanted, cliff.replay.run) for wanted in asked))
+        for cliff in kept
+    ]
+    return np.logical_and.reduce(found) if found else None
+
+
+def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]:
+    """Stages of log `one` that read its cache, if less or more of it fitted than in log `other`."""
+    if one is None or other is None or abs(one.fits - other.fits) < SAME_SHARE:
+        return frozenset()
+    return frozenset(one.sources)
+
+
+SAME_SHARE = 0.02
+"""Caches that fitted to shares closer than this behave alike."""
+
+
+def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
+    computed: dict[int, int] = {}
+    found: dict[int, int] = {}
+    for place, stage in enumerate(stages):
+        origins = [computed[rdd] for rdd in stage.cached_rdds if rdd in computed]
+        if origins and stage.cached_input_bytes:
+            found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
+        for rdd in stage.cached_rdds:
+            computed.setdefault(rdd, place)
+    return found
+
+
+def _sources(stages: Sequence[StageRun]) -> dict[int, int]:
+    """Those of them that found some of it."""
+    readers = _readers(stages).items()
+    return {place: own for place, own in readers if not _found_none(stages[place], stages[own])}
+
+
+def _found_none(stage: StageRun, source: StageRun) -> bool:
+    """Whether a stage read again, to the byte, what the one that computed its cached data had read
+    from outside: blocks are never quite as large, so that none of them was there."""
+    if source.input_bytes is None:
+        return False
+    outside = source.input_bytes.total - (source.cached_input_bytes or 0.0)
+    return outside > 0.0 and math.isclose(stage.cached_input_bytes or 0.0, outside, rel_tol=1e-6)
+
+
+def never_stored(run: Run) -> bool:
+    """Whether a run persists data that no later stage found: each computes all of it, on any
+    cluster as far as the log tells, since nobody knows how much memory that wants."""
+    return bool(_readers(run.stages)) and not _sources(run.stages)
+
+
+def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
+    """Whether every stage that reads cached data finds on disk what memory does not hold: then all
+    of it is stored, and read from there."""
+    return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
+
+
+def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
+    """Share of the cached data that was in memory when the log was written, of data that lies
+    nowhere else.
+
+    A stage that reads K bytes of blocks and computes the rest again reads that rest's share of
+    the original input B as well: read = K + (1 - f) B.
+    """
+    storage = run.storage_memory_bytes
+    if not storage or kept < NEARLY_FULL * storage:
+        return 1.0
+    held = min(kept, storage)
+    shares = []
+    for place, source in sources.items():
+        original = run.stages[source].input_bytes
+        read = run.stages[place].cached_input_bytes or 0.0
+        cached = run.stages[source].cached_input_bytes or 0.0
+        if original is not None and original.total > cached and read > held:
+            shares.append(1.0 - (read - held) / (original.total - cached))
+    return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
+
+
+def _whole_seconds(replay: Replay, place: int, source: int) -> float:
+    """Task time of doing without all cached data of a stage, which another computed."""
+    stage = replay.run.stages[place]
+    if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
+        return (stage.cached_input_bytes or 0.0) / DISK_BYTES_PER_SECOND
+    return _computing_seconds(replay, source)
+
+
+def _computing_seconds(replay: Replay, place: int) -> float:
+    """Task time of a stage when its code is no longer new."""
+    shape = replay.shapes[place]
+    late = shape.warm_up.late if shape.warm_up is not None else 1.0
+    return shape.mean_seconds * shape.stage.tasks * late
+
+
+def _costs(replay: Replay, cache: CacheReplay) -> dict[int, float]:
+    """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
+    that computed it first."""
+    alike = Counter(cache.origins.values())
+    return {
+        rdd: cache.stored_bytes[rdd] / DISK_BYTES_PER_SECOND
+        if rdd in cache.on_disk
+        else _computing_seconds(replay, place) / alike[place]
+        for rdd, place in cache.origins.items()
+    }

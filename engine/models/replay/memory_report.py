@@ -1,0 +1,112 @@
+"""What a model says of memory that does not suffice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.models.replay.memory_cliff import MemoryCliff, never_stored
+from engine.models.replay.spilling import SpillingStage, spilled_bytes
+from engine.profile import Notice, Run
+from engine.stage_labels import stage_label
+from engine.units import format_bytes
+
+INFERRED_FROM = 0.5
+"""Where a cache of inferred size takes more of the memory than this, it is said to be inferred."""
+
+
+def cache_notices(cliff: MemoryCliff, batch: ClusterBatch, ratio: float) -> list[Notice]:
+    """Warnings about the cache on the one cluster of `batch` at `ratio` times the input."""
+    needed, storage = cliff.needed_bytes(ratio), float(cliff.storage_bytes(batch)[0])
+    notices: list[Notice] = []
+    if math.isnan(storage):
+        return notices
+    if needed > storage:
+        notices.append(_does_not_fit(cliff, batch, needed, storage))
+    if cliff.inferred and needed > INFERRED_FROM * storage:
+        notices.append(
+            Notice(
+                "cache-size-inferred",
+                "the log does not tell the size of cached blocks: it is taken to be what stages "
+                "read of them",
+                "log a run with spark.eventLog.logBlockUpdates.enabled=true",
+            )
+        )
+    return notices
+
+
+def unstored_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning that of what a log persists no block found room; None where some did."""
+    if not any(never_stored(run) for run in runs):
+        return None
+    return Notice(
+        "cache-does-not-fit",
+        "no stage of the log found the data that it persists in memory: each computed it again, "
+        "and is expected to on any cluster; how much memory it wants is not known",
+        "log a run with more memory for each executor, or with more partitions",
+    )
+
+
+def _does_not_fit(cliff: MemoryCliff, batch: ClusterBatch, needed: float, storage: float) -> Notice:
+    executors = float(batch.executors[0])
+    least = math.ceil(needed / (storage / executors)) if storage > 0.0 else None
+    unit = "executors"
+    if least is not None and not np.isnan(batch.nodes[0]):
+        per_node = executors / float(batch.nodes[0])
+        least, unit = math.ceil(needed / (storage / executors * per_node)), "nodes"
+    count = len(cliff.rereads)
+    again = f"{count} stage reads" if count == 1 else f"{count} stages read"
+    remedy = "give executors more memory, or persist to disk as well"
+    return Notice(
+        "cache-does-not-fit",
+        f"{format_bytes(needed)} are to be cached, the executors hold {format_bytes(storage)}: "
+        f"{again} or compute{'s' if count == 1 else ''} the rest again",
+        f"use at least {least} such {unit}, {remedy}" if least is not None else remedy,
+    )
+
+
+def not_fitting_share(
+    cliff: MemoryCliff,
+    batch: ClusterBatch,
+    ratio: float,
+    replayed_seconds: float,
+    shuffle_partitions: int | None,
+) -> float:
+    """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
+    share = cliff.fitting_share(batch, ratio)
+    added = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions)[0])
+    return max(0.0, added) / (replayed_seconds + max(0.0, added))
+
+
+def spill_notices(
+    stages: Sequence[SpillingStage],
+    available: float,
+    slots: float,
+    ratio: float,
+    shuffle_partitions: int | None,
+) -> list[Notice]:
+    """The warning about the stage that spills most on so many slots with so many bytes of memory
+    per task."""
+    most, worst = 0.0, None
+    for stage in stages:
+        spilled = spilled_bytes(stage, available, slots, ratio, shuffle_partitions)
+        if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
+            most, worst = spilled, stage
+    if worst is None:
+        return []
+    name = f"stage {worst.shape.stage.stage_id} ({stage_label(worst.shape.stage)})"
+    return [
+        Notice(
+            "memory-spill",
+            f"{name} spills about {format_bytes(most)}: a task has "
+            f"{format_bytes(available)} of memory",
+            "raise --shuffle-partitions, or give executors more memory for each core",
+        )
+    ]
+
+
+SPILL_WORTH_SAYING = 0.5
+"""Spills of less than this share of one task's memory are not reported."""

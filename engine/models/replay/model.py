@@ -1,0 +1,399 @@
+"""Predictions from one or several logs: replays near the question, corrected by what they missed.
+
+Every log predicts by its replay, made right where the log was observed, its stages growing as the
+other logs tell (`stage_laws.py`). Several logs are averaged in log time, the nearer ones more. The
+prior variance of the error per doubling of slots and of input is the interval of a single log; what
+several leave of it is theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.cluster import Workload
+from engine.configurations import configurations, repetition_spread, times_run
+from engine.errors import ModelDoesNotFit
+from engine.forecast import FloatArray, Forecast, IntArray
+from engine.models.base import Explanation, FittedModel
+from engine.models.log_notices import range_notices
+from engine.models.replay.corrections import Pairs
+from engine.models.replay.executor_memory import ExecutorMemory
+from engine.models.replay.held_answers import held_logs
+from engine.models.replay.log_answers import AnswersOfLogs, doublings
+from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
+from engine.models.replay.memory_report import cache_notices, not_fitting_share, spill_notices
+from engine.models.replay.notices import (
+    LARGEST_CORRECTION,
+    fit_notices,
+    iteration_notices,
+    log_iterations,
+    waste_spread,
+)
+from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
+from engine.models.replay.replayed_run import Replay, Replayed
+from engine.models.replay.report import explanation, skewed_stages, too_few_tasks
+from engine.models.replay.spilling import SpillingStage, spill_seconds, spilling_stages
+from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
+from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
+from engine.models.replay.which_runs import replayable, representatives
+from engine.models.stages.disturbance import disturbance_spread
+from engine.models.stages.one_machine import (
+    CONTENTION,
+    CONTENTION_SPREAD,
+    of_batch,
+    on_one_machine,
+    one_machine_notice,
+)
+from engine.models.workloads import completed, left_aside, logs_of
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile
+from engine.transfer import notice_of, speed_of, speeds_of
+
+DRIVER_SHARE_SURE = 0.3
+"""Driver time is not surer than this share of the error that task time would have."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayModel(FittedModel):
+    """sparkplan fitted to logs.
+
+    Args:
+        replays: r replayed logs.
+        cliffs: (r,) what each tells of its cache; None where it keeps nothing in memory.
+        spilling: (r,) the stages of each that may spill.
+        bias: (r,) log of observed over replayed time, each on its own cluster and input.
+        doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
+        noise_seconds: what of that spread is time, however long the run.
+        log_scale, dof: spread where the logs were observed.
+    """
+
+    replays: tuple[Replay, ...]
+    cliffs: tuple[MemoryCliff | None, ...]
+    spilling: tuple[tuple[SpillingStage, ...], ...]
+    bias: FloatArray
+    doubt: FloatArray
+    log_scale: float = NOISE
+    noise_seconds: float = NOISE_SECONDS
+    dof: float = PRIOR_DOF
+    _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
+    _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = completed(workload, self.profile)
+        roomy = roomy_with(self.cliffs, batch, self._asked(wanted))
+        own, like = batch.alike(self._most_useful(wanted), roomy)
+        return self._forecast(batch.taken(own), wanted).taken(like)
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.replays)
+
+    def _forecast(self, batch: ClusterBatch, wanted: Workload) -> Forecast:
+        """The times of every cluster, each worked out."""
+        each = self._each(batch, wanted)
+        seconds = np.exp(self._held(batch, wanted, each))
+        sure = each.mean(each.sure)
+        away = [each.mean(each.far[:, :, k]) * sure for k in range(len(self.doubt))]
+        variance = sum(
+            self.doubt[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
+        )
+        doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
+        start = self.noise_seconds / seconds
+        log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
+        known = np.isfinite(seconds)
+        return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
+
+    def _each(self, batch: ClusterBatch, wanted: Workload) -> AnswersOfLogs:
+        """What each log says by itself."""
+        slots, logs, memory, far, sure, doubts = batch.slots, [], [], [], [], []
+        for place, replay in enumerate(self.replays):
+            ratio = ratio_of(wanted, replay.run)
+            replayed = self._replayed(replay, wanted)
+            speeds = speeds_of(batch.types, replay.run.cluster.instance, batch.catalog)
+            relative = np.asarray([speed.relative for speed in speeds])[batch.type_index]
+            doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+            times = replayed.at(slots, relative)
+            busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
+            far.append(doublings(busy / replay.slots, ratio))
+            crowded = self._crowded(batch, far[-1][:, 0], times)
+            doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
+            memory.append(self._memory_factor(place, batch, wanted, times, relative))
+            own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
+            logs.append(own + CONTENTION * crowded)
+            sure.append(_sure_share(times))
+        return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
+
+    def _crowded(
+        self, batch: ClusterBatch, slots_doublings: FloatArray, times: Times
+    ) -> FloatArray:
+        """(n,) doublings of slots for which nobody knows a core, as far as tasks take the time."""
+        if not self._one_machine:
+            return np.zeros(len(batch))
+        share = 1.0 - times.driver_seconds / times.seconds
+        return share * of_batch(batch, slots_doublings)
+
+    @cached_property
+    def _one_machine(self) -> bool:
+        return on_one_machine([replay.run for replay in self.replays])
+
+    @cached_property
+    def _repeated(self) -> IntArray:
+        """(r,) how often the configuration of each log was run."""
+        return times_run(configurations([replay.run for replay in self.replays]))
+
+    def _asked(self, wanted: Workload) -> list[Workload]:
+        """What logs are asked about on the way to an input."""
+        return [replace(wanted, input_bytes=size) for size in self._path(wanted)[0]] or [wanted]
+
+    def _most_useful(self, wanted: Workload) -> float:
+        """Slots beyond which no log's answer changes."""
+        useful = (
+            replay.most_useful_slots(step, wanted.shuffle_partitions)
+            for replay in self.replays
+            for at in self._asked(wanted)
+            for step in steps_to(ratio_of(at, replay.run))[0]
+        )
+        return float(max(*useful, *(replay.slots for replay in self.replays)))
+
+    def _path(self, wanted: Workload) -> tuple[list[float], float]:
+        """The inputs that logs are asked about on the way to the wanted one, and how far between
+        the last two that lies; none where an input is not known."""
+        inputs = [replay.run.workload.input_bytes for replay in self.replays]
+        known = [size for size in inputs if size is not None]
+        if wanted.input_bytes is None or len(known) < len(inputs):
+            return [], 1.0
+        return inputs_to(known, wanted.input_bytes)
+
+    def _held(self, batch: ClusterBatch, wanted: Workload, each: AnswersOfLogs) -> FloatArray:
+        """(n,) mean log time, held to grow with the input."""
+        path, share = self._path(wanted)
+        if not path:
+            return each.mean(each.logs + each.memory)
+
+        def answer(size: float) -> AnswersOfLogs:
+            same = size == wanted.input_bytes
+            return each if same else self._each(batch, replace(wanted, input_bytes=size))
+
+        return held_logs(answer, path, share)
+
+    def _memory_factor(
+        self, place: int, batch: ClusterBatch, wanted: Workload, times: Times, speed: FloatArray
+    ) -> FloatArray:
+        """(n,) log of the factor by which memory that does not suffice (or now does) changes a
+        replay's time."""
+        cliff, spilling = self.cliffs[place], self.spilling[place]
+        run, partitions = self.replays[place].run, wanted.shuffle_partitions
+        ratio, added = ratio_of(wanted, run), np.zeros(len(batch))
+        found = np.ones(len(batch))
+        if cliff is not None:
+            share = cliff.fitting_share(batch, ratio)
+            added += cliff.added_seconds(batch.slots, share, ratio, partitions)
+            more = cliff.found_again(share)
+            if more.any():
+                all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
+                found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
+        if spilling:
+            available = ExecutorMemory.of(run).task_bytes(batch)
+            added += spill_seconds(spilling, available, batch.slots, ratio, partitions)
+        changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
+        return np.asarray(np.log(changed * found))
+
+    def _replayed(self, replay: Replay, wanted: Workload) -> ReplayTimes | BetweenInputs:
+        """The times of a replay for an input, kept for the next question about it."""
+        steps, share = steps_to(ratio_of(wanted, replay.run))
+        times: ReplayTimes | None = None
+        for ratio in steps:
+            before, times = times, self._step(replay, ratio, wanted.shuffle_partitions, times)
+        assert times is not None
+        return times if before is None or share >= 1.0 else BetweenInputs(before, times, share)
+
+    def _step(
+        self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
+    ) -> ReplayTimes:
+        key = (id(replay), ratio, partitions)
+        if key not in self._times:
+            self._times[key] = ReplayTimes(replay, ratio, partitions, base)
+            while len(self._times) > KEPT_TIMES:
+                del self._times[next(iter(self._times))]
+        return self._times[key]
+
+    def _nearest(self, slots: float, wanted: Workload) -> Replay:
+        """The log that weighs most in an answer."""
+
+        def distance(replay: Replay) -> float:
+            ratio = ratio_of(wanted, replay.run)
+            return abs(math.log2(slots / replay.slots)) + abs(math.log2(ratio))
+
+        return min(self.replays, key=distance)
+
+    def _replay_at(
+        self, batch: ClusterBatch, wanted: Workload
+    ) -> tuple[Replay, Replayed, int] | None:
+        """The nearest log replayed on the one cluster of the batch; None for unknown slots."""
+        if not batch.slots[0] >= 1.0:
+            return None
+        slots = int(batch.slots[0])
+        replay = self._nearest(slots, wanted)
+        ratio, partitions = ratio_of(wanted, replay.run), wanted.shuffle_partitions
+        busy = min(slots, replay.most_useful_slots(ratio, partitions))
+        speed = speed_of(batch.types[0], replay.run.cluster.instance, batch.catalog).relative
+        key = (id(replay), busy, ratio, speed, partitions)
+        found = self._explained.get(key)
+        if found is None:
+            found = replay.replayed(busy, ratio=ratio, speed=speed, shuffle_partitions=partitions)
+            self._explained.clear()  # another thread may ask meanwhile: nothing is looked up again
+            self._explained[key] = found
+        return replay, found, slots
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        at = self._replay_at(batch, completed(workload, self.profile))
+        if at is None:
+            return Explanation()
+        replay, found, slots = at
+        seconds = float(self.forecast(batch, workload).seconds[0])
+        cliff = self.cliffs[self.replays.index(replay)]
+        again = 0.0
+        if cliff is not None:
+            wanted = completed(workload, self.profile)
+            share = not_fitting_share(
+                cliff, batch, ratio_of(wanted, replay.run), found.seconds, wanted.shuffle_partitions
+            )
+            again = seconds * share
+        return explanation(replay, found, slots=slots, seconds=seconds, again_seconds=again)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = completed(workload, self.profile)
+        notices: list[Notice | None] = [
+            self._speed_notice(target, batch.catalog) for target in batch.types
+        ]
+        notices += self._range_notices(batch.slots, wanted)
+        notices.append(one_machine_notice([replay.run for replay in self.replays], batch))
+        at = self._replay_at(batch, wanted) if len(batch) == 1 else None
+        if at is not None:
+            replay, found, slots = at
+            notices.append(
+                too_few_tasks(
+                    replay,
+                    found,
+                    slots=slots,
+                    useful=lambda most: self._useful_slots(replay, wanted, slots, most),
+                    partitions=wanted.shuffle_partitions,
+                )
+            )
+            notices += skewed_stages(replay, found, slots=slots)
+            notices += self._memory_notices(self.replays.index(replay), batch, wanted)
+            notices += iteration_notices(replay, wanted)
+        return in_order([notice for notice in notices if notice is not None])
+
+    def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
+        run, cliff = self.replays[place].run, self.cliffs[place]
+        ratio = ratio_of(wanted, run)
+        available = float(ExecutorMemory.of(run).task_bytes(batch)[0])
+        slots, partitions = float(batch.slots[0]), wanted.shuffle_partitions
+        notices = spill_notices(self.spilling[place], available, slots, ratio, partitions)
+        return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
+
+    def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:
+        """The warning of the log whose machines say most about the target's."""
+        speeds = [speed_of(target, r.run.cluster.instance, catalog) for r in self.replays]
+        return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+
+    def _useful_slots(self, replay: Replay, wanted: Workload, slots: int, most: int) -> int:
+        """The fewest slots with at most `HARDLY` more time than `slots` have (by bisection), or
+        `most` where one fewer than those have more."""
+        times = self._replayed(replay, wanted)
+
+        def seconds(m: int) -> float:
+            return float(times.at(np.asarray([float(m)]), np.ones(1)).seconds[0])
+
+        limit, low, high = seconds(slots) * HARDLY, 1, slots
+        if most > 1 and seconds(most - 1) > limit:
+            return most
+        while high - low > max(1, high // 32):
+            middle = round(math.sqrt(low * high))
+            low, high = (low, middle) if seconds(middle) <= limit else (middle, high)
+        return high
+
+    def _range_notices(self, slots: FloatArray, wanted: Workload) -> list[Notice | None]:
+        observed = np.asarray([float(replay.slots) for replay in self.replays])
+        ratios = np.asarray([ratio_of(wanted, replay.run) for replay in self.replays])
+        return range_notices(slots, observed, ratios)
+
+
+MEMORY_DOUBT = 0.4
+"""Prior: standard deviation of the log of that factor, as a share of it."""
+
+LEAST_OF_REPLAY = 0.2
+"""Memory that tasks no longer want for does not save more than the rest of a replay's time."""
+
+KEPT_TIMES = 128
+"""Inputs whose replayed times are kept."""
+
+HARDLY = 1.05
+"""Slots that save less than this factor of the time are not worth having."""
+
+
+def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel:
+    """The model of a profile's runs that have stages, all of the same job parameters.
+
+    Raises:
+        ModelDoesNotFit: when no run tells both its stages and its slots.
+    """
+    logs = logs_of(profile.runs)
+    runs = replayable(logs)
+    chosen = representatives(runs)
+    if not chosen:
+        raise ModelDoesNotFit(
+            "no run tells both its stages and how many tasks it ran at once",
+            remedy="add a log with executor events, or say the cluster in a run table",
+        )
+    replays = tuple(Replay.of(with_tasks_under_way(run)) for run in chosen)
+    own = np.asarray([_missed(replay) for replay in replays])
+    bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
+    cliffs = cliffs_of(replays)
+    pairs = Pairs.of(replays, cliffs, bias, catalog)
+    learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
+    validation, log_scale, dof = pairs.left_out()
+    noise_seconds, disturbance = 0.0, disturbance_spread(chosen)
+    if math.isnan(log_scale):
+        noise_seconds = NOISE_SECONDS
+        missed = float(np.max(np.abs(own))) / 2.0
+        log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
+    least = max(disturbance, repetition_spread(runs))
+    log_scale, dof = at_least(least, log_scale, dof)
+    log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
+    return ReplayModel(
+        "sparkplan",
+        profile,
+        tuple(learnt.values()),
+        tuple(
+            None if cliff is None else replace(cliff, replay=replay)
+            for cliff, replay in zip(cliffs, learnt.values(), strict=True)
+        ),
+        tuple(spilling_stages(replay) for replay in learnt.values()),
+        bias,
+        pairs.doubt(),
+        log_scale,
+        noise_seconds,
+        dof,
+        fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
+        validation=validation,
+    )
+
+
+def _missed(replay: Replay) -> float:
+    """Log of a run's time over that of its replay, of as many tasks as the run was seen to end."""
+    seen = as_far_as_seen(replay.run)
+    same = replay if seen is replay.run else Replay.of(seen)
+    return math.log(replay.run.seconds / same.observed().seconds)
+
+
+def _sure_share(times: Times) -> FloatArray:
+    """(n,) how much of an error in task time shows in the whole: driver time does not move."""
+    share = 1.0 - times.driver_seconds / times.seconds
+    return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * share

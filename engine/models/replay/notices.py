@@ -1,0 +1,149 @@
+"""What the logs behind a prediction have to be warned of: iterations, lost work, single runs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.forecast import FloatArray
+from engine.models.log_notices import single_run
+from engine.models.replay.memory_report import unstored_notice
+from engine.models.replay.replayed_run import Replay
+from engine.models.replay.unseen_tasks import in_part_notice
+from engine.models.stages.disturbance import busy_notice
+from engine.models.stages.pauses import pause_notice
+from engine.models.stages.slots_over_time import missing_seconds
+from engine.notice_order import in_order
+from engine.profile import Notice
+from engine.units import format_seconds
+
+LARGEST_CORRECTION = 0.35
+"""A replay that misses its own run by more (in log time) has not understood it: no further
+correction, but a notice."""
+
+
+LOST_WORTH_SAYING = 0.02
+"""Share of the task time done in vain from which on it is reported."""
+
+
+def waste_spread(replays: Sequence[Replay]) -> float:
+    """Spread of log time that work done in vain brings: it comes by chance, so that its share is no
+    surer than the number of lost attempts makes it (Poisson)."""
+    lost = sum(replay.run.seconds * _lost_share(replay) for replay in replays)
+    events = sum(
+        stage.waste.failed_tasks
+        + stage.waste.killed_tasks
+        + stage.waste.retried_stages
+        + stage.recomputed
+        for replay in replays
+        for stage in replay.run.stages
+    )
+    total = sum(replay.run.seconds for replay in replays)
+    return lost / total * max(LEAST_CHANCE, 1.0 / math.sqrt(events)) if events else 0.0
+
+
+LEAST_CHANCE = 0.5
+"""Lost attempts come in heaps (a node goes, a stage is tried again): their share is at least so
+unsure."""
+
+
+def _lost_share(replay: Replay) -> float:
+    """Work in vain that lengthened stages, or made one of its own, as a share of all task time."""
+    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    again = np.asarray([shape.stage.recomputed for shape in replay.shapes])
+    total = float(work.sum())
+    return float(work @ np.where(again, 1.0, replay.waste)) / total if total > 0.0 else 0.0
+
+
+def log_iterations(replay: Replay, wanted: Workload) -> float:
+    """Log of the factor by which other iterations change the time: the stages that are repeated,
+    and the driver's time among them, in proportion."""
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return 0.0
+    share = repeated_share(replay)
+    return math.log(1.0 + share * (wanted.iterations / own - 1.0))
+
+
+def repeated_share(replay: Replay) -> float:
+    """Share of a run's time from the first to the last stage that is run again in each
+    iteration, known by its name; 0 where none is."""
+    stages, run = replay.run.stages, replay.run
+    times = max(2.0, (run.workload.iterations or 1.0) / 2.0)
+    names = Counter(stage.name for stage in stages)
+    repeated = [stage for stage in stages if names[stage.name] >= times]
+    if not repeated:
+        return 0.0
+    span = max(s.completed_seconds for s in repeated) - min(s.submitted_seconds for s in repeated)
+    return min(1.0, span / run.seconds)
+
+
+def iteration_notices(replay: Replay, wanted: Workload) -> list[Notice | None]:
+    own = replay.run.workload.iterations
+    if own is None or wanted.iterations is None or own == wanted.iterations:
+        return []
+    share = repeated_share(replay)
+    text = (
+        f"scaled linearly from {own:g} to {wanted.iterations:g} iterations: "
+        f"{share:.0%} of the time is repeated"
+        if share
+        else f"no stages are seen to repeat: {wanted.iterations:g} iterations are given the time "
+        f"of {own:g}"
+    )
+    return [Notice("extrapolating-iterations", text, "add a log with that many iterations")]
+
+
+def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...]:
+    runs = [replay.run for replay in replays]
+    found = [notice for run in runs for notice in run.notices]
+    alone = single_run(runs)
+    if alone is not None:
+        found.append(alone)
+    lost = max(map(_lost_share, replays))
+    if lost > LOST_WORTH_SAYING:
+        found.append(
+            Notice(
+                "retried-work",
+                f"failed and repeated attempts took {lost:.0%} of the task time: as much is "
+                "expected again",
+                "find out why tasks fail, or add the log of a run without",
+            )
+        )
+    if np.abs(own).max() > LARGEST_CORRECTION:
+        found.append(
+            Notice(
+                "model-does-not-fit",
+                f"the replay of a log is off by {np.expm1(np.abs(own).max()):.0%} on its own "
+                "cluster",
+                "add a log of a whole run with a fixed number of executors",
+            )
+        )
+    found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
+    said = (in_part_notice(runs), busy_notice(runs), pause_notice(runs), unstored_notice(runs))
+    return in_order([*found, *(notice for notice in said if notice is not None)])
+
+
+SLOW_START = 0.05
+"""Share of a run for which slots were missing at its start, in the mean, from which on it is
+said."""
+
+
+def _slow_start(replay: Replay) -> Notice | None:
+    added = replay.arrivals
+    if added is None:
+        return None
+    missing = missing_seconds(added, replay.run)
+    if missing < SLOW_START * replay.run.seconds:
+        return None
+    last = format_seconds(float(added[-1] - added[0]))
+    return Notice(
+        "slow-start",
+        f"executors came one after the other, the last {last} after the first: "
+        f"{format_seconds(missing)} of slots that were missing are expected again, whatever the "
+        "input and the cluster",
+        "add the log of a run whose executors came at once, if the next one's will",
+    )

@@ -1,0 +1,395 @@
+"""Replay of one observed run: its stages, tasks and driver time on another cluster or input.
+
+Tasks are scheduled first in, first out on the slots (`engine.scheduling`), stages wait for what
+they waited for in the log (`stages/application_graph`), task times come from the stored quantiles
+(`stages/task_times`). Three things are learnt from the log itself: what a slot loses between two
+tasks, where in the launch order the long tasks were, and what first tasks on a cold slot cost more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
+from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.kept_inputs import KeptInputs, kept
+from engine.models.stages.launch_order import LONGEST_FIRST, turned
+from engine.models.stages.launching import launch_seconds, launching_seconds
+from engine.models.stages.one_machine import of_local_master, waiting_law
+from engine.models.stages.partitions import PartitionCount
+from engine.models.stages.prepared import PreparedStages
+from engine.models.stages.shapes import shapes_of
+from engine.models.stages.slots_over_time import (
+    Slots,
+    arrivals,
+    came_and_went,
+    end_of_tasks,
+    first_arrivals,
+    idle_seconds,
+    stage_slots,
+)
+from engine.models.stages.table import StageTable
+from engine.models.stages.task_times import Scaled, StageShape, whole_tasks
+from engine.models.stages.warm_up import Slowdown, combined, warmed
+from engine.profile import Run
+from engine.scheduling import Node, Schedule, covered_seconds, schedule
+from engine.waves import ClosedForm, Tasks, cold_met
+
+TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
+"""Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
+visible in how long the stage took."""
+
+GROWTH_CPU = 0.05
+GROWTH_WAITING = 0.20
+GROWTH_UNKNOWN = 0.10
+"""Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
+computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
+
+DYNAMIC_DISPATCH = 0.10
+"""Where executors came and went, idle slots are mostly slots that were not there: no more than this
+share of a task's time is taken for time between tasks."""
+
+IDLE_SECONDS = 30.0
+IDLE_SHARE = 0.1
+"""A gap between jobs of so long, and of this share of the run, is a pause (a person, a schedule,
+another program), not work of the driver: it stays as it is."""
+
+MOST_SLOTS = 1_000_000
+"""No cluster has more: for stages that have the more tasks the more slots there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """A replayed run.
+
+    Args:
+        seconds: its duration.
+        driver_seconds: of that, the time in which no stage ran.
+        start, end: (s,) of each stage, seconds since the start.
+        tasks: how many tasks each stage had.
+        slots: on how many task slots.
+        placed: (s,) the tasks themselves.
+    """
+
+    seconds: float
+    driver_seconds: float
+    start: FloatArray
+    end: FloatArray
+    tasks: tuple[int, ...]
+    slots: int
+    placed: tuple[Tasks, ...]
+
+    @property
+    def work(self) -> FloatArray:
+        """(s,) time that the tasks of each stage held a slot."""
+        met = cold_met(self.start, [len(tasks) for tasks in self.placed], self.slots)
+        excess = [tasks.cold_excess_seconds for tasks in self.placed]
+        warm = np.asarray([tasks.total for tasks in self.placed])
+        return np.asarray(warm + met * np.asarray(excess))
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """An observed run, ready to be replayed.
+
+    Args:
+        slots: task slots that it ran on.
+        dispatch_seconds: (s,) time that a slot idles before each task of a stage.
+        rotation: (s,) launch order of each stage (`TURNS`).
+        growth: (s,) growth of log task time per doubling of tasks at once.
+        waste: (s,) work done in vain that lengthened a stage, relative to its work.
+        driver_growth: share of the driver's time between jobs that grows with the input.
+    """
+
+    run: Run
+    slots: int
+    graph: ApplicationGraph
+    shapes: tuple[StageShape, ...]
+    dispatch_seconds: FloatArray
+    rotation: FloatArray
+    growth: FloatArray
+    waste: FloatArray
+    driver_growth: float = 0.0
+    _kept: KeptInputs = field(default_factory=KeptInputs, repr=False)
+
+    @classmethod
+    def of(cls, run: Run) -> Replay:
+        """The replay of a run with stages on a known number of slots."""
+        if not run.stages or not run.cluster.slots:
+            raise ValueError("a replay needs stages and slots")
+        shapes = shapes_of(run, run.cluster.slots)
+        if of_local_master(run):
+            shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
+        zero = np.zeros(len(shapes))
+        growth = np.asarray([_growth(shape) for shape in shapes])
+        plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)
+        return plain._calibrated()
+
+    def replayed(
+        self,
+        slots: int,
+        *,
+        ratio: float = 1.0,
+        speed: float = 1.0,
+        shuffle_partitions: int | None = None,
+        exact: bool = False,
+    ) -> Replayed:
+        """The run on `slots` slots of relative `speed`, with `ratio` times its input.
+
+        Args:
+            shuffle_partitions: number of shuffle partitions, None for the run's own.
+            exact: task by task (see `engine.scheduling`).
+        """
+        nodes, placed, counts = self._work_on(slots, ratio, speed, shuffle_partitions)
+        found = schedule(nodes, slots, added_seconds=arrivals(self.arrivals, slots), exact=exact)
+        return self._outcome(found, counts, slots, placed)
+
+    def observed(self) -> Replayed:
+        """The run itself, on the slots that it had while it had them."""
+        nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
+        had = Slots.of(self.run.cores, self.slots)
+        added, removed = had.added_seconds, had.removed
+        found = schedule(nodes, len(added), added_seconds=added, removed=removed)
+        return self._outcome(found, counts, self.slots, placed)
+
+    def _work_on(
+        self, slots: int, ratio: float, speed: float, shuffle_partitions: int | None
+    ) -> tuple[list[Node], list[Tasks], tuple[int, ...]]:
+        """The graph's nodes with their tasks, those of each stage, and how many these are."""
+        lasting = speed / (1.0 + self.waste)
+        prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
+        nodes, placed = self._nodes(ratio), []
+        for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
+            shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
+            if slowdown is None:
+                slowdown = self.slowdown(shape, self.growth[place], scaled, tasks, slots)
+            tasks = tasks.slowed(
+                contention=slowdown.contention,
+                typical_seconds=shape.mean_seconds * scaled.work,
+                speed=float(lasting[place]) / slowdown.warm,
+                known=closed,
+            )
+            node = self.graph.stage_nodes[place]
+            at = nodes[node]
+            launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
+            nodes[node] = Node(at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching)
+            placed.append(tasks)
+        return nodes, placed, tuple(many.tasks for many in prepared.scaled)
+
+    def _nodes(self, ratio: float) -> list[Node]:
+        """The graph's nodes with the driver's time for `ratio` times the input."""
+        nodes = list(self.graph.nodes)
+        factor = 1.0 + self.driver_growth * (ratio - 1.0)
+        if factor != 1.0:
+            for place in self.growing_gaps:
+                nodes[place] = replace(
+                    nodes[place], delay_seconds=nodes[place].delay_seconds * factor
+                )
+        return nodes
+
+    @cached_property
+    def launch_seconds(self) -> float:
+        return launch_seconds(self.run)
+
+    @cached_property
+    def growing_gaps(self) -> tuple[int, ...]:
+        """Nodes before which the driver may have worked on data: all but the start, the end and
+        what is plainly idle (`IDLE_SECONDS`, `IDLE_SHARE`)."""
+        limit = max(IDLE_SECONDS, IDLE_SHARE * self.run.seconds)
+        waits = set(self.graph.stage_nodes)
+        return tuple(
+            place
+            for place, node in enumerate(self.graph.nodes[:-1])
+            if node.after and place not in waits and 0.0 < node.delay_seconds < limit
+        )
+
+    @property
+    def growing_driver_seconds(self) -> float:
+        """Driver time in those gaps."""
+        return sum(self.graph.nodes[place].delay_seconds for place in self.growing_gaps)
+
+    def fresh(self) -> Replay:
+        """The same without kept tasks, for changed shapes."""
+        return replace(self, _kept=KeptInputs())
+
+    def slowdown(
+        self, shape: StageShape, growth: float, scaled: Scaled, tasks: Tasks, slots: int
+    ) -> Slowdown:
+        """Time of a typical task relative to the observed one of the same size: more run at once,
+        and slots run the stage's code for longer or shorter."""
+        cpus = shape.stage.task_cpus
+        doublings = math.log2(min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks))
+        warm = 0.0
+        if shape.warm_up is not None:
+            own, beyond = max(1, self.slots // cpus), max(0.0, scaled.work - 1.0)
+            size = scaled.partitions * scaled.work / tasks.total if tasks.total > 0.0 else 0.0
+            factor = warmed(
+                shape.warm_up.mean,
+                max(1.0, scaled.partitions / own) * scaled.work,
+                busiest=tasks.expected_makespan(max(1, slots // cpus)) * size,
+                busiest_in_log=tasks.expected_makespan(own) * size,
+                typical_seconds=shape.mean_seconds * scaled.work,
+                fixed_seconds=shape.fixed_seconds * beyond,
+                late_fixed_seconds=shape.late_fixed_seconds * beyond,
+            )
+            warm = math.log(factor)
+        contention, warm = combined(growth * doublings, warm)
+        return Slowdown(math.exp(contention + shape.law.slots * doublings), math.exp(warm))
+
+    def _outcome(
+        self, found: Schedule, tasks: tuple[int, ...], slots: int, placed: list[Tasks]
+    ) -> Replayed:
+        places = np.asarray(self.graph.stage_nodes)
+        start, end = found.start[places], found.end[places]
+        driver = found.seconds - covered_seconds(start, end)
+        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
+
+    def _on(
+        self, slots: int, ratio: float, shuffle_partitions: int | None, speed: FloatArray
+    ) -> tuple[PreparedStages, dict[int, tuple[Slowdown, ClosedForm]]]:
+        """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
+        place slowdown and closed form at (s,) speeds, where there are enough stages."""
+        stages = self._prepared(ratio, shuffle_partitions)
+        counts = self._counts(ratio, shuffle_partitions)
+        asked = () if slots == self.slots else self._counting_slots
+        others = {place: counts[place].at(slots) for place in asked}
+        others = {place: n for place, n in others.items() if n != counts[place].own}
+        if not others:
+            return stages, stages.closed_forms(slots, speed)
+        places = np.asarray(list(others))
+        changed = PreparedStages.of(
+            self._table,
+            ratio,
+            np.asarray(list(others.values())),
+            growth=self.growth,
+            slots=self.slots,
+            places=places,
+        )
+        known = stages.closed_forms(slots, speed, without=frozenset(others))
+        known = {place: form for place, form in known.items() if place not in others}
+        known.update(changed.closed_forms(slots, speed))
+        return stages.replaced(places.tolist(), changed), known
+
+    @cached_property
+    def _table(self) -> StageTable:
+        return StageTable(self.shapes, self.dispatch_seconds, self.rotation)
+
+    def _prepared(self, ratio: float, shuffle_partitions: int | None) -> PreparedStages:
+        """The stages on the run's own slots."""
+
+        def made() -> PreparedStages:
+            wanted = [count.own for count in self._counts(ratio, shuffle_partitions)]
+            return PreparedStages.of(
+                self._table, ratio, np.asarray(wanted), growth=self.growth, slots=self.slots
+            )
+
+        return kept(self._kept.stages, (ratio, shuffle_partitions), made)
+
+    def _counts(self, ratio: float, shuffle_partitions: int | None) -> tuple[PartitionCount, ...]:
+        """Their partitions."""
+        return kept(
+            self._kept.counts,
+            (ratio, shuffle_partitions),
+            lambda: tuple(
+                shape.partition_count(ratio, shuffle_partitions) for shape in self.shapes
+            ),
+        )
+
+    @cached_property
+    def _counting_slots(self) -> tuple[int, ...]:
+        """Stages whose number of tasks depends on the cluster."""
+        return tuple(place for place, shape in enumerate(self.shapes) if shape.counts_slots)
+
+    def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
+        """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
+        key = (ratio, shuffle_partitions)
+        return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
+
+    def _most_busy(self, ratio: float, shuffle_partitions: int | None) -> int:
+        wanted = [count.at(MOST_SLOTS) for count in self._counts(ratio, shuffle_partitions)]
+        tasks = whole_tasks(np.asarray(wanted))[0] * self._table.cpus
+        order, sign = self._comings
+        return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
+
+    @cached_property
+    def _comings(self) -> tuple[IntArray, FloatArray]:
+        """(2 s,) order in time of the stages' submissions and (after them in number) ends, ends
+        first where both are at once; and 1 for those, -1 for these."""
+        moments = [stage.submitted_seconds for stage in self.run.stages]
+        moments += [stage.completed_seconds for stage in self.run.stages]
+        sign = np.repeat([1.0, -1.0], len(self.shapes))
+        return np.lexsort((sign, np.asarray(moments))), sign
+
+    def _calibrated(self) -> Replay:
+        """With what the stages that ran alone tell of launch order and time between tasks."""
+        dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
+        waste = np.zeros(len(self.shapes))
+        alone = ran_alone(self.run.stages)
+        starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
+        met = cold_met(starts, [shape.stage.tasks for shape in self.shapes], self.slots)
+        for place, shape in enumerate(self.shapes):
+            if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
+                fitted = self._fitted(place, int(met[place]))
+                dispatch[place], rotation[place], waste[place] = fitted
+        several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
+        known = dispatch[several & ~np.isnan(dispatch)]
+        usual = float(np.median(known)) if known.size else 0.0
+        return replace(
+            self,
+            dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch),
+            rotation=rotation,
+            waste=waste,
+        )
+
+    def _fitted(self, place: int, cold: int) -> tuple[float, float, float]:
+        """Idle time per task, turn of the launch order and work done in vain (as far as it
+        lengthened the stage) that come closest to a stage's time.
+
+        Args:
+            cold: slots that never ran a task, as a replay will have them. A first task that failed
+                met one too, which is no work to be lost again.
+        """
+        shape, stage = self.shapes[place], self.shapes[place].stage
+        start = self.graph.observed_start[self.graph.stage_nodes[place]]
+        observed = stage.completed_seconds - start
+        had = stage_slots(self.run.cores, start, stage.completed_seconds, self.slots)
+        lanes = max(1, len(had.added_seconds) // stage.task_cpus)
+        alike = Scaled(stage.tasks, 1.0)
+        best, best_turn, taken = math.inf, 0.0, np.empty(0)
+        turns = TURNS if stage.tasks > lanes else TURNS[:1]
+        tasks = shape.tasks(alike, dispatch_seconds=0.0, rotation=0.0)
+        warm, first = tasks.seconds, tasks.cold_seconds
+        for turn in turns:
+            met = Tasks(turned(warm, turn), None if first is None else turned(first, turn))
+            order = met.on(cold)
+            ended = end_of_tasks(order, had, stage.task_cpus)
+            if abs(ended - observed) < abs(best - observed):
+                best, best_turn, taken = ended, turn, order
+        missing = max(0.0, observed - best)
+        work = stage.task_seconds.total
+        lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
+        idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
+        if came_and_went(self.run):
+            idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)
+        return idle, best_turn, lost
+
+    @cached_property
+    def arrivals(self) -> FloatArray | None:
+        """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
+        return first_arrivals(self.run, self.slots)
+
+
+def _growth(shape: StageShape) -> float:
+    """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
+    remote blocks) grows faster than computing (shared caches and memory bandwidth). What computes
+    in other processes does not say which of the two it does."""
+    cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
+    if cpu is None or ran is None or not ran.total or computes_elsewhere(shape.stage):
+        return GROWTH_UNKNOWN
+    share = min(1.0, cpu.total / ran.total)
+    return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING

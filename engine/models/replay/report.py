@@ -1,0 +1,248 @@
+"""What a replayed run says of itself: phases that add up, stages, what bounds it, warnings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.base import Explanation, StageForecast
+from engine.models.replay.replayed_run import Replay, Replayed
+from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.shapes import first_tasks, warm_and_cold
+from engine.models.stages.slots_over_time import waited_seconds
+from engine.profile import Notice, StageRun
+from engine.stage_labels import stage_label
+
+DRIVER = "driver"
+WAITING = "wait for executors"
+"""Phase: stages were submitted and no executor was there."""
+
+OTHER_STAGES = "other stages"
+MEMORY = "memory"
+AGAIN = "cache does not fit"
+NAMED_PHASES = 8
+"""Phases beyond the longest so many are shown together."""
+
+DRIVER_BOUND = 0.5
+SKEWED = 3.0
+GC_BOUND = 0.15
+FETCH_BOUND = 0.25
+CPU_BOUND = 0.6
+"""What bounds a stage: its longest task is this many times the mean and decides its end; these
+shares of its run time go to collection, to waiting for shuffle blocks, or to computing."""
+
+IDLE_SHARE = 0.3
+"""Slots are reported as too many when this share of them could go without 5 % more time."""
+
+
+def explanation(
+    replay: Replay, found: Replayed, *, slots: int, seconds: float, again_seconds: float = 0.0
+) -> Explanation:
+    """Phases and stages of a replayed run, stretched to the predicted `seconds`, of which
+    `again_seconds` go to data that does not fit in memory."""
+    own = exclusive_seconds(found.start, found.end)
+    factor, idle_factor = _stretched(found.seconds, float(own.sum()), seconds - again_seconds)
+    at = _moments(found.start, found.end, factor, idle_factor)
+    own *= factor
+    words = [
+        bottleneck(shape.stage, tasks, slots, float(end - start))
+        for shape, tasks, start, end in zip(
+            replay.shapes, found.tasks, found.start, found.end, strict=True
+        )
+    ]
+    stages = tuple(
+        StageForecast(
+            stage_id=shape.stage.stage_id,
+            name=stage_label(shape.stage),
+            tasks=tasks,
+            start_seconds=at(float(start)),
+            end_seconds=at(float(end)),
+            waves=tasks * shape.stage.task_cpus / slots,
+            bottleneck=word,
+            busy_share=_busy_share(shape.stage, float(work), slots, float(end - start)),
+        )
+        for shape, tasks, work, start, end, word in zip(
+            replay.shapes, found.tasks, found.work, found.start, found.end, words, strict=True
+        )
+    )
+    driver = max(0.0, seconds - again_seconds - float(own.sum()))
+    names = [stage_label(shape.stage) for shape in replay.shapes]
+    bounds = {DRIVER: driver, MEMORY: again_seconds}
+    for word, spent in zip(words, own.tolist(), strict=True):
+        bounds[word] = bounds.get(word, 0.0) + spent
+    if driver < DRIVER_BOUND * seconds and len(bounds) > 1:
+        del bounds[DRIVER]
+    waited = min(driver, waited_seconds(replay.run) * idle_factor)
+    phases = dict(_phases(driver - waited, names, own))
+    if waited > 0.0:
+        phases[WAITING] = waited
+    if again_seconds > 0.0:
+        phases[AGAIN] = again_seconds
+    return Explanation(phases, stages, max(bounds, key=bounds.__getitem__))
+
+
+def _stretched(replayed: float, of_stages: float, seconds: float) -> tuple[float, float]:
+    """Factors on the time in which stages run and on the driver's. What a prediction adds to its
+    replay, or takes off, is of tasks: the driver waits for no slot. Only where that is more than
+    the stages can give are both stretched alike."""
+    driver = replayed - of_stages
+    if of_stages > 0.0 and seconds - driver > LEAST_STRETCH * of_stages:
+        return (seconds - driver) / of_stages, 1.0
+    return seconds / replayed, seconds / replayed
+
+
+LEAST_STRETCH = 0.5
+"""Stages are not shown shorter than this share of their replay while the driver keeps its time."""
+
+
+def _moments(
+    start: FloatArray, end: FloatArray, factor: float, idle_factor: float
+) -> Callable[[float], float]:
+    """A moment of the replay -> the same when stages take `factor` times as long, and the time in
+    which none runs `idle_factor` times."""
+    moments, covered = _covered(start, end)
+    stretched = covered * factor + (moments - covered) * idle_factor
+    return lambda moment: float(np.interp(moment, moments, stretched))
+
+
+def _covered(start: FloatArray, end: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Moments, and the time up to each in which at least one span ran."""
+    moments = np.unique(np.concatenate(([0.0], start, end)))
+    steps = np.zeros(len(moments))
+    np.add.at(steps, np.searchsorted(moments, start), 1.0)
+    np.add.at(steps, np.searchsorted(moments, end), -1.0)
+    running = np.cumsum(steps)[:-1] > 0.0
+    return moments, np.concatenate(([0.0], np.cumsum(np.diff(moments) * running)))
+
+
+def _busy_share(stage: StageRun, work: float, slots: int, seconds: float) -> float | None:
+    """Mean share of the slots that a stage's tasks hold while it runs."""
+    return min(1.0, work * stage.task_cpus / (seconds * slots)) if seconds > 0.0 else None
+
+
+def _phases(driver: float, names: list[str], own: FloatArray) -> Mapping[str, float]:
+    """Driver time and the stages' own time by name, the longest first."""
+    by_name: dict[str, float] = {}
+    for name, spent in zip(names, own.tolist(), strict=True):
+        by_name[name] = by_name.get(name, 0.0) + spent
+    ordered = sorted(by_name.items(), key=lambda item: -item[1])
+    phases = {DRIVER: driver}
+    for place, (name, spent) in enumerate(ordered):
+        kept = name if place < NAMED_PHASES else OTHER_STAGES
+        phases[kept] = phases.get(kept, 0.0) + spent
+    return phases
+
+
+def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
+    """(n,) each span's share of the time: where k spans overlap, each gets 1/k of it."""
+    moments = np.unique(np.concatenate((start, end)))
+    first, last = np.searchsorted(moments, start), np.searchsorted(moments, end)
+    running = np.zeros(len(moments))
+    np.add.at(running, first, 1.0)
+    np.add.at(running, last, -1.0)
+    at_once = np.maximum(np.cumsum(running)[:-1], 1.0)
+    gained = np.concatenate(([0.0], np.cumsum(np.diff(moments) / at_once)))
+    return np.asarray(gained[last] - gained[first])
+
+
+def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
+    """One word for what decides how long a stage takes: skew (its longest task), tasks (fewer than
+    slots), gc, shuffle, cpu or io; waves where nothing was measured, as of Python functions."""
+    longest = stage.task_seconds.maximum or 0.0
+    if tasks > 1 and longest > 0.8 * seconds and skew_of(stage) > SKEWED:
+        return "skew"
+    if tasks * stage.task_cpus < slots:
+        return "tasks"
+    ran = stage.run_seconds.total if stage.run_seconds else 0.0
+    if ran <= 0.0:
+        return "waves"
+    if stage.gc_seconds and stage.gc_seconds.total > GC_BOUND * ran:
+        return "gc"
+    if stage.fetch_wait_seconds and stage.fetch_wait_seconds.total > FETCH_BOUND * ran:
+        return "shuffle"
+    if stage.cpu_seconds is None or computes_elsewhere(stage):
+        return "waves"
+    return "cpu" if stage.cpu_seconds.total > CPU_BOUND * ran else "io"
+
+
+def skew_of(stage: StageRun) -> float:
+    """How many times the mean the longest task of a stage takes. First tasks on a slot start an
+    executor's work, however little data they have: they are held against each other."""
+    mean, longest = stage.task_seconds.mean or 0.0, stage.task_seconds.maximum or 0.0
+    if longest <= SKEWED * mean or not mean:
+        return longest / mean if mean else 1.0
+    warm, mean, cold = warm_and_cold(stage)
+    found = float(warm.max()) / mean if mean else 1.0
+    firsts = first_tasks(stage) if len(cold) else cold
+    if len(firsts) > 1:
+        first = float(firsts.max())
+        found = max(found, first * (len(firsts) - 1) / max(float(firsts.sum()) - first, SHORTEST))
+    return found
+
+
+SHORTEST = 1e-3
+"""A log counts milliseconds: no task takes less."""
+
+
+def too_few_tasks(
+    replay: Replay,
+    found: Replayed,
+    *,
+    slots: int,
+    useful: Callable[[int], int],
+    partitions: int | None,
+) -> Notice | None:
+    """Whether slots idle for want of tasks.
+
+    Args:
+        useful: the fewest slots that take hardly longer, or the given number where those would be
+            more.
+    """
+    few = [p for p, tasks in enumerate(found.tasks) if tasks < slots]
+    if not few:
+        return None
+    own = exclusive_seconds(found.start, found.end)
+    most = math.floor((1.0 - IDLE_SHARE) * slots)
+    enough = useful(most + 1)
+    if enough > most:
+        return None
+    worst = max(few, key=lambda place: own[place])
+    stage, tasks = replay.shapes[worst].stage, found.tasks[worst]
+    text = (
+        f"stage {stage.stage_id} ({stage_label(stage)}) has "
+        f"{tasks} task{'' if tasks == 1 else 's'} for "
+        f"{slots} slots: beyond {enough} slot{'' if enough == 1 else 's'} the time hardly falls"
+    )
+    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    more = (
+        f"raise --shuffle-partitions above {partitions}"
+        if partitions
+        else ("raise --shuffle-partitions")
+    )
+    remedy = f"use fewer nodes, or {more}" if shuffled else "use fewer nodes, or smaller splits"
+    return Notice("too-few-tasks", text, remedy)
+
+
+def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice]:
+    """Stages of at least a tenth of the time whose end one long task decides."""
+    own = exclusive_seconds(found.start, found.end)
+    notices = []
+    for place in np.argsort(-own, kind="stable")[:3].tolist():
+        stage = replay.shapes[place].stage
+        length = float(found.end[place] - found.start[place])
+        if own[place] < 0.1 * found.seconds:
+            continue
+        if bottleneck(stage, found.tasks[place], slots, length) != "skew":
+            continue
+        notices.append(
+            Notice(
+                "skewed-stage",
+                f"stage {stage.stage_id} ({stage_label(stage)}) waits for one task that takes "
+                f"{skew_of(stage):.0f} times the mean",
+                "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)",
+            )
+        )
+    return notices

@@ -1,0 +1,225 @@
+"""What several logs tell of each stage: how its work and partitions grow, and the driver's time.
+
+For each stage of a log the same stage of every other log (`stage_match.py`) says how far the prior
+of a single log (`task_times.py`, `warm_up.py`) is off. Two numbers are learnt per stage, with a
+common mean over the stages of a run: what share of its work stays whatever the input (or by which
+power it grows faster), and the growth of task time per doubling of tasks at once. Both are
+posterior means on a grid; where logs differ in neither, the prior stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.forecast import FloatArray
+from engine.models.replay.priors import (
+    ERROR_PER_DOUBLING_SLOTS,
+    POWER_SPREAD,
+    SIZE_NOISE,
+    ratio_of,
+)
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.match import matches
+from engine.models.stages.task_times import Growth, Scaled, StageLaw, StageShape
+from engine.models.stages.warm_up import combined_each, warmed
+from engine.profile import StageRun
+
+WORK = np.linspace(-1.0, 1.0, 33)
+SLOTS = np.linspace(-0.3, 0.3, 13)
+"""The grids of `StageLaw.work` and `StageLaw.slots`."""
+
+WORK_SPREAD = 0.25
+"""Prior: standard deviation of `StageLaw.work` of a run, and of a stage around its run."""
+
+STAGE_NOISE = 0.12
+STAGE_NOISE_SECONDS = 0.5
+"""Prior: standard deviation of log task time of one stage between two runs, and what is added to it
+for a stage of so many seconds of work: short stages vary more."""
+
+OUTLIER = 4.0
+"""Errors beyond so many standard deviations count as so many: one stage that met a busy disk does
+not decide."""
+
+SEPARATE_STAGES = 8.0
+"""Stages of a run share what disturbs it: no more than so many count as independent."""
+
+DRIVER_SPREAD = 0.3
+DRIVER_NOISE = 0.2
+"""Prior: standard deviation of the share of driver time that grows with the input, and of log
+driver time between two runs."""
+
+LOG_RATIO = 0.2
+"""Inputs closer than this (in log) say nothing of growth."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairFit:
+    """What log j says of the stages of log i.
+
+    Args:
+        likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
+        partitions: (s,) power of the input with which partitions grow, NaN where unknown.
+        data: (s,) the same of the bytes that a stage reads.
+        driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
+    """
+
+    likelihood: NDArray[np.float32]
+    partitions: FloatArray
+    data: FloatArray
+    driver: tuple[float, float]
+
+
+def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> PairFit:
+    """Compares log `one` with log `other`; on other machines nothing can be told apart.
+
+    Args:
+        unlike: stages of `one` that did something else there (read a cache that had not fitted).
+    """
+    stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
+    likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
+    partitions, data = np.full(stages, np.nan), np.full(stages, np.nan)
+    if _machine(one) != _machine(other):
+        return PairFit(likelihood, partitions, data, (0.0, 0.0))
+    for place, match in enumerate(matches(one.run, other.run)):
+        if match is None or place in unlike:
+            continue
+        shape, seen = one.shapes[place], other.shapes[match]
+        if abs(math.log(ratio)) > LOG_RATIO:
+            partitions[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
+            data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
+        likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
+    own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
+    driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
+    return PairFit(likelihood, partitions, data, driver)
+
+
+def _data_power(one: StageRun, other: StageRun, log_ratio: float) -> float:
+    """Power of the input with which the bytes that a stage reads grow: in proportion, corrected by
+    what a run says whose input is so much larger (least squares); NaN where either reads none."""
+    if min(one.read_bytes, other.read_bytes) <= 0.0:
+        return math.nan
+    prior = (SIZE_NOISE / POWER_SPREAD) ** 2
+    grown = math.log(other.read_bytes / one.read_bytes)
+    return (log_ratio * grown + prior) / (log_ratio**2 + prior)
+
+
+def _machine(replay: Replay) -> str | None:
+    instance = replay.run.cluster.instance
+    return instance.name if instance else None
+
+
+def _likelihood(
+    one: Replay, place: int, seen: StageShape, slots: int, ratio: float
+) -> NDArray[np.float32]:
+    """(work, slots) how well each law of a stage explains its work in another log."""
+    shape, stage, count = one.shapes[place], one.shapes[place].stage, seen.stage.tasks
+    base = 1.0 if shape.growth is Growth.NONE else ratio
+    own, found = stage.task_seconds.total, seen.stage.task_seconds.total
+    if min(own, found, shape.mean_seconds) <= 0.0:
+        return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
+    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
+    expected = typical_seconds(one, place, work, tasks=count, slots=slots)
+    doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
+    grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
+    error = math.log(found / own) - grown[:, None] - SLOTS * doublings
+    noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
+    return np.asarray(-0.5 * np.minimum(np.abs(error / noise), OUTLIER) ** 2, dtype=np.float32)
+
+
+def typical_seconds(
+    replay: Replay, place: int, work: FloatArray, *, tasks: int, slots: int
+) -> FloatArray:
+    """(n,) time of a typical one of so many tasks of a stage, each with (n,) `work`, by what this
+    log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once."""
+    shape = replay.shapes[place]
+    typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
+    doublings = math.log2(min(slots, tasks) / min(replay.slots, shape.stage.tasks))
+    warm = np.zeros_like(work)
+    if shape.warm_up is not None:
+        own = max(1, replay.slots // shape.stage.task_cpus)
+        beyond = np.maximum(0.0, work - 1.0)
+        alike = shape.tasks(Scaled(tasks, 1.0), dispatch_seconds=0.0, rotation=0.0)
+        size = work * (tasks / alike.total if alike.total > 0.0 else 0.0)
+        factor = warmed(
+            shape.warm_up.means_of,
+            max(1.0, tasks / own) * work,
+            busiest=alike.expected_makespan(max(1, slots // shape.stage.task_cpus)) * size,
+            busiest_in_log=alike.expected_makespan(own) * size,
+            typical_seconds=typical,
+            fixed_seconds=fixed * beyond,
+            late_fixed_seconds=shape.late_fixed_seconds * beyond,
+        )
+        warm = np.log(factor)
+    grown = np.full_like(work, replay.growth[place] * doublings)
+    seconds = fixed + (shape.mean_seconds - fixed) * work
+    contention, warm = (np.exp(logs) for logs in combined_each(grown, warm))
+    seconds += (contention - 1.0) * np.minimum(seconds, typical)
+    return np.asarray(seconds * warm)
+
+
+def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
+    """The replay with what comparisons tell of its stages, each with the share for which it counts:
+    logs of one configuration tell of one law."""
+    if not told:
+        return replay
+    pairs = [pair for pair, _ in told]
+    likelihood = np.sum([share * pair.likelihood for pair, share in told], axis=0, dtype=float)
+    work = np.asarray([shape.stage.task_seconds.total for shape in replay.shapes])
+    share = work / work.sum() if work.sum() > 0.0 else np.full(len(work), 1.0 / len(work))
+    pieces = min(SEPARATE_STAGES, 1.0 / float((share**2).sum()))
+    own = np.asarray([shape.law.work for shape in replay.shapes])
+    prior = _log_prior(float(share @ own), 0.0)
+    common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
+    around = _log_prior(*common)
+    powers = _typical(np.stack([pair.partitions for pair in pairs]))
+    data = _typical(np.stack([pair.data for pair in pairs]))
+    shapes = tuple(
+        replace(shape, law=_law(likelihood[place] + around, powers[place], data[place]))
+        for place, shape in enumerate(replay.shapes)
+    )
+    return replace(
+        replay, shapes=shapes, driver_growth=_driver_growth([(*p.driver, s) for p, s in told])
+    ).fresh()
+
+
+def _log_prior(work: float, slots: float) -> FloatArray:
+    """(work, slots) log density of a law around the given one."""
+    apart = ((WORK - work) / WORK_SPREAD) ** 2
+    return np.asarray(-0.5 * (apart[:, None] + ((SLOTS - slots) / ERROR_PER_DOUBLING_SLOTS) ** 2))
+
+
+def _mean(log_density: FloatArray) -> tuple[float, float]:
+    """Mean of a density on the grid."""
+    density = np.exp(log_density - log_density.max())
+    density /= density.sum()
+    return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
+
+
+def _law(log_density: FloatArray, partitions: float, data: float) -> StageLaw:
+    work, slots = _mean(log_density)
+    grown, read = (None if math.isnan(power) else float(power) for power in (partitions, data))
+    return StageLaw(work, grown, slots, read)
+
+
+def _typical(values: FloatArray) -> FloatArray:
+    """(s,) median over the (p, s) values that are known, within [0, 1.5]; NaN where none is."""
+    known = ~np.isnan(values).all(axis=0)
+    found = np.full(values.shape[1], np.nan)
+    if known.any():
+        found[known] = np.clip(np.nanmedian(values[:, known], axis=0), 0.0, 1.5)
+    return found
+
+
+def _driver_growth(points: Sequence[tuple[float, float, float]]) -> float:
+    """Share of the driver's time that grows with the input: least squares towards none; of (x, y,
+    the share for which they count)."""
+    x, y, share = np.asarray(points).T
+    noise = (DRIVER_NOISE / DRIVER_SPREAD) ** 2
+    weight = share / (1.0 + np.maximum(x, y)) ** 2
+    slope = float((weight * x * y).sum() / ((weight * x * x).sum() + noise))
+    return min(1.0, max(0.0, slope))

@@ -1,0 +1,239 @@
+"""Replayed times for many numbers of slots: each one alone, or a curve through some of them.
+
+A question about a few clusters replays each. A grid of half a million clusters gets a curve: the
+replay at numbers of slots chosen where the time bends (a stage's last wave ends in steps), and
+straight lines between them in log time over log slots.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.replay.replayed_run import Replay
+
+EVALUATED_ALONE = 70
+"""Up to so many distinct clusters are replayed one by one."""
+
+FIRST_POINTS = 17
+MOST_POINTS = 100
+BEND = 0.005
+"""A curve starts with `FIRST_POINTS` and halves the worst interval until the middle of each is off
+by less than `BEND`, or `MOST_POINTS` are spent."""
+
+
+STEPPED_STAGES = 2
+STEPS = 3
+"""A curve also starts with the points around the last steps of the longest stages."""
+
+
+@dataclass(frozen=True, eq=False)
+class Times:
+    """(n,) durations and, of them, the time in which no stage ran."""
+
+    seconds: FloatArray
+    driver_seconds: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayTimes:
+    """The times of one replay for one input and one number of shuffle partitions.
+
+    `base` are the times for an input nearer to the observed one: more input never takes less, and
+    less never more, though the random order of other tasks may happen to pack better.
+    """
+
+    replay: Replay
+    ratio: float
+    shuffle_partitions: int | None
+    base: ReplayTimes | None = None
+    _known: dict[tuple[int, float], tuple[float, float]] = field(default_factory=dict, repr=False)
+    _curve: dict[int, tuple[FloatArray, FloatArray, FloatArray]] = field(
+        default_factory=dict, repr=False
+    )
+
+    def at(self, slots: FloatArray, speed: FloatArray) -> Times:
+        """Times on (n,) numbers of slots of (n,) relative speeds; NaN where slots are unknown."""
+        seconds, driver = np.full(len(slots), np.nan), np.full(len(slots), np.nan)
+        known = np.flatnonzero(slots >= 1.0)
+        if not known.size:
+            return Times(seconds, driver)
+        whole, fast = self._whole(slots[known]), speed[known]
+        alone = self._alone(whole.astype(np.int64), fast)
+        if alone is not None:
+            seconds[known], driver[known] = alone
+            return Times(seconds, driver)
+        grid, times, drivers = self._curve_to(int(whole.max()))
+        at = np.log(whole)
+        idle = np.interp(at, grid, drivers)
+        seconds[known] = idle + (np.exp(np.interp(at, grid, times)) - idle) / fast
+        driver[known] = idle
+        return Times(seconds, driver)
+
+    @cached_property
+    def most_useful_slots(self) -> int:
+        """No more slots than this are ever busy."""
+        return self.replay.most_useful_slots(self.ratio, self.shuffle_partitions)
+
+    def _whole(self, slots: FloatArray) -> FloatArray:
+        """Slots as whole numbers, no more than are ever busy."""
+        return np.minimum(np.floor(slots + 1e-9), self.most_useful_slots)
+
+    def _alone(self, whole: IntArray, speed: FloatArray) -> tuple[FloatArray, FloatArray] | None:
+        """(n,) times and driver times with each distinct cluster replayed; None where they are more
+        than `EVALUATED_ALONE`."""
+        seen = np.flatnonzero(np.bincount(whole))
+        if len(seen) > EVALUATED_ALONE:
+            return None
+        speeds, of_speed = speed[:1], np.zeros(len(speed), dtype=np.int64)
+        if (speed != speed[0]).any():
+            speeds, of_speed = np.unique(speed, return_inverse=True)
+        place = np.zeros(int(seen[-1]) + 1, dtype=np.int64)
+        place[seen] = np.arange(len(seen))
+        code = place[whole] * len(speeds) + of_speed
+        distinct = np.flatnonzero(np.bincount(code))
+        if len(distinct) > EVALUATED_ALONE:
+            return None
+        found = np.zeros((len(seen) * len(speeds), 2))
+        for pair in distinct.tolist():
+            slots, fast = divmod(pair, len(speeds))
+            found[pair] = self._one(int(seen[slots]), float(speeds[fast]))
+        return found[code, 0], found[code, 1]
+
+    def _one(self, slots: int, speed: float) -> tuple[float, float]:
+        key = (slots, speed)
+        if key not in self._known:
+            found = self.replay.replayed(
+                slots, ratio=self.ratio, speed=speed, shuffle_partitions=self.shuffle_partitions
+            )
+            seconds = found.seconds
+            if self.base is not None:
+                observed = self.base._one(min(slots, self.base.most_useful_slots), speed)[0]
+                seconds = max(seconds, observed) if self.ratio > 1.0 else min(seconds, observed)
+            self._known[key] = (seconds, min(found.driver_seconds, seconds))
+        return self._known[key]
+
+    def _curve_to(self, most: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Log slots, log seconds and driver seconds of the points of the curve up to `most`."""
+        if most not in self._curve:
+            slots = np.asarray(self._chosen(most))
+            found = np.asarray([self._one(int(m), 1.0) for m in slots])
+            self._curve[most] = (np.log(slots), np.log(found[:, 0]), found[:, 1])
+        return self._curve[most]
+
+    def _chosen(self, most: int) -> list[int]:
+        """Numbers of slots at which the curve is replayed, ascending."""
+        points = sorted({*map(round, np.geomspace(1, most, FIRST_POINTS)), *self._steps(most)})
+        intervals: list[tuple[float, int, int]] = []
+        for low, high in pairwise(points):
+            self._consider(low, high, intervals)
+        while intervals and len(points) < MOST_POINTS:
+            _, low, high = heapq.heappop(intervals)
+            middle = _middle(low, high)
+            points.append(middle)
+            self._consider(low, middle, intervals)
+            self._consider(middle, high, intervals)
+        return sorted(points)
+
+    def _steps(self, most: int) -> list[int]:
+        """Both sides of the last steps of the longest stages: where one wave fewer is enough."""
+        scaled = [s.scaled(self.ratio, self.shuffle_partitions) for s in self.replay.shapes]
+        work = [
+            many.partitions * many.work * shape.mean_seconds
+            for many, shape in zip(scaled, self.replay.shapes, strict=True)
+        ]
+        longest = sorted(range(len(work)), key=lambda place: -work[place])[:STEPPED_STAGES]
+        last = {
+            -(-scaled[place].tasks // waves) - before
+            for place in longest
+            for waves in range(1, STEPS + 1)
+            for before in (0, 1)
+        }
+        return [m for m in last if 1 <= m <= most]
+
+    def _consider(self, low: int, high: int, intervals: list[tuple[float, int, int]]) -> None:
+        """Puts an interval on the list when its middle lies off the straight line."""
+        middle = _middle(low, high)
+        if middle in (low, high) or self._span(low, high) < BEND:
+            return
+        share = math.log(middle / low) / math.log(high / low)
+        ends = [math.log(self._one(m, 1.0)[0]) for m in (low, high)]
+        straight = ends[0] + (ends[1] - ends[0]) * share
+        off = abs(straight - math.log(self._one(middle, 1.0)[0]))
+        if off > BEND:
+            heapq.heappush(intervals, (-off, low, high))
+
+    def _span(self, low: int, high: int) -> float:
+        return abs(math.log(self._one(low, 1.0)[0] / self._one(high, 1.0)[0]))
+
+
+def _middle(low: int, high: int) -> int:
+    return round(math.sqrt(low * high))
+
+
+@dataclass(frozen=True, eq=False)
+class BetweenInputs:
+    """The times of one replay for an input between two others, straight in log time over log input.
+
+    Both are held monotone, so that a little more input is never less time, though tasks may happen
+    to pack better.
+    """
+
+    low: ReplayTimes
+    high: ReplayTimes
+    share: float
+
+    def at(self, slots: FloatArray, speed: FloatArray) -> Times:
+        """As `ReplayTimes.at`."""
+        low, high = self.low.at(slots, speed), self.high.at(slots, speed)
+        seconds = np.exp(
+            (1.0 - self.share) * np.log(low.seconds) + self.share * np.log(high.seconds)
+        )
+        driver = (1.0 - self.share) * low.driver_seconds + self.share * high.driver_seconds
+        return Times(seconds, np.minimum(driver, seconds))
+
+    @property
+    def most_useful_slots(self) -> int:
+        """No more slots than this are ever busy."""
+        return self.high.most_useful_slots
+
+
+STEP = 2.0
+"""Factor between the inputs that are replayed; between them times are interpolated."""
+
+
+def steps_to(ratio: float) -> tuple[list[float], float]:
+    """The inputs to replay for `ratio` times the observed one, from 1 to the first beyond it, and
+    how far between the last two it lies (0 ... 1)."""
+    if ratio == 1.0:
+        return [1.0], 1.0
+    away = math.log(ratio) / math.log(STEP)
+    count = max(1, math.ceil(abs(away) - 1e-9))
+    steps = [STEP ** math.copysign(k, away) for k in range(count + 1)]
+    return steps, abs(away) - (count - 1)
+
+
+def inputs_to(known: Sequence[float], wanted: float) -> tuple[list[float], float]:
+    """Inputs on the way from the smallest of the known ones to the first at or beyond the wanted,
+    all known ones between among them and no two further apart than `STEP`; and how far between the
+    last two the wanted one lies (0 ... 1)."""
+    ordered = sorted(set(known))
+    if wanted <= ordered[0]:
+        steps, share = steps_to(wanted / ordered[0])
+        return [ordered[0] * step for step in steps], share
+    path = ordered[:1]
+    for low, high in pairwise(ordered):
+        parts = max(1, math.ceil(math.log(high / low) / math.log(STEP) - 1e-9))
+        path += [low * (high / low) ** (part / parts) for part in range(1, parts)] + [high]
+    while path[-1] < wanted:
+        path.append(path[-1] * STEP)
+    path = path[: bisect_left(path, wanted) + 1]
+    return path, math.log(wanted / path[-2]) / math.log(path[-1] / path[-2])

@@ -1,0 +1,226 @@
+"""Tasks that a log did not see end: of a stage in which it breaks off, or that was given up.
+
+Such a stage has all its tasks, the times of those that ended, and a duration that only these
+filled. What the others take is inferred: from those that ended, from how long the ones under way
+had run, and from how much newer the code was to the first ones. It is said, and unsure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT
+from engine.models.replay.report import exclusive_seconds
+from engine.models.stages.first_tasks import starts_executors
+from engine.models.stages.shapes import shapes_of
+from engine.models.stages.task_times import StageShape
+from engine.profile import EXACT_VALUES, STAGE_AMOUNTS, Measure, Notice, Run, StageRun
+
+_TIMES = ("task_seconds", "overhead_seconds", "run_seconds", "cpu_seconds", "gc_seconds")
+_UNCHANGED = ("first_wave_seconds", "running_seconds")
+"""Measures that the tasks to come bring nothing to."""
+
+UNDER_WAY = 0.5
+"""Share of its time that a task under way has behind it, where a log does not say since when."""
+
+
+def seen_in_part(run: Run) -> list[StageRun]:
+    """The stages of which more tasks are known than were seen to end."""
+    return [stage for stage in run.stages if stage.task_seconds.count < stage.tasks]
+
+
+def as_far_as_seen(run: Run) -> Run:
+    """The run with no more tasks in a stage than were seen to end: what its time is the time of,
+    where the log breaks off, or a stage was given up."""
+    if not seen_in_part(run):
+        return run
+    stages = (replace(s, tasks=min(s.tasks, s.task_seconds.count)) for s in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def with_tasks_under_way(run: Run) -> Run:
+    """The run whose stages know that tasks under way were long ones (`censored_seconds`)."""
+    if not any(stage.running_seconds for stage in run.stages):
+        return run
+    stages = (replace(stage, task_seconds=censored_seconds(stage)) for stage in run.stages)
+    return replace(run, stages=tuple(stages))
+
+
+def censored_seconds(stage: StageRun) -> Measure:
+    """Task times of a stage of which some tasks were under way when the log broke off: the short
+    ones end first, so that those that ended alone are too short.
+
+    The estimate of Kaplan and Meier (1958), by redistribution to the right (Efron 1967): each task
+    under way counts for the ended ones that took longer than it has, or for its own time until
+    then, where none did. That is no more than is known: the longest of them may take longer.
+    """
+    seen, running = stage.task_seconds, stage.running_seconds
+    if running is None or not running.count or not seen.count:
+        return seen
+    ended, ages = np.asarray(seen.quantiles), np.asarray(running.quantiles)
+    values = np.concatenate((ended, ages))
+    mass = np.concatenate(
+        (
+            np.full(len(ended), seen.count / len(ended)),
+            np.full(len(ages), running.count / len(ages)),
+        )
+    )
+    open_ended = np.concatenate((np.zeros(len(ended), bool), np.ones(len(ages), bool)))
+    order = np.lexsort((open_ended, values))
+    values, mass = values[order], _redistributed(mass[order], open_ended[order])
+    mean = float(values @ mass) / float(mass.sum())
+    kept = np.flatnonzero(mass > 0.0)
+    points = _points(values[kept], mass[kept], len(ended))
+    return Measure(seen.count, seen.count * mean, points)
+
+
+def _redistributed(mass: FloatArray, open_ended: FloatArray) -> FloatArray:
+    """(n,) mass of ascending times once each open-ended one is shared among those behind it, in
+    proportion to theirs; the last keeps its own."""
+    left = mass.copy()
+    for place in np.flatnonzero(open_ended).tolist():
+        behind = float(left[place + 1 :].sum())
+        if behind > 0.0:
+            left[place + 1 :] *= 1.0 + left[place] / behind
+            left[place] = 0.0
+    return left
+
+
+def as_if_whole(run: Run) -> Run:
+    """The run as it would have been with all tasks of its stages, for models that take a stage as
+    it was: what it read and wrote, how long its tasks and how long it took."""
+    slots = run.cluster.slots
+    if not slots or not seen_in_part(run):
+        return run
+    stages, later = [], 0.0
+    for stage, shape in zip(run.stages, shapes_of(with_tasks_under_way(run), slots), strict=True):
+        more = 0.0
+        if 0 < stage.task_seconds.count < stage.tasks:
+            stage, more = _whole(stage, shape, slots)
+        stages.append(stage)
+        later = max(later, more)
+    return replace(run, seconds=run.seconds + later, stages=tuple(stages))
+
+
+def _whole(stage: StageRun, shape: StageShape, slots: int) -> tuple[StageRun, float]:
+    """A stage with all of its tasks, and how many seconds more it takes. Those to come meet code
+    that is less new, and started executors, but for the slots on which the first task still runs.
+    """
+    lanes, seen, tasks = max(1, slots // stage.task_cpus), stage.task_seconds, stage.tasks
+    known = shape.stage.task_seconds
+    relative = 1.0 if shape.warm_up is None else shape.warm_up.mean(tasks / lanes)
+    unseen = tasks - known.count
+    to_come = max(0.0, relative * tasks - known.count) * shape.mean_seconds
+    if starts_executors(stage):
+        to_come += max(0, min(lanes, tasks) - known.count) * shape.cold_excess
+    times = _joined(known, shape.warm, unseen, to_come)
+    slower = (times.mean or 0.0) / (seen.mean or 1.0) if seen.total else 1.0
+    more: dict[str, Any] = {}
+    for name in (field.name for field in fields(stage)):
+        found = getattr(stage, name)
+        if isinstance(found, Measure) and name not in _UNCHANGED:
+            more[name] = _more(found, tasks / seen.count, slower if name in _TIMES else 1.0)
+    for name in STAGE_AMOUNTS:
+        amount = getattr(stage, name)
+        more[name] = None if amount is None else amount * tasks / seen.count
+    more["task_seconds"] = times
+    later = _seconds_left(stage, lanes, mean=shape.mean_seconds, total=times.total)
+    return replace(stage, completed_seconds=stage.completed_seconds + later, **more), later
+
+
+def _joined(known: Measure, like: FloatArray, unseen: int, total: float) -> Measure:
+    """The times of known tasks and of so many others, which take `total` together and differ as
+    those of `like` do."""
+    scale = total / (unseen * float(like.mean())) if like.any() else 1.0
+    values = np.concatenate((known.quantiles, like * scale))
+    mass = np.concatenate(
+        (
+            np.full(len(known.quantiles), known.count / len(known.quantiles)),
+            np.full(len(like), unseen / len(like)),
+        )
+    )
+    order = np.argsort(values, kind="stable")
+    count = known.count + unseen
+    points = _points(values[order], mass[order], min(count, EXACT_VALUES))
+    return Measure(count, known.total + total, points)
+
+
+def _points(values: FloatArray, mass: FloatArray, count: int) -> tuple[float, ...]:
+    """So many evenly spaced quantiles of ascending values of which each stands for some mass."""
+    at = (np.cumsum(mass) - 0.5 * mass) / float(mass.sum())
+    wanted = (np.arange(count) + 0.5) / count
+    return tuple(np.interp(wanted, at, values).tolist())
+
+
+def _more(measure: Measure, times: float, factor: float) -> Measure:
+    """So many times as many tasks, each of which has `factor` times as much."""
+    values = tuple(value * factor for value in measure.quantiles)
+    return Measure(round(measure.count * times), measure.total * times * factor, values)
+
+
+def _seconds_left(stage: StageRun, lanes: int, *, mean: float, total: float) -> float:
+    """How long a stage would still have run, on as many slots as it had when the log broke off:
+    all of them where that is not told (executors may have come while it ran).
+
+    Args:
+        mean, total: seconds of a task of those to come, and of all tasks.
+    """
+    ended, running = stage.task_seconds, stage.running_seconds
+    at_once = min(lanes, stage.tasks - ended.count)
+    if running is None:
+        under_way = UNDER_WAY * mean * at_once
+    else:
+        under_way, at_once = running.total, min(running.count, at_once)
+    return max(0.0, total - ended.total - under_way) / at_once
+
+
+def unseen_spread(run: Run) -> float:
+    """Spread of log time that tasks bring which the log did not see end: as unsure as so much more
+    input would be, and as what later tasks take where only first ones tell (`first_tasks.py`), for
+    the share of the time in which their stage runs."""
+    whole = as_if_whole(run)
+    if whole is run:
+        return 0.0
+    seen = np.asarray([max(1, stage.task_seconds.count) for stage in run.stages])
+    tasks = np.asarray([stage.tasks for stage in run.stages])
+    away = np.log2(np.maximum(1.0, tasks / seen))
+    shapes = shapes_of(with_tasks_under_way(run), run.cluster.slots or 1)
+    late = np.asarray([shape.late_scale for shape in shapes])
+    start = np.asarray([stage.submitted_seconds for stage in whole.stages])
+    end = np.asarray([stage.completed_seconds for stage in whole.stages])
+    alone = exclusive_seconds(start, np.maximum(start, end))
+    share = alone / max(whole.seconds, float(alone.sum()))
+    return float(share @ np.maximum(ERROR_PER_DOUBLING_INPUT * away, late))
+
+
+FROM_FIRST = ", hardly more than the first ones: how much of these was start-up is inferred too"
+
+
+def _from_first_tasks(run: Run) -> bool:
+    """Whether no more tasks of a stage ended than can be first ones on their slots."""
+    slots = run.cluster.slots or 0
+    return any(0 < s.task_seconds.count * s.task_cpus <= slots for s in seen_in_part(run))
+
+
+def in_part_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning that the time of stages is inferred from part of their tasks; None where every
+    task was seen."""
+    stages = [stage for run in runs for stage in seen_in_part(run)]
+    if not stages:
+        return None
+    tasks = sum(stage.tasks for stage in stages)
+    ended = sum(stage.task_seconds.count for stage in stages)
+    one = len(stages) == 1
+    first = any(_from_first_tasks(run) for run in runs)
+    return Notice(
+        "stage-in-part",
+        f"{len(stages)} {'stage was' if one else 'stages were'} seen in part: "
+        f"{'its time is' if one else 'their times are'} inferred from the {ended} of {tasks} tasks "
+        f"that ended{FROM_FIRST if first else ''}",
+        "let the application end, or give the log of a run that did",
+    )

@@ -1,0 +1,1 @@
+"""SimCost: costs of compute, read, write and shuffle, learnt from simulations on small samples."""

@@ -1,0 +1,177 @@
+"""SimCost without logs: the transformed model of 4.3 fitted to run times alone.
+
+T(D, V) = gamma_0 D / V + gamma_1 N + gamma_2: linear in the data when the cluster is given (4.1),
+and the law of Lemmas 1 to 3 when the data is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.errors import ModelDoesNotFit
+from engine.fitting import fit_nonnegative
+from engine.forecast import FloatArray
+from engine.models.base import AssuredMemory, Explanation
+from engine.models.curves.applicability import applicability
+from engine.models.curves.fitted_curve import FittedCurve
+from engine.models.curves.machines import MachineRuns
+from engine.models.curves.model import CurvesModel, Question, validation_of
+from engine.models.curves.terms import Term, columns, parallel, per_machine, serial
+from engine.models.simcost.memory import assured_by_runs
+from engine.models.simcost.search import (
+    Coefficients,
+    fastest_vcores,
+    least_seconds,
+    most_throughput,
+)
+from engine.models.workloads import sharing_parameters
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile
+
+TERMS = (
+    Term("1", "overhead", serial),
+    Term("s / m", "compute", parallel),
+    Term("m", "communication", per_machine),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SimcostCurves(CurvesModel):
+    """The transformed model, one curve per measured type."""
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        """Phases, and what Lemmas 1 and 3 say of any number of machines."""
+        asked = self._asked(batch, workload)
+        curve = asked.curves[int(asked.at.family[0])].fitted
+        found = super().explain(batch, workload)
+        if curve is None:
+            return found
+        law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
+        figures = {"fastest_possible_seconds": least_seconds(law)}
+        if (best := fastest_vcores(law)) < math.inf:
+            figures[f"fastest_{curve.runs.unit}"] = max(1.0, round(best))
+        if asked.size is not None and self.profile.input_unit == "bytes" and least_seconds(law):
+            figures["most_throughput_bytes_per_second"] = most_throughput(
+                law, data_bytes=asked.size
+            )
+        return replace(found, job_profile=figures)
+
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        """4.2.1 by elbows, which run times tell as well as logs do; None where no input was run
+        with three memory sizes."""
+        wanted = self.completed(workload)
+        runs = sharing_parameters(self.profile.runs, wanted.parameters)
+        return assured_by_runs(runs, input_bytes=wanted.input_bytes)
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        asked = self._asked(batch, workload)
+        found = list(super().notices(batch, workload))
+        for place in np.unique(asked.at.family):
+            curve = asked.curves[place].fitted
+            machines = asked.at.machines[asked.at.family == place]
+            if curve is not None:
+                found += _beyond_fastest(curve, machines, asked)
+            elif asked.workload.iterations is not None:
+                found.append(_no_law(asked.workload.iterations))
+        return in_order(found)
+
+
+def _no_law(iterations: float) -> Notice:
+    """Between two numbers of iterations the time is on a line through two laws: it has none."""
+    return Notice(
+        "not-modelled",
+        f"the fastest number of machines and the most throughput (Lemmas 1 and 3) are not told for "
+        f"{iterations:g} iterations, a number that was not run",
+        "ask for a number of iterations that was run, or add runs of this one",
+    )
+
+
+def _beyond_fastest(curve: FittedCurve, machines: FloatArray, asked: Question) -> list[Notice]:
+    """Lemma 1: beyond sqrt(gamma_0 k / gamma_1) more machines take longer."""
+    law = coefficients(curve, size=asked.size, iterations=asked.workload.iterations)
+    best = fastest_vcores(law)
+    if not machines.size or not machines.max() > best:
+        return []
+    return [
+        Notice(
+            "beyond-fastest",
+            f"the time is least at about {max(1.0, best):.0f} {curve.runs.unit}; with more, "
+            "communication takes more than computing saves",
+            "use fewer",
+        )
+    ]
+
+
+def coefficients(
+    curve: FittedCurve, *, size: float | None, iterations: float | None
+) -> Coefficients:
+    """gamma_0 ... gamma_2 of a fitted curve for one input; a machine is the unit, so k = 1."""
+    gamma_2, per_scale, gamma_1 = (float(x) * (iterations or 1.0) for x in curve.fit.coefficients)
+    scale = (1.0 if size is None else size) / curve.runs.size.max()
+    return Coefficients(per_scale * scale, gamma_1, gamma_2)
+
+
+def features(
+    largest: float, machines: FloatArray, size: FloatArray, iterations: FloatArray
+) -> FloatArray:
+    """(n, 3) the terms at scale = size / largest, each as often as there are iterations."""
+    times = np.where(np.isnan(iterations), 1.0, iterations)
+    return columns(TERMS, machines, size / largest) * times[:, None]
+
+
+def fit_curve(runs: MachineRuns) -> FittedCurve:
+    """gamma >= 0 of least relative error."""
+    terms = partial(features, float(runs.size.max()))
+    rows = terms(runs.machines, runs.size, runs.iterations)
+    fit = fit_nonnegative(rows, runs.seconds, relative=True, groups=runs.configurations)
+    return FittedCurve(
+        runs=runs,
+        features=terms,
+        names=[term.phase for term in TERMS],
+        fit=fit,
+        spread=fit.spread,
+        fit_notices=applicability(runs, fit, model="simcost", steepest=1.0),
+    )
+
+
+def fitted_curve(name: str, profile: Profile) -> SimcostCurves:
+    """The transformed model of a profile whose runs have no stages.
+
+    Raises:
+        ModelDoesNotFit: with fewer than three configurations of machines and size.
+    """
+    if not profile.runs:
+        raise ModelDoesNotFit(
+            f"{name} needs an event log or runs, and {profile.name} has none",
+            remedy="add event logs or a run table, or use --model optex",
+        )
+    empty = SimcostCurves(name, profile, fit_curve)
+    curves = empty.curves(empty.completed(profile.reference_workload))
+    return SimcostCurves(
+        name,
+        profile,
+        fit_curve,
+        _fitted=empty._fitted,
+        validation=validation_of(curves),
+        fit_notices=(_NO_STAGES, *((_NO_RATES,) if profile.resources else ())),
+    )
+
+
+_NO_RATES = Notice(
+    "resources-not-used",
+    "the resource profile changes nothing: without stages nothing is known of the data that moves",
+    "add an event log",
+)
+
+_NO_STAGES = Notice(
+    "no-stages",
+    "no run tells its stages: the time is a law of machines and size, without costs per stage or "
+    "sizes of data",
+    "add an event log",
+)

@@ -1,0 +1,395 @@
+"""SimCost: costs of compute, read, write and shuffle per stage, learnt from small runs.
+
+"SimCost: cost-effective resource provision prediction and recommendation for Spark workloads". The
+cost model (Eqs. 8 to 12) is in `costs`, what is learnt from a log in `stages`, sampling in
+`sampling`, memory assurance in `memory`, the recommendation in closed form and by range search in
+`search`. Runs without stages get the transformed model of 4.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.cluster import Workload
+from engine.configurations import configurations, repetition_spread, times_run
+from engine.forecast import FloatArray, Forecast, IntArray
+from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
+from engine.models.log_notices import chosen_notice, range_notices
+from engine.models.logs_by_parameters import ByParameters
+from engine.models.replay.corrections import weights_of
+from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
+from engine.models.replay.run_pairs import Corrections, Pairs
+from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
+from engine.models.replay.which_runs import replayable, representatives
+from engine.models.simcost import costs, report
+from engine.models.simcost.curve import fitted_curve
+from engine.models.simcost.learning import RunCosts
+from engine.models.simcost.memory import assured_by_cache, assured_by_peak, assured_by_runs
+from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
+from engine.models.simcost.sampling import (
+    CONFIDENCE,
+    EPSILON,
+    Estimate,
+    draw,
+    estimate,
+    simulate,
+    training_cost_ratio,
+)
+from engine.models.simcost.search import optima
+from engine.models.simcost.stages import Clusters, predicted_seconds, transformed
+from engine.models.stages.disturbance import with_disturbance
+from engine.models.stages.one_machine import law_doubt, one_machine_notice
+from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
+from engine.notice_order import in_order
+from engine.profile import Notice, Profile, Run
+from engine.transfer import notice_of, speed_of, speeds_of
+
+MOST_DRAWN = 201
+"""Tasks that are drawn per stage and round; the spread of the mean of more follows from theirs."""
+
+
+class Simcost(Model):
+    """SimCost, from logs; from run tables its transformed model."""
+
+    name = "simcost"
+    summary = "compute, read, write and shuffle cost per stage, from small sample runs (SimCost)"
+
+    def fit(self, profile: Profile, *, models: Mapping[str, Model]) -> FittedModel:
+        """Needs a log with stages and executors, or runs in three configurations of machines and
+        size."""
+        logs = [run for run in logs_of(profile.runs) if any(s.tasks for s in run.stages)]
+        if not logs:
+            return fitted_curve(self.name, profile)
+        fit_of = partial(_fit_parameters, profile, logs)
+        if any(run.workload.parameters for run in profile.runs):
+            return ByParameters.of(self.name, profile, fit_of)
+        return fit_of({})
+
+
+def _fit_parameters(
+    profile: Profile, logs: Sequence[Run], wanted: Mapping[str, float]
+) -> SimcostModel:
+    """The costs of the logs that have these parameters: nothing here says what others do.
+
+    Raises:
+        ModelDoesNotFit: when no log has them.
+    """
+    sharing = sharing_parameters(logs, wanted)
+    runs = replayable(sharing)
+    chosen_runs = representatives(runs)
+    learnt = tuple(RunCosts.of(as_if_whole(run), profile.resources) for run in chosen_runs)
+    pairs = _pairs(learnt)
+    validation, log_scale, dof = pairs.left_out()
+    tested = not math.isnan(log_scale)
+    if not tested:
+        drawn = [simulated(run) for run in learnt]
+        sampling = max(found.deviation / found.mean for found in drawn)
+        log_scale, dof = math.hypot(NOISE, sampling), PRIOR_DOF
+    disturbed = with_disturbance(log_scale, [run.run for run in learnt], tested=tested)
+    log_scale, dof = at_least(max(disturbed, repetition_spread(runs)), log_scale, dof)
+    log_scale = math.hypot(log_scale, max(map(unseen_spread, chosen_runs)))
+    first = (chosen_notice(logs, wanted, len(sharing)), in_part_notice(chosen_runs))
+    said = [*(notice for notice in first if notice is not None), *left_aside(sharing)]
+    return SimcostModel(
+        Simcost.name,
+        profile,
+        learnt,
+        pairs.corrections(np.ones(len(learnt), dtype=bool)),
+        log_scale,
+        dof,
+        fit_notices=in_order([*said, *report.fit_notices(learnt)]),
+        validation=validation,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class SimcostModel(FittedModel):
+    """SimCost fitted to logs.
+
+    Args:
+        learnt: the costs of r runs.
+        corrections: what they get wrong about each other, per doubling of slots and of input.
+        log_scale, dof: spread where the logs were observed.
+    """
+
+    learnt: tuple[RunCosts, ...]
+    corrections: Corrections
+    log_scale: float
+    dof: float
+
+    def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
+        wanted = completed(workload, self.profile)
+        logs, far, doubts = [], [], []
+        for run in self.learnt:
+            seconds, doubt = self._of_run(run, batch, wanted)
+            ratio = ratio_of(wanted, run.run)
+            busy = np.minimum(batch.slots, max(run.most_useful_slots, run.slots))
+            doublings = np.stack(
+                (np.log2(busy / run.slots), np.full(len(batch), math.log2(ratio))), axis=-1
+            )
+            logs.append(np.log(seconds) + doublings @ self.corrections.mean)
+            far.append(doublings)
+            doubts.append(doubt)
+        weights = weights_of(np.asarray(far), np.asarray(doubts), repeated=self._repeated)
+        seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
+        away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
+        variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
+        doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
+        useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
+        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2 + crowded**2)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+
+    def runs_used(self, workload: Workload) -> int:
+        return len(self.learnt)
+
+    @property
+    def _runs(self) -> list[Run]:
+        return [run.run for run in self.learnt]
+
+    @cached_property
+    def _repeated(self) -> IntArray:
+        """(r,) how often the configuration of each log was run."""
+        return times_run(configurations(self._runs))
+
+    def _of_run(
+        self, run: RunCosts, batch: ClusterBatch, wanted: Workload
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) seconds by the costs of one run, and the doubt about the machines' speed."""
+        stages, overhead = run.at(
+            ratio=ratio_of(wanted, run.run),
+            shuffle_partitions=wanted.shuffle_partitions,
+            iterations=wanted.iterations,
+        )
+        speeds = speeds_of(batch.types, run.run.cluster.instance, batch.catalog)
+        doubt = np.asarray([speed.log_scale for speed in speeds])[batch.type_index]
+        at = clusters_of(run, batch)
+        rows = np.column_stack((at.vcores, at.vcores_per_node, batch.type_index))
+        _, distinct_rows, place = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        few = at.taken(distinct_rows)
+        seconds = predicted_seconds(stages, few, overhead_seconds=overhead)
+        return seconds[place.reshape(-1)], doubt
+
+    def _nearest(self, batch: ClusterBatch, wanted: Workload) -> RunCosts:
+        """The run that weighs most in the answer for the first cluster."""
+
+        def distance(run: RunCosts) -> float:
+            slots = abs(math.log2(float(batch.slots[0]) / run.slots))
+            return slots + abs(math.log2(ratio_of(wanted, run.run)))
+
+        return min(self.learnt, key=distance)
+
+    def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
+        wanted = completed(workload, self.profile)
+        if not batch.slots[0] >= 1.0:
+            return Explanation()
+        run = self._nearest(batch, wanted)
+        stages, overhead = run.at(
+            ratio=ratio_of(wanted, run.run),
+            shuffle_partitions=wanted.shuffle_partitions,
+            iterations=wanted.iterations,
+        )
+        seconds = float(self.forecast(batch, workload).seconds[0])
+        phases = report.phases(stages, clusters_of(run, batch), overhead, seconds=seconds)
+        return Explanation(
+            phases=phases,
+            bottleneck=report.bottleneck(phases),
+            job_profile=self._job_profile(run, batch, wanted, seconds),
+        )
+
+    def _job_profile(
+        self, run: RunCosts, batch: ClusterBatch, wanted: Workload, seconds: float
+    ) -> dict[str, float]:
+        """A row of Table 3, and what the samples cost and tell."""
+        found: dict[str, float] = {}
+        if wanted.input_bytes is not None and self.profile.input_unit == "bytes":
+            found["input_bytes"] = wanted.input_bytes
+            found["throughput_bytes_per_second"] = float(
+                costs.throughput(data_bytes=wanted.input_bytes, seconds=seconds)
+            )
+        found |= run.sizes(ratio_of(wanted, run.run))
+        vcores = float(batch.slots[0])
+        memory = self._memory_gib(batch, wanted)
+        own = costs.resource_time(seconds=seconds, vcores=vcores, memory_gib=memory)
+        found["resource_time_vcore_seconds"] = float(own)
+        found |= self._optima(run, batch, wanted, memory)
+        samples = self._samples(batch, wanted)
+        found["simulations"] = float(samples.count)
+        found["mean_half_width_seconds"] = samples.half_width
+        found["training_cost_ratio"] = training_cost_ratio(
+            sample_resource_times=self._training_resource_times(), resource_time=float(own)
+        )
+        return found
+
+    def _optima(
+        self, run: RunCosts, batch: ClusterBatch, wanted: Workload, memory_gib: float
+    ) -> dict[str, float]:
+        """What the transformed model of 4.3 says of any number of vcores."""
+        stages, overhead = run.at(
+            ratio=ratio_of(wanted, run.run),
+            shuffle_partitions=wanted.shuffle_partitions,
+            iterations=wanted.iterations,
+        )
+        law = transformed(stages, clusters_of(run, batch), overhead_seconds=overhead)
+        return optima(law, gamma_3=costs.THETA * memory_gib)
+
+    def _memory_gib(self, batch: ClusterBatch, wanted: Workload) -> float:
+        """Heap of all executors of the one cluster: its own, else the assured one; 0 where neither
+        is known, so that resource time counts vcores alone."""
+        executors, heap = float(batch.executors[0]), float(batch.executor_memory_gib[0])
+        if not math.isnan(heap):
+            return executors * heap
+        assured = self.assured_memory(wanted)
+        if assured is None:
+            return 0.0
+        cores = int(batch.executor_cores[0])
+        return executors * assured.executor_gib(executors=int(executors), executor_cores=cores)
+
+    def _training_resource_times(self) -> list[float]:
+        return [
+            float(
+                costs.resource_time(
+                    seconds=run.run.seconds,
+                    vcores=run.slots,
+                    memory_gib=(run.run.cluster.executors or 0)
+                    * (run.run.cluster.executor_memory_gib or 0.0),
+                )
+            )
+            for run in self.learnt
+        ]
+
+    def _samples(self, batch: ClusterBatch, wanted: Workload) -> Estimate:
+        """The logs as simulations of the question (Eqs. 4 to 6); of a single log, its tasks drawn
+        again."""
+        if len(self.learnt) > 1:
+            seconds = [float(self._of_run(run, batch, wanted)[0][0]) for run in self.learnt]
+            return estimate(seconds, confidence=CONFIDENCE)
+        return self._simulated
+
+    @cached_property
+    def _simulated(self) -> Estimate:
+        return simulated(self.learnt[0])
+
+    def assured_memory(self, workload: Workload) -> AssuredMemory | None:
+        """4.2.1: by elbows where runs tried several memory sizes, else by what the log cached, else
+        by the peak of its tasks."""
+        wanted = completed(workload, self.profile)
+        runs = sharing_parameters(self.profile.runs, wanted.parameters)
+        by_runs = assured_by_runs(runs, input_bytes=wanted.input_bytes)
+        if by_runs is not None:
+            return by_runs
+        run = min(self.learnt, key=lambda run: abs(math.log2(ratio_of(wanted, run.run))))
+        ratio = ratio_of(wanted, run.run)
+        in_bytes = self.profile.input_unit == "bytes"
+        sample = run.run.workload.input_bytes if in_bytes else None
+        if run.run.cached_bytes:
+            return assured_by_cache(run.run.cached_bytes * ratio, sample_bytes=sample)
+        peak = run.peak_bytes(ratio, wanted.shuffle_partitions)
+        return assured_by_peak(peak, sample_bytes=sample) if peak else None
+
+    def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
+        wanted = completed(workload, self.profile)
+        places = range(len(batch.types))
+        found: list[Notice | None] = [self._speed_notice(batch, place) for place in places]
+        ratios = np.asarray([ratio_of(wanted, run.run) for run in self.learnt])
+        slots = np.asarray([float(run.slots) for run in self.learnt])
+        found += range_notices(batch.slots, slots, ratios)
+        found.append(one_machine_notice(self._runs, batch, law=Simcost.name))
+        if len(batch) == 1 and batch.slots[0] >= 1.0:
+            run = self._nearest(batch, wanted)
+            found.append(report.idle_notice(run, float(batch.slots[0]), ratio_of(wanted, run.run)))
+            if len(self.learnt) > 1:
+                found.append(
+                    report.samples_notice(
+                        self._samples(batch, wanted), epsilon=EPSILON, confidence=CONFIDENCE
+                    )
+                )
+        return in_order([notice for notice in found if notice is not None])
+
+    def _speed_notice(self, batch: ClusterBatch, place: int) -> Notice | None:
+        target = batch.types[place]
+        speeds = [speed_of(target, r.run.cluster.instance, batch.catalog) for r in self.learnt]
+        return notice_of(min(speeds, key=lambda speed: speed.log_scale), target)
+
+
+def clusters_of(run: RunCosts, batch: ClusterBatch) -> Clusters:
+    """The clusters of a batch as the costs of a run see them: the types' own network and disks
+    where both they and the run's are known from the catalog, else the run's."""
+    own = seconds_per_byte(run.rates)
+    speeds = speeds_of(batch.types, run.run.cluster.instance, batch.catalog)
+    rates = np.tile(own, (len(batch.types), 1))
+    if run.rates_from_shape:
+        for place, kind in enumerate(batch.types):
+            shape = None if kind is None else resources_of_shape(kind)
+            if shape is not None:
+                rates[place] = seconds_per_byte(costs.Rates.of(shape))
+    with np.errstate(invalid="ignore"):
+        per_node = np.where(np.isnan(batch.nodes), batch.executor_cores, batch.slots / batch.nodes)
+    return Clusters(
+        vcores=batch.slots,
+        vcores_per_node=per_node,
+        speed=np.asarray([speed.relative for speed in speeds])[batch.type_index],
+        rates=rates[batch.type_index],
+        shared=run.rates.shared,
+    )
+
+
+def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
+    """What each run's costs predict for each other run."""
+    r = len(learnt)
+    predicted, doublings = np.zeros((r, r)), np.zeros((r, r, 2))
+    for i, source in enumerate(learnt):
+        for j, target in enumerate(learnt):
+            ratio = ratio_of(target.run.workload, source.run)
+            stages, overhead = source.at(
+                ratio=ratio, shuffle_partitions=None, iterations=target.run.workload.iterations
+            )
+            speed = speed_of(target.run.cluster.instance, source.run.cluster.instance, None)
+            from_shapes = source.rates_from_shape and target.rates_from_shape
+            at = Clusters(
+                np.asarray([float(target.slots)]),
+                np.asarray([target.slots_per_node]),
+                np.asarray([speed.relative]),
+                seconds_per_byte(target.rates if from_shapes else source.rates)[None],
+                source.rates.shared,
+            )
+            found = predicted_seconds(stages, at, overhead_seconds=overhead)
+            predicted[i, j] = math.log(float(found[0]))
+            doublings[i, j] = math.log2(target.slots / source.slots), math.log2(ratio)
+    runs = [run.run for run in learnt]
+    seconds = np.asarray([run.seconds for run in runs])
+    return Pairs(predicted, doublings, seconds, configurations(runs))
+
+
+def simulated(run: RunCosts) -> Estimate:
+    """4.1: a run's time when its tasks are drawn again from those observed, with replacement, until
+    the stopping rule holds."""
+    found = simulate(partial(_redrawn, run), epsilon=EPSILON, confidence=CONFIDENCE)
+    return replace(found, mean=max(found.mean, 1e-9))
+
+
+def _redrawn(run: RunCosts, rounds: int, seed: int) -> FloatArray:
+    """(rounds,) seconds of the run, each with the tasks of every stage drawn anew."""
+    seconds = np.full(rounds, run.run.seconds)
+    for pool in run.pools:
+        tasks = sum(shape.stage.tasks * shape.stage.task_cpus for shape in pool)
+        waves = math.ceil(tasks / run.slots)
+        for shape in pool:
+            stage = shape.stage
+            values = np.asarray(stage.task_seconds.quantiles)
+            if not len(values):
+                continue
+            size = min(stage.tasks, MOST_DRAWN)
+            places = draw(
+                partitions=len(values), probability=min(1.0, size / len(values)),
+                seed=(seed, stage.stage_id), rounds=rounds,
+            )  # fmt: skip
+            off = values[places].mean(axis=1) - values.mean()
+            seconds += waves * off * (stage.tasks / tasks) * math.sqrt(size / stage.tasks)
+    return np.asarray(np.maximum(seconds, run.overhead_seconds + 1e-3))

@@ -1,0 +1,143 @@
+"""What SimCost says of a prediction: phases, what bounds the job, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.log_notices import single_run
+from engine.models.simcost.learning import RunCosts
+from engine.models.simcost.rates import FROM_LOG, NOTHING_SEEN
+from engine.models.simcost.sampling import Estimate, is_enough, rounds_needed
+from engine.models.simcost.stages import (
+    Clusters,
+    Stages,
+    predicted_seconds,
+)
+from engine.models.stages.disturbance import busy_notice
+from engine.models.stages.pauses import pause_notice
+from engine.notice_order import in_order
+from engine.profile import Notice
+
+OVERHEAD, STRAGGLERS = "overhead", "stragglers"
+COMPUTE, READ, WRITE, SHUFFLE = "compute", "read", "write", "shuffle"
+
+INTENSIVE = 0.5
+"""7: a job is CPU- or shuffle-intensive when that takes more than half of its time."""
+
+BOUNDS = {COMPUTE: "cpu", READ: "read", WRITE: "write", SHUFFLE: "shuffle", OVERHEAD: "overhead",
+          STRAGGLERS: "skew"}  # fmt: skip
+
+IDLE = 0.5
+"""Slots are reported as too many when so few of them have a task in the largest stage."""
+
+
+def phases(
+    stages: Stages, at: Clusters, overhead_seconds: float, *, seconds: float
+) -> Mapping[str, float]:
+    """Seconds of each cost on the one cluster, stretched to the predicted `seconds`.
+
+    The cost model is linear in each cost, so each is what the total falls by without it.
+    """
+    none = np.zeros_like(at.rates)
+
+    def total(left: Stages, rates: FloatArray) -> float:
+        found = predicted_seconds(left, replace(at, rates=rates), overhead_seconds=overhead_seconds)
+        return float(found[0])
+
+    zero = np.zeros_like(stages.partitions)
+    still = replace(stages, compute_seconds_per_byte=zero)
+    bare = total(replace(still, straggler_seconds=zero, longest_seconds=zero), none)
+    found = {OVERHEAD: bare, STRAGGLERS: total(still, none) - bare}
+    found[COMPUTE] = total(stages, none) - total(still, none)
+    for name, columns in ((READ, [0]), (WRITE, [1]), (SHUFFLE, [2, 3])):
+        rates = none.copy()
+        rates[:, columns] = at.rates[:, columns]
+        found[name] = total(still, rates) - total(still, none)
+    factor = seconds / sum(found.values())
+    return {name: value * factor for name, value in found.items()}
+
+
+def bottleneck(found: Mapping[str, float]) -> str | None:
+    """7: what takes more than half of the time; None where nothing does."""
+    whole = sum(found.values())
+    name = max(found, key=found.__getitem__)
+    return BOUNDS[name] if found[name] > INTENSIVE * whole else None
+
+
+def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
+    """What is to be said of the evidence itself."""
+    found = [notice for run in learnt for notice in run.run.notices]
+    alone = single_run([run.run for run in learnt])
+    if alone is not None:
+        found.append(alone)
+    for run in learnt:
+        found += rate_notices(run)
+    runs = [run.run for run in learnt]
+    said = (busy_notice(runs), pause_notice(runs))
+    return in_order([*found, *(notice for notice in said if notice is not None)])
+
+
+def rate_notices(run: RunCosts) -> list[Notice]:
+    """Where the rates of network and disks come from, unless they were measured."""
+    origin, measure = run.rates.origin, "measure them: sparkplan measure-host -o FILE, --resources"
+    found = []
+    if origin in (FROM_LOG, NOTHING_SEEN):
+        found.append(
+            Notice(
+                "rates-from-log",
+                f"the rates of network and disks are taken from {origin}; a small run may not "
+                "reach their limits",
+                f"{measure} FILE, or name the nodes with --ran-on",
+            )
+        )
+    elif run.rates_from_shape:
+        found.append(
+            Notice(
+                "rates-from-catalog",
+                f"the rates of network and disks are the nominal ones of {origin}",
+                f"{measure} FILE",
+            )
+        )
+    if run.rates.shared and run.faster > FASTER_NOTICE:
+        found.append(
+            Notice(
+                "rates-too-low",
+                f"stages that take {run.faster:.0%} of the time moved their data faster than "
+                f"{origin} allows: it was in memory already, or the rates are too low",
+                "measure the rates again, on the nodes that ran the job",
+            )
+        )
+    return found
+
+
+FASTER_NOTICE = 0.1
+
+
+def idle_notice(run: RunCosts, slots: float, ratio: float) -> Notice | None:
+    """Whether even the stage of most tasks leaves half of the slots idle."""
+    stages, _ = run.at(ratio=ratio, shuffle_partitions=None, iterations=None)
+    most = float(stages.partitions.max())
+    if most >= IDLE * slots:
+        return None
+    return Notice(
+        "too-few-tasks",
+        f"no stage has more than {most:.0f} tasks for {slots:.0f} slots",
+        "use fewer slots, or more partitions",
+    )
+
+
+def samples_notice(found: Estimate, *, epsilon: float, confidence: float) -> Notice | None:
+    """Eq. 6: whether more sample runs are needed before the mean can be trusted."""
+    if is_enough(found, epsilon=epsilon * found.mean):
+        return None
+    needed = rounds_needed(found, epsilon=epsilon * found.mean, confidence=confidence)
+    return Notice(
+        "more-samples",
+        f"{found.count} runs agree on the mean only within "
+        f"{found.half_width / found.mean:.0%} ({confidence:.0%} confidence)",
+        f"SimCost's stopping rule asks for {epsilon:.0%}: about {needed} runs like these",
+    )

@@ -1,0 +1,202 @@
+"""The stages of a replay at once: how long each takes on so many slots in closed form.
+
+The same equations as `Tasks.expected_makespan`, `Replay.slowdown` and `Tasks.slowed` for one stage,
+over arrays: a log of hundreds of stages is asked for a hundred numbers of slots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.outlines import Outlines
+from engine.models.stages.table import Cuts, StageTable
+from engine.models.stages.warm_up import WarmUps, combined_each, warmed
+from engine.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
+
+FEWEST_STAGES = 12
+"""Fewer are answered one by one as fast."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageBatch:
+    """What the closed form needs of s stages; each of (s,) unless said otherwise.
+
+    Args:
+        places: where in the log they stand.
+        count: tasks.
+        slots: that the log ran on, one number for all.
+        observed: tasks that ran at once in the log.
+        cpus: slots of one task.
+        own: tasks of the observed size for each task on one slot.
+        partitions: whole ones and the part of the last.
+        growth, law: log of task time per doubling of tasks at once: prior, and what logs tell.
+        typical: time of a typical task.
+        fixed: (2, s) the fixed part of a task and of a late one, times the work beyond one
+            (`beside_fixed`).
+        total, longest, square: of the task times: sum, longest, sum of squares.
+        capped: (3, s) `Tasks.squares_up_to` of the typical time.
+        longest_first: launch order.
+        points, beyond: (s, p) `Residuals`.
+        warm_ups: how task times fall while code is new.
+    """
+
+    places: IntArray
+    count: FloatArray
+    slots: int
+    observed: FloatArray
+    cpus: FloatArray
+    own: FloatArray
+    partitions: FloatArray
+    growth: FloatArray
+    law: FloatArray
+    typical: FloatArray
+    fixed: FloatArray
+    total: FloatArray
+    longest: FloatArray
+    square: FloatArray
+    capped: FloatArray
+    longest_first: FloatArray
+    points: FloatArray
+    beyond: FloatArray
+    warm_ups: WarmUps
+
+    @classmethod
+    def of(
+        cls,
+        table: StageTable,
+        places: IntArray,
+        cuts: Cuts,
+        outlines: Outlines,
+        *,
+        growth: FloatArray,
+        slots: int,
+    ) -> StageBatch:
+        """Some stages of a log that ran on so many slots, for one input.
+
+        Args:
+            growth: (s,) of all stages of the log.
+        """
+        times, counts = outlines.ordered, outlines.counts
+        typical = table.mean_seconds[places] * cuts.work
+        capped = np.minimum(times, typical[:, None])
+        weighed, work = counts * capped, counts * times
+        outlined, square = work.sum(axis=1), np.einsum("ij,ij->i", work, times)
+        whole = np.where(outlined > 0.0, outlined, 1.0)
+        points, beyond = _residuals(times, counts, work, whole)
+        return cls(
+            places,
+            cuts.tasks,
+            slots,
+            np.minimum(float(slots), table.observed[places]),
+            table.cpus[places],
+            cuts.work,
+            cuts.partitions,
+            np.asarray(growth[places], dtype=float),
+            table.law_slots[places],
+            typical,
+            table.fixed_seconds[:, places] * np.maximum(0.0, cuts.work - 1.0),
+            outlines.total,
+            times[:, -1],
+            square * (outlines.total / whole),
+            np.asarray(
+                [
+                    weighed.sum(axis=1),
+                    *(np.einsum("ij,ij->i", weighed, by) for by in (times, capped)),
+                ]
+            ),
+            table.longest_first[places],
+            points,
+            beyond,
+            table.warm_ups.taken(places),
+        )
+
+    def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:
+        """(s,) each, as `Replay.slowdown`: contention and how new code is."""
+        doublings = np.log2(np.minimum(float(slots), self.count) / self.observed)
+        factor = warmed(
+            self.warm_ups.mean,
+            np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own,
+            busiest=self._busiest(slots),
+            busiest_in_log=self._busiest_in_log,
+            typical_seconds=self.typical,
+            fixed_seconds=self.fixed[0],
+            late_fixed_seconds=self.fixed[1],
+        )
+        contention, warm = combined_each(self.growth * doublings, np.log(factor))
+        return np.exp(contention + self.law * doublings), np.exp(warm)
+
+    def _lanes(self, slots: int) -> FloatArray:
+        """(s,) tasks that so many slots run at once."""
+        return np.asarray(np.maximum(1.0, slots // self.cpus))
+
+    def _busiest(self, slots: int) -> FloatArray:
+        """(s,) tasks of the observed size of the busiest slot."""
+        _, _, span = self._spans(slots, np.ones(len(self.count)))
+        size = np.divide(self.partitions, self.total, out=np.zeros_like(span), where=self.total > 0)
+        return np.asarray(span * size * self.own)
+
+    @cached_property
+    def _busiest_in_log(self) -> FloatArray:
+        return self._busiest(self.slots)
+
+    def closed_forms(
+        self, slots: int, contention: FloatArray, speed: FloatArray
+    ) -> list[ClosedForm]:
+        """(s,) sum, longest and expected makespan on the idle cluster of tasks `Tasks.slowed`."""
+        total, longest, span = (part / speed for part in self._spans(slots, contention))
+        columns = (total, longest, self._lanes(slots), span)
+        found = zip(*(column.tolist() for column in columns), strict=True)
+        return [ClosedForm(*values) for values in found]
+
+    def _spans(
+        self, slots: int, contention: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """(s,) sum, longest and expected makespan at a speed of 1."""
+        grown = contention - 1.0
+        up_to, crossed, squared = self.capped
+        lanes = self._lanes(slots)
+        total = self.total + grown * up_to
+        longest = self.longest + grown * np.minimum(self.longest, self.typical)
+        mean = total / self.count
+        square = (self.square + 2.0 * grown * crossed + grown**2 * squared) / self.count
+        rounds = np.ceil(self.count / lanes)
+        variance = square - mean**2
+        spread = np.sqrt(np.where(variance > NO_SPREAD * mean**2, variance, 0.0))
+        in_step = mean * rounds + spread * np.sqrt(2.0 * rounds * np.log(lanes))
+        ratio = np.divide(total, self.total, out=np.ones_like(total), where=self.total > 0.0)
+        left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
+        left = left + grown * np.minimum(left, self.typical)
+        whole = np.where(mean > 0.0, mean, 1.0)
+        spaced = total / lanes + np.where(self.longest_first, 0.0, left - square / (2.0 * whole))
+        together = spread * np.sqrt(rounds) < IN_STEP * mean
+        span = np.maximum(longest, np.where(together, in_step, spaced))
+        span = np.where(lanes >= self.count, longest, span)
+        return total, longest, np.where((lanes == 1.0) | (total <= 0.0), total, span)
+
+    def _exceeded_by(self, share: FloatArray) -> FloatArray:
+        """(s,) `Residuals.exceeded_by`."""
+        rows, last = np.arange(len(share)), self.beyond.shape[1] - 1
+        place = (self.beyond < share[:, None]).sum(axis=1)
+        high = np.clip(place, 1, last)
+        low_share, high_share = self.beyond[rows, high - 1], self.beyond[rows, high]
+        width = high_share - low_share
+        part = (share - low_share) / np.where(width > 0.0, width, 1.0)
+        low, up = self.points[rows, high - 1], self.points[rows, high]
+        found = low + np.clip(part, 0.0, 1.0) * (up - low)
+        return np.where(place == 0, self.points[:, 0], found)
+
+
+def _residuals(
+    times: FloatArray, counts: FloatArray, work: FloatArray, whole: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """(s, p) points and shares beyond of `Residuals`; after its last point a stage's residual falls
+    to none at a share of one."""
+    end = np.zeros((len(times), 1))
+    points = np.concatenate((times[:, ::-1], end), axis=1)
+    share, above = np.cumsum(work[:, ::-1], axis=1), np.cumsum(counts[:, ::-1], axis=1)
+    beyond = (share - above * points[:, :-1]) / whole[:, None]
+    return points, np.concatenate((beyond, end + 1.0), axis=1)

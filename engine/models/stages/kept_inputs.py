@@ -1,0 +1,44 @@
+"""What a replay keeps of the inputs that it was asked about."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from engine.models.stages.partitions import PartitionCount
+from engine.models.stages.prepared import PreparedStages
+
+KEPT_INPUTS = 16
+"""Inputs of which something is kept: enough to step a slider back and forth."""
+
+Input = tuple[float, int | None]
+"""Input relative to the log's, and number of shuffle partitions."""
+
+Kept = TypeVar("Kept")
+
+
+@dataclass(frozen=True)
+class KeptInputs:
+    """By input.
+
+    Args:
+        stages: those on the run's own slots.
+        counts: their partitions.
+        useful: slots beyond which none is ever busy.
+    """
+
+    stages: OrderedDict[Input, PreparedStages] = field(default_factory=OrderedDict)
+    counts: OrderedDict[Input, tuple[PartitionCount, ...]] = field(default_factory=OrderedDict)
+    useful: OrderedDict[Input, int] = field(default_factory=OrderedDict)
+
+
+def kept(store: OrderedDict[Input, Kept], key: Input, make: Callable[[], Kept]) -> Kept:
+    """What is known of an input, made when it is first asked for; threads may ask at once."""
+    found = store.get(key)
+    if found is None:
+        found = store[key] = make()
+        while len(store) > KEPT_INPUTS:
+            store.popitem(last=False)
+    return found

@@ -1,0 +1,206 @@
+"""The task times of many stages for one input, as rows of arrays.
+
+What `StageShape.tasks` gives one by one, for all stages of a log at once: an outline of each (its
+times in ascending order and how many tasks each stands for) and their sum. Stages of alike many
+tasks are answered together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.drawn_sums import DrawnSums
+from engine.models.stages.launch_order import last_launched
+from engine.models.stages.table import BASE, Cuts, StageTable
+from engine.models.stages.task_times import PLACED_TASKS, SET_UP_SECONDS, SET_UP_SHARE
+from engine.waves import BODY, EVERY_TASK, TAIL_STEPS
+
+FEW_TASKS = 32
+"""Stages of no more tasks than this are apart: thousands of them take no more room than they
+need."""
+
+ROUNDING = 1e-12
+"""By so much, relatively, equal times may differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outlines:
+    """Task times of m stages.
+
+    Args:
+        ordered: (m, p) ascending times; a row that has fewer repeats its longest.
+        counts: (m, p) how many tasks each stands for, 0 where it only fills the row.
+        total: (m,) sum of the times of all tasks.
+    """
+
+    ordered: FloatArray
+    counts: FloatArray
+    total: FloatArray
+
+
+def groups(places: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
+    """Stages that are answered together: rows of `cuts`, and their places."""
+    size = np.searchsorted((FEW_TASKS, EVERY_TASK, PLACED_TASKS), cuts.tasks)
+    found = (np.flatnonzero(size == kind) for kind in range(4))
+    return [(rows, places[rows]) for rows in found if rows.size]
+
+
+def outlines(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
+    """The stages of one group."""
+    tasks = cuts.tasks[0]
+    found = _ranked if tasks <= EVERY_TASK else _summed if tasks <= PLACED_TASKS else _outlined
+    return found(table, places, cuts)
+
+
+def _outlined(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
+    """As `drawn_outline` and `StageShape.tasks` of many tasks."""
+    n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
+    column = np.arange(at.shape[1])
+    depth = table.base_depth[places, : len(column)]
+    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places)
+    tail = (at > 1.0 - gap) & (column <= end)
+    tail &= tail.sum(axis=1, keepdims=True) > 1
+    above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
+    times = np.where(tail, above, table.base_times[places, : len(column)])
+    times = np.where(column < end, times, longest)
+    rest = np.einsum("ij,ij->i", times, np.where(column < end, counts, 0.0))[:, None]
+    own = np.take_along_axis(counts, end, axis=1)
+    times *= np.where(column < end, table.factor(places, n, longest * own, rest), 1.0)
+    ordered = table.stretched(places, times, cuts.work[:, None])
+    return Outlines(ordered, counts, np.einsum("ij,ij->i", ordered, counts))
+
+
+def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
+    """As `drawn` and `StageShape.tasks` of few tasks, each of them."""
+    n, points = cuts.tasks[:, None], table.points[places][:, None]
+    rank = np.arange(int(cuts.tasks.max()))
+    there, alike = rank < n, n == points
+    middle = np.minimum((rank + 0.5) / n, 1.0 - 0.5 / n)
+    at = np.where(alike, np.minimum(rank, n - 1.0), middle * (points - 1.0))
+    times = table.between(places, at)
+    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places)
+    tail = (middle > 1.0 - gap) & there
+    tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
+    if tail.any():
+        depth = np.log(gap) - np.log(1.0 - middle)
+        above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
+        times = np.where(tail, above, times)
+    keeps = (n > points) & (points > 1)
+    kept = np.where(keeps, longest, 0.0)
+    free = there & (rank < n - keeps)
+    times = np.where(there & ~free, longest, times)
+    rest = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
+    factor = table.factor(places, n, kept, rest)
+    times *= np.where(free & ~alike & (points > 1), factor, 1.0)
+    ordered = table.stretched(places, times, _work_by_rank(table, places, cuts, len(rank)))
+    ordered = _ascending(np.where(there, ordered, np.inf))
+    total = np.where(there, ordered, 0.0).sum(axis=1)
+    return Outlines(
+        np.where(there, ordered, np.take_along_axis(ordered, n.astype(np.int64) - 1, axis=1)),
+        there.astype(float),
+        total,
+    )
+
+
+def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
+    """As `drawn`, `StageShape.tasks` and `outline` of tasks of which some are kept: those are
+    drawn, and all are summed. Rows whose times are not ascending are drawn one by one."""
+    n, points = cuts.tasks, np.maximum(table.points[places], 2)
+    tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
+    sums = DrawnSums.of(table.values[places], points, n, tail)
+    longest, rest = table.ends[0][places], sums.sum_to(n - 1.0)
+    factor = table.factor(places, n[:, None], longest[:, None], rest[:, None])[:, 0]
+    factor = np.where(table.points[places] > 1, factor, 1.0)
+
+    def times(rank: FloatArray) -> FloatArray:
+        """(m, p) times of some ranks."""
+        found = sums.at(rank) * factor[:, None]
+        return np.where(rank < n[:, None] - 1.0, found, longest[:, None])
+
+    def sum_up_to(limit: FloatArray) -> FloatArray:
+        """(m,) sum of the times, each up to a limit."""
+        some = sums.below(limit / factor)
+        beyond = limit * (n - 1.0 - some) + np.minimum(longest, limit)
+        return factor * sums.sum_to(some) + beyond
+
+    at, counts, _ = _grid(n)
+    rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
+    overhead = table.overhead[places]
+    half = sum_up_to(overhead), sum_up_to(overhead + SET_UP_SECONDS / SET_UP_SHARE)
+    fixed = (1.0 - SET_UP_SHARE) * half[0] + SET_UP_SHARE * half[1]
+    total = fixed + (factor * rest + longest - fixed) * cuts.work
+    total = total + n * table.dispatch_seconds[places]
+    last, shorter = _last_tasks(table, places, cuts, times)
+    total = total + (shorter - table.stretched(places, times(last), cuts.work[:, None]))[:, 0]
+    to = sums.below(table.unstretched(places, shorter[:, 0], cuts.work) / factor)[:, None]
+    partial = cuts.last[:, None] < 1.0
+    shifted = partial & (rank > to) & (rank <= last)
+    ordered = table.stretched(places, times(rank - shifted), cuts.work[:, None])
+    ordered = np.where(partial & (rank == to), shorter, ordered)
+    found = Outlines(ordered, counts, total)
+    odd = times(n[:, None] - 2.0)[:, 0] > longest * (1.0 + ROUNDING)
+    return _with_drawn(table, found, places, cuts, np.flatnonzero(odd | (n <= points)))
+
+
+def _with_drawn(
+    table: StageTable, found: Outlines, places: IntArray, cuts: Cuts, rows: IntArray
+) -> Outlines:
+    """With some rows of tasks that are drawn."""
+    each = cuts.taken(rows).each()
+    for row, place, scaled in zip(rows.tolist(), places[rows].tolist(), each, strict=True):
+        tasks = table.drawn(place, scaled)
+        times, number = tasks.outlined
+        found.ordered[row, : len(times)], found.ordered[row, len(times) :] = times, times[-1]
+        found.counts[row, : len(times)], found.counts[row, len(times) :] = number, 0.0
+        found.total[row] = tasks.total
+    return found
+
+
+def _last_tasks(
+    table: StageTable, places: IntArray, cuts: Cuts, times: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """(m, 1) rank of the task that is launched last, which has part of a partition, and how
+    long it takes; of whole ones rank 0."""
+    rank = np.zeros((len(places), 1))
+    for row in np.flatnonzero(cuts.last < 1.0).tolist():
+        place, n = int(places[row]), int(cuts.tasks[row])
+        rank[row] = last_launched(table.shapes[place].stage.stage_id, n, table.turns[place])
+    return rank, table.stretched(places, times(rank), (cuts.work * cuts.last)[:, None])
+
+
+def _work_by_rank(table: StageTable, places: IntArray, cuts: Cuts, ranks: int) -> FloatArray:
+    """(m, 1) or (m, ranks) relative work of each task; of the last one launched a part."""
+    partial = np.flatnonzero(cuts.last < 1.0)
+    if not partial.size:
+        return cuts.work[:, None]
+    work = np.repeat(cuts.work[:, None], ranks, axis=1)
+    for row in partial.tolist():
+        place, n = int(places[row]), int(cuts.tasks[row])
+        rank = last_launched(table.shapes[place].stage.stage_id, n, table.turns[place])
+        work[row, rank] *= cuts.last[row]
+    return work
+
+
+def _grid(tasks: FloatArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """(m, p) `outline_of` m numbers of tasks: probabilities and how many tasks each stands for,
+    none beyond the (m, 1) last column of each."""
+    halvings = TAIL_STEPS * np.maximum(1.0, np.floor(np.log2(tasks / BODY)))
+    kept = np.searchsorted(BASE[BODY:], 1.0 - 1.0 / tasks)
+    end = BODY + np.minimum(kept, halvings).astype(np.int64)[:, None]
+    column = np.arange(int(end.max()) + 1)
+    at = np.where(column < end, BASE[: len(column)], 1.0 - 0.5 / tasks[:, None])
+    upper = np.ones_like(at)
+    upper[:, :-1] = np.where(column[:-1] < end, (at[:, :-1] + at[:, 1:]) / 2.0, 1.0)
+    return at, np.diff(upper, axis=1, prepend=0.0) * tasks[:, None], end
+
+
+def _ascending(rows: FloatArray) -> FloatArray:
+    """(m, p) each row in ascending order; most are."""
+    falling = np.flatnonzero((rows[:, 1:] < rows[:, :-1]).any(axis=1))
+    if falling.size:
+        rows[falling] = np.sort(rows[falling], axis=1)
+    return rows

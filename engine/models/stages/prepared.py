@@ -1,0 +1,90 @@
+"""The stages of a log for one input: their tasks, and all of them in closed form at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.batch import FEWEST_STAGES, StageBatch
+from engine.models.stages.outlines import groups, outlines
+from engine.models.stages.table import StageTable
+from engine.models.stages.task_times import Scaled
+from engine.models.stages.warm_up import Slowdown
+from engine.waves import ClosedForm, Tasks
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedStages:
+    """The stages of a log for one input.
+
+    Args:
+        scaled, tasks: of each.
+        batches: the same in closed form, by how many tasks they have; none for short logs.
+    """
+
+    scaled: tuple[Scaled, ...]
+    tasks: tuple[Tasks, ...]
+    batches: tuple[StageBatch, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        table: StageTable,
+        ratio: float,
+        wanted: FloatArray,
+        *,
+        growth: FloatArray,
+        slots: int,
+        places: IntArray | None = None,
+    ) -> PreparedStages:
+        """The stages of a log, or some of them.
+
+        Args:
+            wanted: (m,) partitions at `ratio` times the input.
+            growth: (s,) of all stages, as in `Replay`.
+            slots: that the log ran on.
+            places: (m,) which stages; None for all.
+        """
+        places = np.arange(len(table.shapes)) if places is None else places
+        cuts = table.cut(places, ratio, wanted)
+        scaled = cuts.each()
+        if len(places) < FEWEST_STAGES:
+            drawn = [table.drawn(*one) for one in zip(places.tolist(), scaled, strict=True)]
+            return cls(tuple(scaled), tuple(drawn))
+        tasks = [table.deferred(*one) for one in zip(places.tolist(), scaled, strict=True)]
+        batches = []
+        for rows, members in groups(places, cuts):
+            some = cuts.taken(rows)
+            found = outlines(table, members, some)
+            batches.append(StageBatch.of(table, members, some, found, growth=growth, slots=slots))
+        return cls(tuple(scaled), tuple(tasks), tuple(batches))
+
+    def replaced(self, places: Sequence[int], others: PreparedStages) -> PreparedStages:
+        """With others in some places; their closed forms stay apart."""
+        scaled, tasks = list(self.scaled), list(self.tasks)
+        for place, many, drawn in zip(places, others.scaled, others.tasks, strict=True):
+            scaled[place], tasks[place] = many, drawn
+        return PreparedStages(tuple(scaled), tuple(tasks), self.batches)
+
+    def closed_forms(
+        self, slots: int, speed: FloatArray, *, without: frozenset[int] = frozenset()
+    ) -> dict[int, tuple[Slowdown, ClosedForm]]:
+        """Slowdown and closed form of stages by their place, but for some.
+
+        Args:
+            speed: (s,) of all stages of the log.
+            without: places of stages that need not be answered.
+        """
+        found: dict[int, tuple[Slowdown, ClosedForm]] = {}
+        for batch in self.batches:
+            places = batch.places.tolist()
+            if without.issuperset(places):
+                continue
+            contention, warm = batch.slowdowns(slots)
+            forms = batch.closed_forms(slots, contention, speed[batch.places] / warm)
+            slowdowns = map(Slowdown, contention.tolist(), warm.tolist())
+            found.update(zip(places, zip(slowdowns, forms, strict=True), strict=True))
+        return found

@@ -1,0 +1,260 @@
+"""How the stages of an observed run behave: where their partitions come from, cold tasks, order."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.stages.drawn_times import drawn
+from engine.models.stages.first_tasks import starts_executors, warm_task
+from engine.models.stages.match import code_of
+from engine.models.stages.partitions import Partitioning, spark_version, whole
+from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
+from engine.models.stages.warm_up import falling_to, warm_up_of
+from engine.profile import Run, StageRun
+
+SHUFFLE_PARTITIONS = 200
+"""Default of `spark.sql.shuffle.partitions`."""
+
+MERGED_READS = frozenset(("AQEShuffleRead", "CustomShuffleReader"))
+"""What plans call the reader of merged partitions, since 3.2 and before."""
+
+ADAPTIVE_SINCE = (3, 2)
+"""First Spark version that re-plans (and merges shuffle partitions) unless told otherwise."""
+
+
+def shapes_of(run: Run, slots: int) -> list[StageShape]:
+    """The stages of a run on so many slots, in its order."""
+    reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
+    measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
+    knows_input = bool(reading) and run.workload.input_bytes is not None
+    rules = Partitioning.of(run, slots)
+    alike: dict[Hashable, list[StageShape]] = {}
+    shapes = []
+    for stage in run.stages:
+        before = alike.setdefault(code_of(stage), [])
+        shape = _shape(run, stage, measured, rules, knows_input=knows_input, before=len(before))
+        shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
+        shapes.append(shape)
+        before.append(shape)
+    excess = EXECUTOR_SHARE * _cold_excess(shapes)
+    return _with_followers(run, [_with_cold(shape, excess) for shape in shapes])
+
+
+def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape]) -> StageShape:
+    """A stage in which a log breaks off before later tasks show what they take: they are inferred
+    (`first_tasks.py`). Others are as they are.
+
+    Args:
+        before: the stages of the same code that ran before.
+    """
+    stage, mean = shape.stage, shape.mean_seconds
+    seen_whole = (other.late_seconds for other in reversed(before) if not other.late_scale)
+    sister = next(seen_whole, None)
+    found = warm_task(stage, lanes, before=len(before), sister_seconds=sister)
+    if found is None:
+        return shape
+    later = min(found.seconds, mean)
+    told = replace(
+        shape,
+        overhead_seconds=shape.overhead_seconds * later / (stage.task_seconds.mean or mean),
+        late_scale=found.log_scale,
+    )
+    if starts_executors(stage):
+        warm = shape.warm * (later / mean)
+        return replace(told, warm=warm, mean_seconds=later, cold=shape.warm, warm_up=None)
+    waves = max(1.0, stage.task_seconds.count / lanes)
+    return replace(told, warm_up=falling_to(later / mean, waves))
+
+
+def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
+    """Shuffles of RDDs that name no number of partitions take the largest of their inputs', unless
+    `spark.default.parallelism` says one (Spark's default partitioner)."""
+    if "spark.default.parallelism" in run.config:
+        return shapes
+    origin: dict[int, StageShape] = {}
+    for place, shape in enumerate(shapes):
+        stage = shape.stage
+        if shape.growth is Growth.TASKS:
+            origin[stage.stage_id] = shape
+        above = [origin[parent] for parent in stage.parents if parent in origin]
+        if shape.growth is not Growth.WORK or stage.sql_execution_id is not None or not above:
+            continue
+        largest = max(above, key=lambda parent: parent.stage.tasks)
+        if largest.stage.tasks == stage.tasks > 1:
+            shapes[place] = replace(shape, follows=largest)
+            origin[stage.stage_id] = largest
+    return shapes
+
+
+def _shape(
+    run: Run,
+    stage: StageRun,
+    measured: set[int],
+    partitioning: Partitioning,
+    *,
+    knows_input: bool,
+    before: int,
+) -> StageShape:
+    warm, mean, cold = warm_and_cold(stage)
+    overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
+    return StageShape(
+        stage=stage,
+        growth=_growth(run, stage, measured, knows_input=knows_input),
+        warm=warm,
+        mean_seconds=mean,
+        cold=cold,
+        overhead_seconds=overhead or 0.0,
+        partitions=whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
+        partitioning=partitioning,
+        warm_up=warm_up_of(stage, partitioning.slots, before=before),
+    )
+
+
+def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
+    """Partitions follow the input where it is read from outside, and where it is read from a cache
+    that has as many partitions as an input; merged partitions follow it up to their configured
+    number; other data, tables in buckets too, keeps its number of partitions, and so does what the
+    program put together to a number of its own. Who takes the first rows of an input reads no more
+    of a larger one."""
+    shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
+    if _external_bytes(stage) > 0.0:
+        if stage.in_part and not shuffled:
+            return Growth.NONE
+        return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
+    if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
+        return Growth.WORK
+    if shuffled:
+        return Growth.MERGED if _merged(run, stage) else Growth.WORK
+    if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
+        return Growth.TASKS if stage.tasks in measured else Growth.WORK
+    return Growth.NONE if knows_input else Growth.WORK
+
+
+def _cut_by_input(stage: StageRun) -> bool:
+    """Whether a stage that reads from outside has partitions as its input has them."""
+    return not (stage.coalesced or stage.in_part or _joins_scans(stage))
+
+
+def _joins_scans(stage: StageRun) -> bool:
+    """Whether its tasks read several tables side by side without a shuffle: these lie in equal
+    numbers of buckets, which more rows make larger, not more."""
+    if BESIDE.intersection(stage.operations):
+        return False
+    counts = stage.operation_counts or (1,) * len(stage.operations)
+    named = zip(stage.operations, counts, strict=True)
+    return sum(count for name, count in named if name.startswith("Scan ")) > 1
+
+
+BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
+"""Operations that put the partitions of several inputs beside each other, or multiply them."""
+
+
+def _external_bytes(stage: StageRun) -> float:
+    if stage.input_bytes is None:
+        return 0.0
+    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
+
+
+def _merged(run: Run, stage: StageRun) -> bool:
+    """Whether adaptive execution gave the stage fewer partitions than configured: its plan says so
+    where it is known (a number of partitions that the query asks for is never merged)."""
+    if stage.operations and not MERGED_READS.intersection(stage.operations):
+        return False
+    if stage.sql_execution_id is None or (stage.tasks <= 1 and not stage.operations):
+        return False
+    partitions = whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
+    said = run.config.get("spark.sql.adaptive.enabled")
+    adaptive = said.lower() == "true" if said else spark_version(run) >= ADAPTIVE_SINCE
+    return adaptive and stage.tasks < partitions
+
+
+def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
+    """Times that all tasks of a stage take on slots that ran tasks before, their mean, and the same
+    on slots that never did; none of the latter where all tasks were first tasks, since then nothing
+    tells them apart.
+
+    What data a task has is none of its slot's doing: a first task is one like the others, and what
+    starting its executor took it. So a long one stays, whatever slot it meets elsewhere.
+    """
+    every = stage.task_seconds
+    values, first = np.asarray(every.quantiles, dtype=float), first_tasks(stage)
+    mean = every.mean or 0.0
+    if not 0 < len(first) <= every.count - MINIMUM_WARM:
+        return values, mean, np.empty(0)
+    later = _without(drawn(values, every.count, mean), first)
+    excess = _start_seconds(first, later)
+    most = max(float(later.max()), float(later.mean()) * _uneven(stage))
+    least = np.minimum(first, later.min())
+    started = np.clip(first - excess, least, np.maximum(least, most))
+    warm = np.sort(np.concatenate((later, started)))
+    return warm, float(warm.mean()), warm + excess
+
+
+def first_tasks(stage: StageRun) -> FloatArray:
+    """(k,) times of the tasks that met a slot that never ran one."""
+    first = stage.first_wave_seconds
+    if first is None or not first.count:
+        return np.empty(0)
+    return drawn(np.asarray(first.quantiles, dtype=float), first.count, first.mean or 0.0)
+
+
+def _start_seconds(first: FloatArray, later: FloatArray) -> float:
+    """What first tasks take longer than later ones of the same rank, in the median: a long one
+    among them counts as one."""
+    ranks = (np.arange(len(first)) + 0.5) / len(first)
+    return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
+
+
+def _uneven(stage: StageRun) -> float:
+    """How many times the mean the task has that reads most. What a first task takes beyond that,
+    and beyond all later ones, is a slow start of its executor and none of its data."""
+    read = (stage.shuffle_read_bytes, stage.input_bytes)
+    found = [m.maximum / m.mean for m in read if m is not None and m.maximum and m.mean]
+    return max(found, default=1.0)
+
+
+MINIMUM_WARM = 3
+"""Fewer warm tasks say nothing about the difference to cold ones."""
+
+
+def _without(values: FloatArray, taken: FloatArray) -> FloatArray:
+    """Sorted values less, for each one taken, the nearest that is still there."""
+    left = values.tolist()
+    for value in np.sort(taken)[::-1].tolist():
+        place = bisect_left(left, value)
+        near = [p for p in (place - 1, place) if 0 <= p < len(left)]
+        left.pop(min(near, key=lambda p: abs(left[p] - value)))
+    return np.asarray(left)
+
+
+EXECUTOR_SHARE = 0.6
+"""Of what the first task on a slot takes longer, this is the start of its executor, and comes again
+in whatever stage meets a slot never used before. The rest is the new code of its own stage, which
+other stages have of their own (`warm_up.py`). Processor time of tasks on six executors of one core,
+of which later stages met four first: there a first task took 0.8 and 0.95 s longer than the first
+one of the stage on a used executor, and the first of all 1.3 and 1.6 s longer than later ones."""
+
+
+def _cold_excess(shapes: list[StageShape]) -> float:
+    """Seconds by which a first task takes longer, over the stages that show both kinds."""
+    seen = [(len(first_tasks(s.stage)), s.cold_excess) for s in shapes if len(s.cold)]
+    count = sum(n for n, _ in seen)
+    return sum(n * excess for n, excess in seen) / count if count else 0.0
+
+
+def _with_cold(shape: StageShape, excess: float) -> StageShape:
+    """Stages that saw no first task would, on more slots: their tasks plus the excess. Where all
+    tasks were first tasks, the excess is in their times already."""
+    stage = shape.stage
+    if len(shape.cold) or excess == 0.0:
+        return shape
+    if starts_executors(stage):
+        least = np.minimum(shape.warm, LEAST_WARM * shape.mean_seconds)
+        warm = np.maximum(shape.warm - excess, least)
+        return replace(shape, warm=warm, mean_seconds=float(warm.mean()), cold=shape.warm)
+    return replace(shape, cold=shape.warm + excess)

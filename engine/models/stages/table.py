@@ -1,0 +1,224 @@
+"""What of a log's stages does not depend on the input, as arrays over the stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.ranked_tasks import DeferredTasks
+from engine.models.stages.task_times import (
+    LARGEST_TASKS,
+    PLACED_TASKS,
+    SET_UP_SECONDS,
+    SET_UP_SHARE,
+    Growth,
+    Scaled,
+    StageShape,
+    whole_tasks,
+)
+from engine.models.stages.warm_up import WarmUps
+from engine.waves import Tasks, probabilities
+
+BASE = probabilities(4 * LARGEST_TASKS)[:-1]
+"""Where outlines of any number of tasks are taken: the longer ones go on where shorter ones end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cuts:
+    """(m,) `Scaled` of m stages: tasks, work of each, share that the last one holds."""
+
+    tasks: FloatArray
+    work: FloatArray
+    last: FloatArray
+
+    @property
+    def partitions(self) -> FloatArray:
+        """`Scaled.partitions`."""
+        return self.tasks - 1.0 + self.last
+
+    def each(self) -> list[Scaled]:
+        """The same one by one."""
+        columns = (self.tasks.astype(np.int64), self.work, self.last)
+        return [Scaled(*values) for values in zip(*(c.tolist() for c in columns), strict=True)]
+
+    def taken(self, rows: IntArray) -> Cuts:
+        """Those of some rows."""
+        return Cuts(self.tasks[rows], self.work[rows], self.last[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class StageTable:
+    """What of s stages does not depend on the input.
+
+    Args:
+        dispatch_seconds, rotation: (s,) as in `StageShape.tasks`.
+    """
+
+    shapes: tuple[StageShape, ...]
+    dispatch_seconds: FloatArray
+    rotation: FloatArray
+
+    @cached_property
+    def turns(self) -> list[float]:
+        return list(map(float, self.rotation))
+
+    @cached_property
+    def _idle(self) -> list[float]:
+        return list(map(float, self.dispatch_seconds))
+
+    @cached_property
+    def mean_seconds(self) -> FloatArray:
+        """(s,) time of a typical warm task."""
+        return np.asarray([shape.mean_seconds for shape in self.shapes])
+
+    @cached_property
+    def cpus(self) -> FloatArray:
+        """(s,) slots of one task."""
+        return np.asarray([float(shape.stage.task_cpus) for shape in self.shapes])
+
+    @cached_property
+    def observed(self) -> FloatArray:
+        """(s,) tasks in the log."""
+        return np.asarray([float(shape.stage.tasks) for shape in self.shapes])
+
+    @cached_property
+    def law_slots(self) -> FloatArray:
+        """(s,) what logs tell of their growth per doubling of tasks at once."""
+        return np.asarray([shape.law.slots for shape in self.shapes])
+
+    @cached_property
+    def warm_ups(self) -> WarmUps:
+        """How their task times fall while code is new."""
+        return WarmUps.of([shape.warm_up for shape in self.shapes])
+
+    @cached_property
+    def longest_first(self) -> FloatArray:
+        """(s,) 1 where the launch order is from the longest to the shortest."""
+        return np.asarray(self.rotation == LONGEST_FIRST, dtype=float)
+
+    @cached_property
+    def _law_work(self) -> FloatArray:
+        return np.asarray([shape.law.work for shape in self.shapes])
+
+    @cached_property
+    def _grows(self) -> FloatArray:
+        return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
+
+    @cached_property
+    def overhead(self) -> FloatArray:
+        return np.asarray([shape.overhead_seconds for shape in self.shapes])
+
+    @cached_property
+    def fixed_seconds(self) -> FloatArray:
+        """(2, s) `StageShape.fixed_seconds` and `late_fixed_seconds`."""
+        pairs = [(shape.fixed_seconds, shape.late_fixed_seconds) for shape in self.shapes]
+        return np.asarray(pairs).T
+
+    @cached_property
+    def points(self) -> IntArray:
+        """(s,) how many quantiles are stored."""
+        return np.asarray([len(shape.warm) for shape in self.shapes])
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
+        found = np.empty((len(self.shapes), max(2, int(self.points.max()))))
+        for row, shape in enumerate(self.shapes):
+            found[row, : len(shape.warm)], found[row, len(shape.warm) :] = (
+                shape.warm,
+                shape.warm[-1],
+            )
+        return found
+
+    @cached_property
+    def ends(self) -> tuple[FloatArray, FloatArray]:
+        """(s,) the longest time and the one before it, between which lies the tail."""
+        rows = np.arange(len(self.shapes))
+        return self.values[rows, self.points - 1], self.values[rows, self.points - 2]
+
+    @cached_property
+    def last_gap(self) -> FloatArray:
+        """(s,) width of the last gap between quantiles, as a probability."""
+        return 1.0 / np.maximum(1, self.points - 1)
+
+    def cut(self, places: IntArray, ratio: float, wanted: FloatArray) -> Cuts:
+        """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
+        base = np.where(self._grows[places], ratio, 1.0)
+        law = self._law_work[places]
+        faster = base * np.exp(np.maximum(law, 0.0) * np.log(ratio))
+        total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
+        tasks, partitions, last = whole_tasks(wanted)
+        return Cuts(tasks, total * self.observed[places] / partitions, last)
+
+    def drawn(self, place: int, scaled: Scaled) -> Tasks:
+        """The tasks of one stage."""
+        return self.shapes[place].tasks(
+            scaled,
+            dispatch_seconds=self._idle[place],
+            rotation=self.turns[place],
+        )
+
+    def deferred(self, place: int, scaled: Scaled) -> Tasks:
+        """The same, not drawn before somebody asks."""
+        shape, excess = self.shapes[place], None
+        if scaled.tasks > PLACED_TASKS or not len(shape.cold):
+            excess = shape.cold_excess
+        return DeferredTasks(
+            scaled.tasks,
+            partial(self.drawn, place, scaled),
+            longest_first=self.turns[place] == LONGEST_FIRST,
+            cold_excess_seconds=excess,
+        )
+
+    @cached_property
+    def base_times(self) -> FloatArray:
+        """(s, p) straight lines between the quantiles at `BASE`."""
+        at = BASE * (self.points[:, None] - 1.0)
+        return self.between(np.arange(len(self.shapes)), at)
+
+    @cached_property
+    def base_depth(self) -> FloatArray:
+        """(s, p) how deep in the tail `BASE` lies: log of the last gap over what is beyond."""
+        return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
+
+    def ends_at(self, places: IntArray) -> tuple[FloatArray, FloatArray]:
+        longest, before = self.ends
+        return longest[places][:, None], before[places][:, None]
+
+    def between(self, places: IntArray, at: FloatArray) -> FloatArray:
+        """(m, p) straight lines between the quantiles, `at` in gaps from the first of them."""
+        values, last = self.values[places], np.maximum(self.points[places] - 2, 0)[:, None]
+        low = np.clip(at.astype(np.int64), 0, last)
+        first = np.take_along_axis(values, low, axis=1)
+        return np.asarray(
+            first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
+        )
+
+    def factor(
+        self, places: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
+    ) -> FloatArray:
+        """(m, 1) by what the other times are scaled for all to have their mean."""
+        wanted = self.mean_seconds[places][:, None] * n - kept
+        factor = np.divide(wanted, rest, out=np.ones_like(rest), where=rest > 0.0)
+        return np.where((factor > 0.5) & (factor < 2.0), factor, 1.0)
+
+    def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """(m,) the time of observed size that `_stretched` makes so long."""
+        low, grown = self.overhead[places], SET_UP_SHARE + (1.0 - SET_UP_SHARE) * work
+        reach = SET_UP_SECONDS / SET_UP_SHARE
+        above = seconds - self.dispatch_seconds[places] - low
+        beyond = low + reach + (above - reach * grown) / work
+        return np.where(
+            above <= 0.0, low + above, np.where(above <= reach * grown, low + above / grown, beyond)
+        )
+
+    def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
+        """`StageShape._stretched`, with what a slot idles before each task."""
+        outside = np.minimum(seconds, self.overhead[places][:, None])
+        fixed = outside + np.minimum(SET_UP_SHARE * (seconds - outside), SET_UP_SECONDS)
+        idle = self.dispatch_seconds[places][:, None]
+        return np.asarray(fixed + (seconds - fixed) * work + idle)

@@ -1,0 +1,397 @@
+"""Task times of one stage: from the stored quantiles to tasks for any input, speed or partitioning.
+
+A profile stores no task arrays, so times are drawn from the stage's quantile function at evenly
+spaced probabilities, in an order that is random once and for all: the same profile always gives the
+same tasks. With as many tasks as stored values these are the observed times themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+
+from engine.forecast import FloatArray
+from engine.models.stages.drawn_times import drawn, drawn_outline
+from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched
+from engine.models.stages.partitions import PartitionCount, Partitioning
+from engine.models.stages.ranked_tasks import RankedTasks
+from engine.models.stages.warm_up import WarmUp
+from engine.profile import StageRun
+from engine.waves import DrawnTasks, Tasks
+
+SET_UP_SECONDS = 0.2
+SET_UP_SHARE = 0.5
+"""Prior: so much of a task's run time, or this share of it if that is less, goes to readers,
+writers, connections and code that is not compiled yet, however much data it has."""
+
+LARGEST_TASKS = 2_000_000
+"""No stage is given more tasks than this: Spark's own scheduler does not bear more."""
+
+
+PLACED_TASKS = 4000
+"""Tasks of larger stages are only drawn when they are placed one by one."""
+
+LEAST_WARM = 0.2
+"""A warm task is not taken to need less than this share of a first one."""
+
+
+class Growth(Enum):
+    """How a stage grows with the input."""
+
+    TASKS = "tasks"
+    """Partitions come from the input: more of the same size."""
+    MERGED = "merged"
+    """Shuffle partitions merged to a size: more of them, up to the configured number."""
+    WORK = "work"
+    """A fixed number of partitions: each grows."""
+    NONE = "none"
+    """Reads nothing, or the first rows alone: stays as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A stage for another input.
+
+    Args:
+        tasks: how many it has.
+        work: of a task of a whole partition, relative to the observed (overhead apart).
+        last: share of a whole partition that the last one holds.
+    """
+
+    tasks: int
+    work: float
+    last: float = 1.0
+
+    @property
+    def partitions(self) -> float:
+        """Whole partitions and the part of the last one."""
+        return self.tasks - 1.0 + self.last
+
+
+@dataclass(frozen=True, slots=True)
+class StageLaw:
+    """What several logs tell of a stage beyond its prior (`stage_laws.py`).
+
+    Args:
+        work: below 0 this share of its work stays whatever the input; above 0 work grows with
+            the input to the power of 1 + this.
+        partitions: power of the input with which its partitions grow; None for the rule of its
+            `Growth`.
+        slots: log of task time per doubling of tasks at once, beyond the prior's.
+        data: power of the input with which the bytes that it reads grow; None where no other log
+            tells. Apart from `work`: seconds that stay whatever the input are not bytes.
+    """
+
+    work: float = 0.0
+    partitions: float | None = None
+    slots: float = 0.0
+    data: float | None = None
+
+    def total(self, ratio: float, base: float) -> float:
+        """Work at `ratio` times the input where the prior says `base`, both relative."""
+        if self.work >= 0.0:
+            return base * math.exp(self.work * math.log(ratio))
+        return -self.work + (1.0 + self.work) * base
+
+
+PRIOR_LAW = StageLaw()
+
+
+@dataclass(frozen=True, eq=False)
+class StageShape:
+    """How the tasks of one observed stage behave.
+
+    Args:
+        warm: sorted times of tasks on slots that ran tasks before, in seconds.
+        mean_seconds: their mean.
+        cold: the same for first tasks on a slot, empty where none was seen.
+        overhead_seconds: part of a task's time that does not grow with its data.
+        partitions: configured number of shuffle partitions.
+        partitioning: Spark's rules for how many partitions there are.
+        warm_up: how its task times fall in launch order; None where that is not seen.
+        late_scale: standard deviation of the log time of later tasks, where a log that broke off
+            leaves them to be inferred from first ones.
+        law: what other logs tell of it.
+        follows: the stage that reads input whose number of partitions this one's shuffle takes
+        over.
+    """
+
+    stage: StageRun
+    growth: Growth
+    warm: FloatArray
+    mean_seconds: float
+    cold: FloatArray
+    overhead_seconds: float
+    partitions: int
+    partitioning: Partitioning
+    warm_up: WarmUp | None = None
+    late_scale: float = 0.0
+    law: StageLaw = PRIOR_LAW
+    follows: StageShape | None = None
+
+    def scaled(
+        self, ratio: float, shuffle_partitions: int | None, slots: int | None = None
+    ) -> Scaled:
+        """The stage at `ratio` times the input, with another number of shuffle partitions or None,
+        on so many slots (None for the run's own).
+
+        Work is conserved: partitions x work grows as its law says, whatever their number. The last
+        partition may be a partial one, so that a little more input is a little more time.
+        """
+        return self.cut(ratio, self.partition_count(ratio, shuffle_partitions).at(slots))
+
+    def cut(self, ratio: float, wanted: float) -> Scaled:
+        """The stage at `ratio` times the input in so many partitions."""
+        total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
+        partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
+        tasks = max(1, math.ceil(partitions - WHOLE))
+        last = partitions - tasks + 1.0
+        work = total * self.stage.tasks / partitions
+        return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
+
+    def data(self, ratio: float) -> float:
+        """Bytes that it reads at `ratio` times the input, relative to the observed: in proportion
+        unless other logs tell how they grow, unchanged where it reads nothing."""
+        power = self.law.data
+        if power is None:
+            power = 0.0 if self.growth is Growth.NONE else 1.0
+        return math.pow(ratio, power)
+
+    def data_on(
+        self, ratio: float, shuffle_partitions: int | None, slots: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """(n,) tasks of `scaled` on (n,) numbers of slots, and (n,) bytes of the largest of them
+        relative to a task of the log: those of a whole partition, or of what there is of one."""
+        wanted = self.partition_count(ratio, shuffle_partitions).on(slots)
+        tasks, partitions, _ = whole_tasks(wanted)
+        return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
+
+    @cached_property
+    def counts_slots(self) -> bool:
+        """Whether the number of partitions depends on the cluster."""
+        if self.follows is not None:
+            return self.follows.counts_slots
+        if self.growth is Growth.MERGED:
+            rule = self._merging
+            return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
+        return self.partitioning.counts_slots and self._is_scan
+
+    def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
+        """Its partitions at `ratio` times the input, with another number of shuffle partitions or
+        None."""
+        n, learnt = float(self.stage.tasks), self.law.partitions
+        if self.growth is Growth.MERGED:
+            most = float(max(shuffle_partitions or self.partitions, 1))
+            if self._merged_by_rule:
+                return self._merged_count(ratio, most)
+            grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
+            return PartitionCount(min(n * grown, most))
+        if shuffle_partitions and self._takes_partitions():
+            return PartitionCount(float(shuffle_partitions))
+        if learnt is not None:
+            return self._for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
+        if self.follows is not None:
+            return self.follows.partition_count(ratio, None)
+        if self.growth is Growth.TASKS:
+            return self._for_slots(self._input_partitions(ratio), ratio)
+        return PartitionCount(n)
+
+    def _takes_partitions(self) -> bool:
+        return self._shuffled_bytes > 0.0 and self.stage.tasks > 1 and not self.stage.coalesced
+
+    @property
+    def _shuffled_bytes(self) -> float:
+        read = self.stage.shuffle_read_bytes
+        return read.total if read else 0.0
+
+    def _merged(self, ratio: float, slots: int | None) -> float:
+        return self._merging.merged(self._shuffled_bytes * ratio, slots)
+
+    @cached_property
+    def _merging(self) -> Partitioning:
+        """The rule that comes nearer to the observed partitions: for the cores, or by size alone,
+        which is the default of some platforms and not always in their logs."""
+
+        def off(rule: Partitioning) -> float:
+            return abs(math.log(self.stage.tasks / rule.merged(self._shuffled_bytes, None)))
+
+        return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
+
+    @cached_property
+    def _merged_by_rule(self) -> bool:
+        """Whether the observed partitions are about as many as the rule says: local reads, which
+        have one for each task before them, and other engines have more."""
+        return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
+
+    def _merged_count(self, ratio: float, most: float) -> PartitionCount:
+        """Partitions that adaptive execution merged, no more than configured."""
+        per_core = self.stage.tasks / self._merged(1.0, None)
+        own = min(per_core * self._merged(ratio, None), most)
+        if not self.counts_slots:
+            return PartitionCount(own)
+        low, high = self._merging.merged_by_slots(self._shuffled_bytes * ratio)
+        limits = min(low, most / per_core), min(high, most / per_core)
+        return PartitionCount(own, self.partitioning.slots, per_core, limits, limits)
+
+    def _for_slots(self, partitions: float, ratio: float) -> PartitionCount:
+        """Partitions of a scan on any number of slots, from those on the run's own."""
+        read = self.stage.input_bytes
+        if not self._is_scan or not self.partitioning.counts_slots or read is None:
+            return PartitionCount(partitions)
+        rule, size = self.partitioning, read.total * ratio
+        most = rule.most_splits(size)
+        fewer = more = partitions, max(partitions, most)
+        if self.stage.tasks <= ONE_EACH * rule.cores(None):
+            by_size = size / rule.split_bytes
+            fewer = min(partitions, by_size), min(partitions, max(most, by_size))
+        return PartitionCount(partitions, rule.slots, 1.0, fewer, more)
+
+    @property
+    def _is_scan(self) -> bool:
+        """Whether it reads files whose splits Spark SQL chooses."""
+        scans = any(name.startswith("Scan ") for name in self.stage.operations)
+        return self.growth is Growth.TASKS and scans
+
+    def _input_partitions(self, ratio: float) -> float:
+        """Input partitions are filled to the split size before there are more of them: a small
+        input is cut in as many as the cluster has cores, or in two. Of a scan with two for each
+        core that is not what cut it: by files or by size there are so many, though it reads few of
+        their columns."""
+        n = self.stage.tasks
+        if self._is_scan and n >= BY_SIZE * self.partitioning.cores(None):
+            return n * ratio
+        read = self.stage.input_bytes
+        if ratio <= 1.0 or read is None:
+            return n * ratio
+        largest = max(self.partitioning.split_bytes, read.maximum or 0.0)
+        if read.total / n > largest / 2.0 or n > FEW_SPLITS:
+            return n * ratio
+        return max(float(n), read.total * ratio / largest)
+
+    def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
+        """The stage's tasks in launch order.
+
+        Args:
+            dispatch_seconds: time a slot stands idle before each task.
+            rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
+        """
+        n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
+        if n <= PLACED_TASKS:
+            work = self._work_by_rank(scaled, rotation)
+            return RankedTasks(
+                self._stretched(self._by_rank(n), work) + dispatch_seconds,
+                lambda: self._cold_by_rank(n, work, dispatch_seconds),
+                lambda: launched(self.stage.stage_id, n, rotation),
+                longest_first=longest_first,
+            )
+        points, counts = drawn_outline(self.warm, n, self.mean_seconds)
+        return DrawnTasks(
+            self._stretched(points, scaled.work) + dispatch_seconds,
+            counts,
+            lambda: self._drawn(scaled, dispatch_seconds, rotation),
+            cold_excess_seconds=self.cold_excess,
+            longest_first=longest_first,
+        )
+
+    def _drawn(
+        self, scaled: Scaled, dispatch_seconds: float, rotation: float
+    ) -> tuple[FloatArray, FloatArray | None]:
+        """Times of warm and, where there are any, of first tasks in launch order."""
+        n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
+        order = launched(self.stage.stage_id, n, rotation)
+        warm = self._stretched(self._by_rank(n), work) + dispatch_seconds
+        cold = self._cold_by_rank(n, work, dispatch_seconds)
+        return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
+
+    def _by_rank(self, n: int) -> FloatArray:
+        """(n,) times of warm tasks of the observed size in ascending order."""
+        return self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+
+    @cached_property
+    def _observed(self) -> FloatArray:
+        return drawn(self.warm, self.stage.tasks, self.mean_seconds)
+
+    def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
+        """Relative work of each task, by rank; the last one launched may have part of it."""
+        if scaled.last == 1.0:
+            return scaled.work
+        work = np.full(scaled.tasks, scaled.work)
+        work[last_launched(self.stage.stage_id, scaled.tasks, rotation)] *= scaled.last
+        return work
+
+    def _cold_by_rank(
+        self, n: int, work: FloatArray | float, dispatch_seconds: float
+    ) -> FloatArray | None:
+        """(n,) times of first tasks on a slot, by rank; None where none was seen."""
+        if not len(self.cold):
+            return None
+        cold = drawn(self.cold, n, float(self.cold.mean()))
+        excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
+        return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
+
+    @cached_property
+    def fixed_seconds(self) -> float:
+        """Part of a typical task's time that does not grow with its data."""
+        ran = max(0.0, self.mean_seconds - self.overhead_seconds)
+        return self.mean_seconds - ran + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+
+    @cached_property
+    def late_fixed_seconds(self) -> float:
+        """The same of a task whose code is no longer new: by the same rule, so that part of it
+        always grows."""
+        if self.warm_up is None:
+            return self.fixed_seconds
+        outside = min(self.mean_seconds, self.overhead_seconds)
+        ran = self.warm_up.late * (self.mean_seconds - outside)
+        return self.warm_up.late * outside + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+
+    @property
+    def late_seconds(self) -> float:
+        """What a task takes whose code is no longer new."""
+        return self.mean_seconds * (1.0 if self.warm_up is None else self.warm_up.late)
+
+    @property
+    def cold_excess(self) -> float:
+        """Seconds by which a first task on a slot takes longer, whatever its data."""
+        return max(0.0, float(self.cold.mean()) - self.mean_seconds) if len(self.cold) else 0.0
+
+    def _stretched(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:
+        outside = np.minimum(seconds, self.overhead_seconds)
+        ran = seconds - outside
+        fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
+        return np.asarray(fixed + (seconds - fixed) * work)
+
+
+def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
+    share of a whole one that the last task holds."""
+    partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
+    tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+    last = partitions - tasks + 1.0
+    return tasks, partitions, np.where(last < 1.0 - WHOLE, last, 1.0)
+
+
+SMALLEST_STAGE = 1e-6
+"""A stage has no fewer partitions: part of one."""
+
+MERGED_BEYOND = 2.0
+"""So many times the partitions that the rule of merging says are not its doing: packing whole
+partitions and two shuffles merged alike make up to half as many more or fewer."""
+
+ONE_EACH = 1.5
+"""No more input partitions per core than this: they were cut for the cores, not by their size."""
+
+BY_SIZE = 2
+"""So many input partitions per core are never cut for the cores: files packed into one share for
+each core make fewer."""
+
+WHOLE = 1e-9
+"""A last partition smaller than this is none."""
+
+FEW_SPLITS = 64
+"""More input partitions than this are taken to be files or blocks, whatever their size: no
+small input is cut into so many."""
