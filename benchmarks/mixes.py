@@ -38,13 +38,13 @@ from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
 from engine.limits import Limits
 from engine.market import Market, values_of
-from engine.mix_search import Search
-from engine.mixed import Stock
-from engine.mixes import MixLaw
+from engine.mixing.mixed import Stock
+from engine.mixing.mixes import MixLaw
+from engine.mixing.relaxation import relax
+from engine.mixing.search import Search
 from engine.models import fit
 from engine.profile import Profile
 from engine.recommendation import Goal
-from engine.relaxation import relax
 from engine.sources import read
 from engine.surface import Surface
 

@@ -1,8 +1,8 @@
 """The time and the cost of a composition that someone names: 3 of this type and 2 of that.
 
-The law is that of `engine.mixes`. Only the points behind the composition are asked of the model,
-one by one, so nothing is interpolated by the model itself; one type is the model's own prediction,
-with its phases and stages.
+The law is that of `engine.mixing.mixes`. Only the points behind the composition are asked of the
+model, one by one, so nothing is interpolated by the model itself; one type is the model's own
+prediction, with its phases and stages.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from engine.errors import BadInput
 from engine.forecast import Forecast
 from engine.limits import Limits
 from engine.market import Found, Market
-from engine.mixed import Mix, Stock, behind
-from engine.mixes import ROUNDING, MixLaw
+from engine.mixing.mixed import Mix, Stock, behind
+from engine.mixing.mixes import ROUNDING, MixLaw
 from engine.models.base import FittedModel, Prediction
 from engine.notice_order import in_order
 from engine.profile import Notice

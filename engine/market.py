@@ -12,7 +12,7 @@ from engine.catalog import Billing
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray, student_quantile
 from engine.limits import Constraints
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR

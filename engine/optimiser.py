@@ -27,7 +27,7 @@ from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.lazy import Lazy
 from engine.limits import NO_LIMITS, Limits
-from engine.mixed import splits, with_mixes
+from engine.mixing.mixed import splits, with_mixes
 from engine.models.base import FittedModel
 from engine.notice_order import in_order
 from engine.owned import recommend_owned
@@ -83,7 +83,7 @@ def recommend(
     Args:
         workload: None for that of the profile's largest run.
         instances: names or globs of types; None for the default candidates.
-        mix: the most types in one cluster (see `engine.mixes` for the law of unlike nodes).
+        mix: the most types in one cluster (see `engine.mixing.mixes` for the law of unlike nodes).
         spot: rent workers at spot prices, where they are known.
         billing: None for the catalog's own rules.
         limits: what may be rented, and what is owned.

@@ -102,7 +102,7 @@ class Surface:
 
     def rented(self, billing: Billing) -> tuple[Surface, Billing]:
         """The surface and the billing of clusters of one type: all of their nodes are spot, or
-        none are, as under a maximum share of spot (`engine.mixed` looks for the best share)."""
+        none are, as under a maximum share of spot (`engine.mixing.mixed` finds the best share)."""
         if billing.spot and self.limits.max_spot is not None:
             billing = replace(billing, spot=False)
         if billing.spot == self.spot:

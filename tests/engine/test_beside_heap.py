@@ -32,7 +32,7 @@ from engine.memory import (
     layout_of,
     usable_memory_gib,
 )
-from engine.mixed import _shape
+from engine.mixing.mixed import _shape
 from engine.profile import Notice, Profile, Run
 from engine.sources.profile_file import parse
 from engine.sources.profile_text import format_profile

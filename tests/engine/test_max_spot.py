@@ -14,7 +14,7 @@ from test_mixed import CATALOG, TODAY, fitted
 import engine
 from engine.interruptions import LostWork
 from engine.market import Share, values_of
-from engine.mix_search import Search
+from engine.mixing.search import Search
 from engine.optimiser import recommend
 
 CASES = 60

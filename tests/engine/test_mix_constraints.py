@@ -13,11 +13,11 @@ from engine.forecast import student_quantile
 from engine.interruptions import LostWork
 from engine.limits import Constraints
 from engine.market import Market, Share, values_of
-from engine.mix_bounds import Windows
-from engine.mix_charges import Charges, Limited
-from engine.mix_nodes import Node
-from engine.mix_search import Search
-from engine.mixes import MixLaw
+from engine.mixing.bounds import Windows
+from engine.mixing.charges import Charges, Limited
+from engine.mixing.mixes import MixLaw
+from engine.mixing.nodes import Node
+from engine.mixing.search import Search
 from engine.recommendation import Goal
 
 CASES = 250

@@ -14,12 +14,12 @@ from engine.catalog_file import load_catalog
 from engine.forecast import student_quantile
 from engine.limits import Constraints
 from engine.market import Market, values_of
-from engine.mix_bounds import Windows
-from engine.mix_hulls import hull_chains
-from engine.mix_nodes import Node, starts
-from engine.mix_search import Search
-from engine.mixed import Stock
-from engine.mixes import MixLaw, between
+from engine.mixing.bounds import Windows
+from engine.mixing.hulls import hull_chains
+from engine.mixing.mixed import Stock
+from engine.mixing.mixes import MixLaw, between
+from engine.mixing.nodes import Node, starts
+from engine.mixing.search import Search
 from engine.models import fit
 from engine.recommendation import Goal
 from engine.sources import read

@@ -11,7 +11,7 @@ from test_mixed import CATALOG, TODAY, fitted
 import engine
 from engine.candidates import select_candidates
 from engine.market import Market, values_of
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
 from engine.optimiser import Goal, recommend
 from engine.surface import Surface
 

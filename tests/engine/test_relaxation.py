@@ -8,10 +8,10 @@ import pytest
 from engine.catalog import Billing
 from engine.errors import BadInput
 from engine.market import Market
-from engine.mix_search import Search
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
+from engine.mixing.relaxation import relax
+from engine.mixing.search import Search
 from engine.recommendation import Goal
-from engine.relaxation import relax
 
 NODES = 30
 

@@ -29,8 +29,8 @@ CHOOSING = ("recommend", "export", "fleet")
 
 REACHED_BY = {
     "engine/limits.py": CHOOSING,
-    "engine/mix_notices.py": CHOOSING,
-    "engine/mixed.py": CHOOSING,
+    "engine/mixing/notices.py": CHOOSING,
+    "engine/mixing/mixed.py": CHOOSING,
     "engine/optimiser.py": CHOOSING,
     "engine/beside_heap.py": (*ANSWERING, "workflow", "profile"),
     "engine/candidates.py": (*CHOOSING, "experiments", "workflow"),

@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 import engine
-from engine.mixed import MIXED
+from engine.mixing.mixed import MIXED
 from tui.cli import main
 from tui.views.words import in_planner
 

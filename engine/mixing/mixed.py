@@ -1,6 +1,6 @@
 """From the best cluster of one type to the best composition of several: the optimiser's last step.
 
-The search (`engine.mix_search`) works on the surface. Where the model interpolates over it, the
+The search (`engine.mixing.search`) works on the surface. Where the model interpolates over it, the
 points behind a mix that wins are evaluated exactly before it is believed, and the search begins
 again if it does not stand.
 """
@@ -25,9 +25,9 @@ from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
 from engine.market import Found, Market, Share, values_of
 from engine.memory import beside_heap_gib
-from engine.mix_notices import MIXED, not_mixed, of_members, of_prices
-from engine.mix_search import Search
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
+from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
+from engine.mixing.search import Search
 from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation

@@ -10,7 +10,7 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.market import Market
-from engine.mixes import MixLaw, between
+from engine.mixing.mixes import MixLaw, between
 from engine.sweeps import IntArray
 
 
@@ -127,7 +127,7 @@ class Node:
         )  # fmt: skip
 
     def charged(self, market: Market, charge: FloatArray, back: float) -> Node:
-        """With so much more per node, and so much less in all (see `engine.mix_charges`)."""
+        """With so much more per node, and so much less in all (see `engine.mixing.charges`)."""
         return replace(self, rates=market.rates + charge, owned=charge, head=market.head - back)
 
     def taken(self, rows: IntArray) -> Node:

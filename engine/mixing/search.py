@@ -1,6 +1,6 @@
 """The best composition of up to q unlike types, provably: branch and bound over `MixLaw`.
 
-All capacities are covered with windows, and in each of them `engine.mix_bounds` says what no
+All capacities are covered with windows, and in each of them `engine.mixing.bounds` says what no
 composition is better than. The windows with the least bounds are split until that hardly moves; the
 target is set a little above. Every composition that may be below the target is then built up,
 member by member; a part is dropped as soon as no completion of it can be, and the last member's
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.market import Found, Market, values_of
-from engine.mix_bounds import Windows
-from engine.mix_branches import Branches, OutOfTime
-from engine.mix_charges import (
+from engine.mixing.bounds import Windows
+from engine.mixing.branches import Branches, OutOfTime
+from engine.mixing.charges import (
     IN_VAIN,
     NO_CHARGES,
     Charges,
@@ -35,8 +35,8 @@ from engine.mix_charges import (
     limits_in_reach,
     spot_charges,
 )
-from engine.mix_nodes import NOTHING_OWNED, Node, Start, starts
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
+from engine.mixing.nodes import NOTHING_OWNED, Node, Start, starts
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
 

@@ -2,7 +2,7 @@
 
 OptEx (IV) minimises the cost over real node counts under the deadline with an interior-point method
 and rounds the result. It is kept as a named method to compare with: the rounded composition may
-miss the deadline, and where it does not it may be dearer than the best (`engine.mix_search` is
+miss the deadline, and where it does not it may be dearer than the best (`engine.mixing.search` is
 exact).
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from engine.errors import BadInput
 from engine.forecast import FloatArray, student_quantile
 from engine.market import Market, values_of
-from engine.mixes import MixLaw
+from engine.mixing.mixes import MixLaw
 from engine.recommendation import Goal
 from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR

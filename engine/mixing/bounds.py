@@ -9,7 +9,7 @@ z = 1 / C the hourly price per capacity and the work,
 are linear in (v, z), where rho_u is the price of a unit of capacity of type u and omega_u the least
 of C (T_u(C) + start-up) in the window. The cost is at least A B. A product of two positive linear
 functions is quasi-concave, so over the polytope that the deadline leaves (B <= high (D / widening +
-start-up)) it is lowest at a vertex (`engine.mix_hulls`). Only these are asked.
+start-up)) it is lowest at a vertex (`engine.mixing.hulls`). Only these are asked.
 
 Where the start-up is long and the deadline near the shortest possible that polytope is too large.
 So with a deadline there is a second bound, of the times widened by their spread,
@@ -38,8 +38,8 @@ import numpy as np
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray
 from engine.market import Market, extreme_quantiles
-from engine.mix_hulls import Corner, Fixed, corners, hull_chains
-from engine.mix_nodes import NOTHING_OWNED, Node, Parts, Spread, Start
+from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
+from engine.mixing.nodes import NOTHING_OWNED, Node, Parts, Spread, Start
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.market import Market
-from engine.mix_bounds import Windows
-from engine.mix_nodes import Node, Parts
+from engine.mixing.bounds import Windows
+from engine.mixing.nodes import Node, Parts
 from engine.recommendation import Goal
 from engine.sweeps import TIE, IntArray
 
