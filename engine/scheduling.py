@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.forecast import FloatArray, IntArray
 from engine.list_scheduling import makespan, place, place_fast
-from engine.waves import Tasks, cold_share
+from engine.unused_slots import UnusedSlots
+from engine.waves import Tasks
 
 NEGLIGIBLE = 0.02
 """A stage takes its expected time in closed form when the ratio of its longest task to its own
@@ -42,6 +43,7 @@ class Node:
         cpus: slots that one task holds.
         launching_seconds: time that the driver is busy launching the tasks, those of one stage
             after those of another.
+        near: its tasks are launched where their input lies, on executors that ran tasks.
     """
 
     after: tuple[int, ...]
@@ -50,14 +52,17 @@ class Node:
     tasks: Tasks | None = None
     cpus: int = 1
     launching_seconds: float = 0.0
+    near: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """When each of n nodes started and ended: (n,) seconds."""
+    """When each of n nodes started and ended: (n,) seconds; and how many slots of executors that
+    never ran a task it met, (n,)."""
 
     start: FloatArray
     end: FloatArray
+    unused_met: IntArray
 
     @property
     def seconds(self) -> float:
@@ -81,6 +86,7 @@ def schedule(
     *,
     added_seconds: FloatArray | None = None,
     removed: Sequence[tuple[float, int]] = (),
+    executor_slots: int = 1,
     exact: bool = False,
 ) -> Schedule:
     """Runs an application's nodes on a number of slots, first in first out.
@@ -91,9 +97,11 @@ def schedule(
         added_seconds: (slots,) when each slot comes into being; None: all at the start.
         removed: moments in ascending order, and how many slots go then: idle ones first. One is
             always left.
+        executor_slots: of each executor, whose first tasks load code for all of them.
         exact: place every task from a heap.
     """
-    return _Scheduler(nodes, slots, added_seconds, removed, exact=exact).run()
+    unused = UnusedSlots(slots, per_executor=executor_slots)
+    return _Scheduler(nodes, slots, added_seconds, removed, unused, exact=exact).run()
 
 
 class _Scheduler:
@@ -110,6 +118,7 @@ class _Scheduler:
         slots: int,
         added: FloatArray | None,
         removed: Sequence[tuple[float, int]],
+        unused: UnusedSlots,
         *,
         exact: bool,
     ) -> None:
@@ -117,7 +126,7 @@ class _Scheduler:
         self.slots = slots
         self.place: Place = place if exact else place_fast
         self.exact = exact
-        self.cold = slots
+        self.unused = unused
         self.added = np.zeros(slots) if added is None else added.astype(float)
         self.free = self.added.copy()
         self.leaving = list(reversed(removed))
@@ -136,7 +145,7 @@ class _Scheduler:
         heapq.heapify(self.coming)
         self.active: list[tuple[int, int]] = []
         self.pending: dict[int, FloatArray] = {}
-        self.cold_met: dict[int, int] = {}
+        self.met = [0] * len(nodes)
         self.work = sum(node.tasks.total for node in nodes if node.tasks is not None)
         self.ready: dict[int, float] = {}
         self.latest: dict[int, float] = {}
@@ -152,7 +161,7 @@ class _Scheduler:
                 self._remove(*self.leaving.pop())
             else:
                 self._activate(until)
-        return Schedule(np.asarray(self.start), np.asarray(self.end))
+        return Schedule(np.asarray(self.start), np.asarray(self.end), np.asarray(self.met))
 
     def _activate(self, moment: float) -> None:
         """Lets all nodes that become ready at this moment take part."""
@@ -164,7 +173,7 @@ class _Scheduler:
                 self._finish(place, ready)
                 continue
             self.ready[place] = self.latest[place] = ready
-            self.cold_met[place] = self._cold_met(len(node.tasks))
+            self.met[place] = self.unused.met(len(node.tasks), slots=self.slots, near=node.near)
             heapq.heappush(self.active, (node.priority, place))
 
     def _remove(self, moment: float, count: int) -> None:
@@ -177,12 +186,6 @@ class _Scheduler:
         first = min(max(0, here - count), len(lanes) - count)
         self.free = np.concatenate((lanes[:first], lanes[first + count :]))
         self.slots, self.all_free_from = len(self.free), float(self.free.max())
-
-    def _cold_met(self, tasks: int) -> int:
-        """How many slots a stage meets that never ran a task: in proportion to their number."""
-        met = cold_share(tasks, self.slots, self.cold)
-        self.cold -= met
-        return met
 
     def _place_first(self, until: float) -> bool:
         """Places tasks of the first active stage that start before `until`, if any can."""
@@ -212,7 +215,7 @@ class _Scheduler:
 
     def _seconds(self, place: int) -> FloatArray:
         tasks = self.nodes[place].tasks
-        return np.empty(0) if tasks is None else tasks.on(self.cold_met[place])
+        return np.empty(0) if tasks is None else tasks.on(self.met[place])
 
     def _place_alone(self, place: int, ready: float, until: float) -> bool:
         """A stage that has the idle cluster to itself ends after its makespan; a huge one also
@@ -243,7 +246,7 @@ class _Scheduler:
     def _makespan(self, place: int) -> float:
         """Of a stage on the idle cluster; in closed form where what that gets wrong is nothing."""
         tasks, lanes = self._tasks(place), max(1, self.slots // self.nodes[place].cpus)
-        cold = self.cold_met[place]
+        cold = self.met[place]
         excess = tasks.cold_excess_seconds * cold if cold else 0.0
         if not excess and len(tasks) <= lanes:
             return tasks.longest

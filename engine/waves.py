@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
 import numpy as np
 
-from engine.forecast import FloatArray, IntArray
+from engine.forecast import FloatArray
 
 KEPT_OUTLINES = 1024
 """Numbers of tasks whose outlines are kept: stages of one job often have the same number."""
@@ -49,21 +49,6 @@ def waves(tasks: Count, slots: Count) -> Count:
     Whole numbers, or arrays of them that broadcast.
     """
     return -(-tasks // slots)
-
-
-def cold_share(tasks: int, slots: int, cold: int) -> int:
-    """Of `cold` slots that never ran a task those that so many tasks meet: in proportion to their
-    number."""
-    return min(cold, math.ceil(min(tasks, slots) * cold / slots))
-
-
-def cold_met(start: FloatArray, tasks: Sequence[int], slots: int) -> IntArray:
-    """(s,) such slots that stages of so many tasks meet, in the order in which they start."""
-    cold, found = slots, np.zeros(len(tasks), dtype=np.int64)
-    for place in np.argsort(start, kind="stable").tolist():
-        found[place] = cold_share(tasks[place], slots, cold)
-        cold -= int(found[place])
-    return found
 
 
 @dataclass(frozen=True, eq=False)

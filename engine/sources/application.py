@@ -22,8 +22,8 @@ MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
 
 STARTS_PER_CORE = 64
-"""Task starts are only read to find each slot's first task; an executor that stays idle must not
-make us read all of them."""
+"""Task starts are only read to find each executor's first tasks; an executor that stays idle must
+not make us read all of them."""
 
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?$")
 
@@ -87,8 +87,8 @@ class Application:
         self.cold_tasks: set[int] = set()
         self.cold_slots = 0
         self.starts_to_read = 1
-        """How many more task starts are worth decoding: they only tell each slot's first task
-        and how many tasks an executor of unknown size runs at once."""
+        """How many more task starts are worth decoding: they only tell the first tasks of
+        each executor and how many tasks an executor of unknown size runs at once."""
 
     def seen(self, time_ms: int | None) -> None:
         """Widens the span of time that the log is known to cover.
@@ -200,13 +200,22 @@ class Application:
             executor.cold_slots -= 1
             self.cold_slots -= 1
             self.cold_tasks.add(event.info.task_id)
-            if self.cold_slots == 0:
-                self.starts_to_read = 0
+            self._has_met_all()
 
     def task_end(self, executor_id: str) -> None:
-        """Needed only for executors of unknown size (Spark 1.2 and torn logs)."""
+        """Of executors of unknown size (Spark 1.2 and torn logs) fewer tasks run; one of a known
+        size is new no longer: code and classes are loaded for all of its slots."""
         executor = self.executor_of(executor_id)
         executor.running = max(0, executor.running - 1)
+        if executor.cold_slots and executor.ran_tasks:
+            self.cold_slots -= executor.cold_slots
+            executor.cold_slots = 0
+            self._has_met_all()
+
+    def _has_met_all(self) -> None:
+        """Where every executor has had its first tasks, starts tell nothing more."""
+        if self.cold_slots == 0:
+            self.starts_to_read = 0
 
     def executor_of(self, executor_id: str) -> Executor:
         """The executor of that name; one that was never announced is made up without cores."""

@@ -35,8 +35,9 @@ from engine.models.replay.notices import (
     log_iterations,
     waste_spread,
 )
+from engine.models.replay.outcome import Replayed
 from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
-from engine.models.replay.replayed_run import Replay, Replayed
+from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay.spilling import SpillingStage, spill_seconds, spilling_stages
 from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to

@@ -15,11 +15,14 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.memory import EXECUTOR_CORES
+from engine.models.replay.outcome import Replayed
 from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
-from engine.models.stages.disturbance import computes_elsewhere
+from engine.models.stages.contention import contention_growth
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.launching import launch_seconds, launching_seconds
+from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import of_local_master, waiting_law
 from engine.models.stages.partitions import PartitionCount
 from engine.models.stages.prepared import PreparedStages
@@ -38,17 +41,12 @@ from engine.models.stages.task_times import Scaled, StageShape, whole_tasks
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, covered_seconds, schedule
-from engine.waves import ClosedForm, Tasks, cold_met
+from engine.unused_slots import unused_met
+from engine.waves import ClosedForm, Tasks
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
 visible in how long the stage took."""
-
-GROWTH_CPU = 0.05
-GROWTH_WAITING = 0.20
-GROWTH_UNKNOWN = 0.10
-"""Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
-computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
 
 DYNAMIC_DISPATCH = 0.10
 """Where executors came and went, idle slots are mostly slots that were not there: no more than this
@@ -61,36 +59,6 @@ another program), not work of the driver: it stays as it is."""
 
 MOST_SLOTS = 1_000_000
 """No cluster has more: for stages that have the more tasks the more slots there are."""
-
-
-@dataclass(frozen=True, eq=False)
-class Replayed:
-    """A replayed run.
-
-    Args:
-        seconds: its duration.
-        driver_seconds: of that, the time in which no stage ran.
-        start, end: (s,) of each stage, seconds since the start.
-        tasks: how many tasks each stage had.
-        slots: on how many task slots.
-        placed: (s,) the tasks themselves.
-    """
-
-    seconds: float
-    driver_seconds: float
-    start: FloatArray
-    end: FloatArray
-    tasks: tuple[int, ...]
-    slots: int
-    placed: tuple[Tasks, ...]
-
-    @property
-    def work(self) -> FloatArray:
-        """(s,) time that the tasks of each stage held a slot."""
-        met = cold_met(self.start, [len(tasks) for tasks in self.placed], self.slots)
-        excess = [tasks.cold_excess_seconds for tasks in self.placed]
-        warm = np.asarray([tasks.total for tasks in self.placed])
-        return np.asarray(warm + met * np.asarray(excess))
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +94,7 @@ class Replay:
         if of_local_master(run):
             shapes = [replace(shape, law=waiting_law(shape.stage)) for shape in shapes]
         zero = np.zeros(len(shapes))
-        growth = np.asarray([_growth(shape) for shape in shapes])
+        growth = np.asarray([contention_growth(shape) for shape in shapes])
         plain = cls(run, run.cluster.slots, graph_of(run), tuple(shapes), zero, zero, growth, zero)
         return plain._calibrated()
 
@@ -146,7 +114,13 @@ class Replay:
             exact: task by task (see `engine.scheduling`).
         """
         nodes, placed, counts = self._work_on(slots, ratio, speed, shuffle_partitions)
-        found = schedule(nodes, slots, added_seconds=arrivals(self.arrivals, slots), exact=exact)
+        found = schedule(
+            nodes,
+            slots,
+            added_seconds=arrivals(self.arrivals, slots),
+            executor_slots=self.executor_slots,
+            exact=exact,
+        )
         return self._outcome(found, counts, slots, placed)
 
     def observed(self) -> Replayed:
@@ -154,7 +128,13 @@ class Replay:
         nodes, placed, counts = self._work_on(self.slots, 1.0, 1.0, None)
         had = Slots.of(self.run.cores, self.slots)
         added, removed = had.added_seconds, had.removed
-        found = schedule(nodes, len(added), added_seconds=added, removed=removed)
+        found = schedule(
+            nodes,
+            len(added),
+            added_seconds=added,
+            removed=removed,
+            executor_slots=self.executor_slots,
+        )
         return self._outcome(found, counts, self.slots, placed)
 
     def _work_on(
@@ -164,6 +144,8 @@ class Replay:
         lasting = speed / (1.0 + self.waste)
         prepared, known = self._on(slots, ratio, shuffle_partitions, lasting)
         nodes, placed = self._nodes(ratio), []
+        counts = tuple(many.tasks for many in prepared.scaled)
+        near = self.locality.near(counts)
         for place, (scaled, tasks) in enumerate(zip(prepared.scaled, prepared.tasks, strict=True)):
             shape, (slowdown, closed) = self.shapes[place], known.get(place, (None, None))
             if slowdown is None:
@@ -177,9 +159,11 @@ class Replay:
             node = self.graph.stage_nodes[place]
             at = nodes[node]
             launching = launching_seconds(self.launch_seconds, len(tasks), self.slots)
-            nodes[node] = Node(at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching)
+            nodes[node] = Node(
+                at.after, at.delay_seconds, at.priority, tasks, at.cpus, launching, near[place]
+            )
             placed.append(tasks)
-        return nodes, placed, tuple(many.tasks for many in prepared.scaled)
+        return nodes, placed, counts
 
     def _nodes(self, ratio: float) -> list[Node]:
         """The graph's nodes with the driver's time for `ratio` times the input."""
@@ -191,6 +175,17 @@ class Replay:
                     nodes[place], delay_seconds=nodes[place].delay_seconds * factor
                 )
         return nodes
+
+    @cached_property
+    def locality(self) -> Locality:
+        return Locality.of(self.run)
+
+    @property
+    def executor_slots(self) -> int:
+        """Slots of one executor: those of the log's, and no fewer than a layout gives where the log
+        is of one machine."""
+        of_log = self.slots // (self.run.cluster.executors or 1)
+        return max(of_log, EXECUTOR_CORES) if of_local_master(self.run) else of_log
 
     @cached_property
     def launch_seconds(self) -> float:
@@ -247,7 +242,8 @@ class Replay:
         places = np.asarray(self.graph.stage_nodes)
         start, end = found.start[places], found.end[places]
         driver = found.seconds - covered_seconds(start, end)
-        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed))
+        met = found.unused_met[places]
+        return Replayed(found.seconds, driver, start, end, tasks, slots, tuple(placed), met)
 
     def _on(
         self, slots: int, ratio: float, shuffle_partitions: int | None, speed: FloatArray
@@ -331,7 +327,9 @@ class Replay:
         waste = np.zeros(len(self.shapes))
         alone = ran_alone(self.run.stages)
         starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
-        met = cold_met(starts, [shape.stage.tasks for shape in self.shapes], self.slots)
+        tasks = [shape.stage.tasks for shape in self.shapes]
+        near, each = self.locality.near(tasks), self.executor_slots
+        met = unused_met(starts, tasks, self.slots, per_executor=each, near=near)
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
                 fitted = self._fitted(place, int(met[place]))
@@ -382,14 +380,3 @@ class Replay:
     def arrivals(self) -> FloatArray | None:
         """(slots,) when the run's slots came, where some came late (`first_arrivals`)."""
         return first_arrivals(self.run, self.slots)
-
-
-def _growth(shape: StageShape) -> float:
-    """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
-    remote blocks) grows faster than computing (shared caches and memory bandwidth). What computes
-    in other processes does not say which of the two it does."""
-    cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
-    if cpu is None or ran is None or not ran.total or computes_elsewhere(shape.stage):
-        return GROWTH_UNKNOWN
-    share = min(1.0, cpu.total / ran.total)
-    return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING

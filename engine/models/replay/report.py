@@ -9,7 +9,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.base import Explanation, StageForecast
-from engine.models.replay.replayed_run import Replay, Replayed
+from engine.models.replay.outcome import Replayed
+from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds

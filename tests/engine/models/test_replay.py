@@ -13,8 +13,9 @@ from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run
 
 from engine.cluster import Cluster, Workload
 from engine.list_scheduling import makespan
-from engine.models.replay.replayed_run import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING, Replay
+from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
+from engine.models.stages.contention import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.launching import LAUNCH_SECONDS
 from engine.models.stages.shapes import EXECUTOR_SHARE

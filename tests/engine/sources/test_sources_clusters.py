@@ -150,7 +150,7 @@ def test_notices_of_the_environment(tmp_path: Path, properties: dict[str, str], 
     assert [notice.code for notice in run.notices] == [code]
 
 
-def test_first_task_of_each_slot_is_cold(tmp_path: Path) -> None:
+def test_first_tasks_of_each_executor_are_cold(tmp_path: Path) -> None:
     stage = log.info(0, 8)
     starts = [log.task_start(0, n, 2.0, executor=str(n % 2 + 1)) for n in range(8)]
     ends = [log.task(0, n, 2.0, 3.0 + n, executor=str(n % 2 + 1)) for n in range(8)]
@@ -162,6 +162,23 @@ def test_first_task_of_each_slot_is_cold(tmp_path: Path) -> None:
     cold = run.stages[0].first_wave_seconds
     assert cold is not None
     assert cold.quantiles == (1.0, 2.0, 3.0, 4.0)  # two executors of two cores
+
+
+def test_an_executor_that_ended_a_task_is_new_no_longer(tmp_path: Path) -> None:
+    """Its second slot is met after the first task ended; the other executor's two at once."""
+    first, stage = log.info(0, 1), log.info(1, 3)
+    alone = [log.task_start(0, 0, 2.0, executor="1"), log.task(0, 0, 2.0, 4.0, executor="1")]
+    on = ("1", "2", "2")
+    starts = [log.task_start(1, 1 + n, 5.0, executor=at) for n, at in enumerate(on)]
+    ends = [log.task(1, 1 + n, 5.0, 6.0 + n, index=n, executor=at) for n, at in enumerate(on)]
+    run = run_of(
+        tmp_path,
+        [*log.header(), log.submitted(first, 2.0), *alone, log.completed(first, 2.0, 4.0),
+         log.submitted(stage, 5.0), *starts, *ends, log.completed(stage, 5.0, 8.0),
+         log.end(9.0)],
+    )  # fmt: skip
+    counts = [stage.first_wave_seconds and stage.first_wave_seconds.count for stage in run.stages]
+    assert counts == [1, 2]
 
 
 def test_executors_that_come_late_and_stay_are_all_of_the_cluster(tmp_path: Path) -> None:
