@@ -86,9 +86,9 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     tail = (middle > 1.0 - gap) & there
     tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
     if tail.any():
-        depth = np.log(gap) - np.log(1.0 - middle)
-        above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
-        times = np.where(tail, above, times)
+        depth, reach = np.log(gap) - np.log(1.0 - middle), np.log(gap * 2.0 * n)
+        part = np.divide(depth, reach, out=np.zeros_like(depth), where=tail)
+        times = np.where(tail, before + (longest - before) * part, times)
     keeps = (n > points) & (points > 1)
     kept = np.where(keeps, longest, 0.0)
     free = there & (rank < n - keeps)
