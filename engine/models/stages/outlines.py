@@ -52,8 +52,10 @@ def groups(places: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
 def outlines(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     """The stages of one group."""
     tasks = cuts.tasks[0]
-    found = _ranked if tasks <= EVERY_TASK else _summed if tasks <= PLACED_TASKS else _outlined
-    return found(table, places, cuts)
+    if tasks > PLACED_TASKS:
+        return _outlined(table, places, cuts)
+    found = (_ranked if tasks <= EVERY_TASK else _summed)(table, places, cuts)
+    return _with_drawn(table, found, places, cuts, np.flatnonzero(table.hot[places]))
 
 
 def _outlined(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:

@@ -100,6 +100,18 @@ def test_two_splits_for_each_core_are_not_cut_for_the_cores(tasks: int, at_four_
     assert scan.scaled(4.0, None).tasks == at_four_times
 
 
+def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
+    """20 GB in the 200 partitions that are configured leave nothing to merge: plans then name no
+    reader of merged ones. A hundredth of it is merged for the cores."""
+    run = plan(merged_tasks=200, shuffle_mib=20_000.0, slots=8)
+    unmerged = replace(run.stages[1], operations=("Exchange",))
+    merged = shapes(replace(run, stages=(run.stages[0], unmerged)))[1]
+    assert [merged.scaled(r, None).tasks for r in (1.0, 8.0, 0.1, 0.01)] == [200, 200, 32, 8]
+    few = replace(unmerged, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes)
+    asked = shapes(replace(run, stages=(run.stages[0], few)))[1]
+    assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
+
+
 def test_many_splits_stay_as_they_are() -> None:
     scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]
