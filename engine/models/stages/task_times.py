@@ -250,7 +250,8 @@ class StageShape:
             return PartitionCount(partitions)
         rule, size = self.partitioning, read.total * ratio
         most = rule.most_splits(size)
-        fewer = more = partitions, max(partitions, most)
+        least = min(partitions, self.stage.tasks * ratio) if ratio < 1.0 else partitions
+        fewer = more = least, max(partitions, most)
         if self.stage.tasks <= ONE_EACH * rule.cores(None):
             by_size = size / rule.split_bytes
             fewer = min(partitions, by_size), min(partitions, max(most, by_size))
@@ -264,14 +265,15 @@ class StageShape:
 
     def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
-        input is cut in as many as the cluster has cores, or in two. Of a scan with two for each
-        core that is not what cut it: by files or by size there are so many, though it reads few of
-        their columns."""
+        input is cut in as many as the cluster has cores, or in two, and less of a large one too. Of
+        a scan with two for each core that is not what cut it: by files or by size there are so
+        many, though it reads few of their columns."""
         n = self.stage.tasks
-        if self._is_scan and n >= BY_SIZE * self.partitioning.cores(None):
-            return n * ratio
-        read = self.stage.input_bytes
-        if ratio <= 1.0 or read is None:
+        cores, read = self.partitioning.cores(None), self.stage.input_bytes
+        if self._is_scan and ratio < 1.0 and read is not None:
+            most = self.partitioning.most_splits(read.total * ratio)
+            return max(n * ratio, min(n, cores, most))
+        if ratio <= 1.0 or read is None or (self._is_scan and n >= BY_SIZE * cores):
             return n * ratio
         largest = max(self.partitioning.split_bytes, read.maximum or 0.0)
         if read.total / n > largest / 2.0 or n > FEW_SPLITS:
