@@ -8,15 +8,16 @@ from engine.profile import Notice
 
 WRONG = (
     *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
-    *("model-does-not-fit", "rates-too-low", "different-engine", "mixed-engines"),
+    *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
+    *("different-engine", "mixed-engines"),
     *("code-changed", "data-shape-changed"),
     *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),
 )
 """What may make the answer wrong outright, the worst first: memory and disks that do not hold the
-data, a model that does not describe the job, code or machines that are not those of the runs, work
-that no run shows, time that belongs to nobody's work."""
+data, a model that does not describe the job, code or machines that are not those of the runs, joins
+and work that no run shows, time that belongs to nobody's work."""
 
 NOTES = (
     *("ran-on-from-log", "origin-already-named", "newest-application", "old-log"),

@@ -22,6 +22,7 @@ from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
+from engine.models.replay.broadcasts import broadcast_notice
 from engine.models.replay.corrections import Pairs
 from engine.models.replay.executor_memory import ExecutorMemory
 from engine.models.replay.held_answers import held_logs
@@ -269,9 +270,7 @@ class ReplayModel(FittedModel):
 
     def notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         wanted = completed(workload, self.profile)
-        notices: list[Notice | None] = [
-            self._speed_notice(target, batch.catalog) for target in batch.types
-        ]
+        notices: list[Notice | None] = [self._speed_notice(t, batch.catalog) for t in batch.types]
         notices += self._range_notices(batch.slots, wanted)
         notices.append(one_machine_notice([replay.run for replay in self.replays], batch))
         at = self._replay_at(batch, wanted) if len(batch) == 1 else None
@@ -289,6 +288,7 @@ class ReplayModel(FittedModel):
             notices += skewed_stages(replay, found, slots=slots)
             notices += self._memory_notices(self.replays.index(replay), batch, wanted)
             notices += iteration_notices(replay, wanted)
+            notices.append(broadcast_notice(replay, ratio_of(wanted, replay.run)))
         return in_order([notice for notice in notices if notice is not None])
 
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:

@@ -24,7 +24,7 @@ from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import of_local_master, waiting_law
-from engine.models.stages.partitions import PartitionCount
+from engine.models.stages.partitions import PartitionCount, whole_tasks
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
@@ -37,7 +37,7 @@ from engine.models.stages.slots_over_time import (
     stage_slots,
 )
 from engine.models.stages.table import StageTable
-from engine.models.stages.task_times import Scaled, StageShape, whole_tasks
+from engine.models.stages.task_times import Scaled, StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
 from engine.scheduling import Node, Schedule, covered_seconds, schedule

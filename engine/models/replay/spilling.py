@@ -14,7 +14,8 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.replay.replayed_run import Replay
-from engine.models.stages.task_times import LARGEST_TASKS, StageShape
+from engine.models.stages.partitions import LARGEST_TASKS
+from engine.models.stages.task_times import StageShape
 from engine.profile import StageRun
 
 DISK_BYTES_PER_SECOND = 100e6

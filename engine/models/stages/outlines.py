@@ -52,8 +52,10 @@ def groups(places: IntArray, cuts: Cuts) -> list[tuple[IntArray, IntArray]]:
 def outlines(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     """The stages of one group."""
     tasks = cuts.tasks[0]
-    found = _ranked if tasks <= EVERY_TASK else _summed if tasks <= PLACED_TASKS else _outlined
-    return found(table, places, cuts)
+    if tasks > PLACED_TASKS:
+        return _outlined(table, places, cuts)
+    found = (_ranked if tasks <= EVERY_TASK else _summed)(table, places, cuts)
+    return _with_drawn(table, found, places, cuts, np.flatnonzero(table.hot[places]))
 
 
 def _outlined(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
@@ -86,9 +88,9 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     tail = (middle > 1.0 - gap) & there
     tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
     if tail.any():
-        depth = np.log(gap) - np.log(1.0 - middle)
-        above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
-        times = np.where(tail, above, times)
+        depth, reach = np.log(gap) - np.log(1.0 - middle), np.log(gap * 2.0 * n)
+        part = np.divide(depth, reach, out=np.zeros_like(depth), where=tail)
+        times = np.where(tail, before + (longest - before) * part, times)
     keeps = (n > points) & (points > 1)
     kept = np.where(keeps, longest, 0.0)
     free = there & (rank < n - keeps)

@@ -8,6 +8,7 @@ partitions on a larger cluster, and more data does not always have more of them.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ SMALLEST_MERGED_BYTES = 1.0 * MIB
 
 SMALLEST_SINCE = (3, 2)
 
+SKEWED_BYTES = 256.0 * MIB
+"""Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Partitioning:
@@ -43,6 +47,8 @@ class Partitioning:
         advisory_bytes, smallest_bytes: of merged shuffle partitions.
         merged_for: cores for which merging leaves partitions; None for the parallelism.
         split_bytes, open_cost_bytes: largest input partition, and what opening a file counts for.
+        skewed_bytes: from this size on a join splits a partition that is much larger than others;
+            infinite where it does not.
     """
 
     slots: int
@@ -52,6 +58,7 @@ class Partitioning:
     merged_for: int | None = None
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
+    skewed_bytes: float = SKEWED_BYTES
 
     @classmethod
     def of(cls, run: Run, slots: int) -> Partitioning:
@@ -59,6 +66,9 @@ class Partitioning:
         config = run.config
         merging = "spark.sql.adaptive.coalescePartitions."
         smallest = SMALLEST_MERGED_BYTES if spark_version(run) >= SMALLEST_SINCE else 0.0
+        skew = "spark.sql.adaptive.skewJoin."
+        splits = config.get(skew + "enabled", "true").lower() == "true"
+        skewed = whole(config, skew + "skewedPartitionThresholdInBytes") or SKEWED_BYTES
         size_first = config.get(merging + "parallelismFirst", "true").lower() == "false"
         return cls(
             slots,
@@ -70,6 +80,7 @@ class Partitioning:
             whole(config, merging + "minPartitionNum") or (1 if size_first else None),
             whole(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
             whole(config, "spark.sql.files.openCostInBytes") or OPEN_COST_BYTES,
+            skewed if splits else math.inf,
         )
 
     def cores(self, slots: int | None) -> int:
@@ -77,12 +88,14 @@ class Partitioning:
         return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
 
     def merged(self, total_bytes: float, slots: int | None) -> float:
-        """Partitions to which adaptive execution merges a shuffle of so many bytes, as a fraction:
-        each is no smaller than the smallest size and no larger than the advisory one, and within
-        those there is one for every core."""
+        """To how many partitions adaptive execution merges a shuffle, as a fraction."""
+        return max(1.0, total_bytes / self.target_bytes(total_bytes, slots))
+
+    def target_bytes(self, total_bytes: float, slots: int | None) -> float:
+        """To what size it merges them: each is no smaller than the smallest size and no larger than
+        the advisory one, and within those there is one for every core."""
         for_each = total_bytes / (self.merged_for or self.cores(slots))
-        target = max(self.smallest_bytes, min(self.advisory_bytes, for_each), 1.0)
-        return max(1.0, total_bytes / target)
+        return max(self.smallest_bytes, min(self.advisory_bytes, for_each), 1.0)
 
     @property
     def counts_slots(self) -> bool:
@@ -161,3 +174,22 @@ def whole(config: Mapping[str, str], key: str) -> int | None:
     """A configured number (of bytes, with or without a unit; of partitions)."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
+
+
+def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
+    share of a whole one that the last task holds."""
+    partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
+    tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
+    last = partitions - tasks + 1.0
+    return tasks, partitions, np.where(last < 1.0 - WHOLE, last, 1.0)
+
+
+LARGEST_TASKS = 2_000_000
+"""No stage is given more tasks than this: Spark's own scheduler does not bear more."""
+
+SMALLEST_STAGE = 1e-6
+"""A stage has no fewer partitions: part of one."""
+
+WHOLE = 1e-9
+"""A last partition smaller than this is none."""

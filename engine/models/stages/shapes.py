@@ -104,7 +104,7 @@ def _shape(
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
     return StageShape(
         stage=stage,
-        growth=_growth(run, stage, measured, knows_input=knows_input),
+        growth=_growth(run, stage, measured, partitioning, knows_input=knows_input),
         warm=warm,
         mean_seconds=mean,
         cold=cold,
@@ -115,7 +115,9 @@ def _shape(
     )
 
 
-def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool) -> Growth:
+def _growth(
+    run: Run, stage: StageRun, measured: set[int], rules: Partitioning, *, knows_input: bool
+) -> Growth:
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
     number; other data, tables in buckets too, keeps its number of partitions, and so does what the
@@ -129,7 +131,7 @@ def _growth(run: Run, stage: StageRun, measured: set[int], *, knows_input: bool)
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
         return Growth.WORK
     if shuffled:
-        return Growth.MERGED if _merged(run, stage) else Growth.WORK
+        return Growth.MERGED if _merged(run, stage, rules) else Growth.WORK
     if stage.input_bytes is not None and stage.input_bytes.total > 0.0:
         return Growth.TASKS if stage.tasks in measured else Growth.WORK
     return Growth.NONE if knows_input else Growth.WORK
@@ -160,17 +162,21 @@ def _external_bytes(stage: StageRun) -> float:
     return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
 
 
-def _merged(run: Run, stage: StageRun) -> bool:
-    """Whether adaptive execution gave the stage fewer partitions than configured: its plan says so
-    where it is known (a number of partitions that the query asks for is never merged)."""
-    if stage.operations and not MERGED_READS.intersection(stage.operations):
-        return False
-    if stage.sql_execution_id is None or (stage.tasks <= 1 and not stage.operations):
-        return False
+def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
+    """Whether adaptive execution gives the stage as many partitions as its data asks for: it has
+    fewer than configured, as its plan says where that is known (a number of partitions that the
+    query asks for is never merged). Of as many as configured none was merged where no two of them
+    are as small as the target together; elsewhere they may be."""
     partitions = whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
     said = run.config.get("spark.sql.adaptive.enabled")
     adaptive = said.lower() == "true" if said else spark_version(run) >= ADAPTIVE_SINCE
-    return adaptive and stage.tasks < partitions
+    if stage.sql_execution_id is None or not adaptive or stage.shuffle_read_bytes is None:
+        return False
+    if stage.tasks == partitions > 1:
+        return 2.0 * rules.merged(stage.shuffle_read_bytes.total, None) >= partitions
+    if stage.operations and not MERGED_READS.intersection(stage.operations):
+        return False
+    return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:

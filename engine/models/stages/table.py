@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
 from engine.models.stages.task_times import (
-    LARGEST_TASKS,
     PLACED_TASKS,
     SET_UP_SECONDS,
     SET_UP_SHARE,
     Growth,
     Scaled,
     StageShape,
-    whole_tasks,
 )
 from engine.models.stages.warm_up import WarmUps
 from engine.waves import Tasks, probabilities
@@ -89,6 +89,11 @@ class StageTable:
     def law_slots(self) -> FloatArray:
         """(s,) what logs tell of their growth per doubling of tasks at once."""
         return np.asarray([shape.law.slots for shape in self.shapes])
+
+    @cached_property
+    def hot(self) -> NDArray[np.bool_]:
+        """(s,) whether some of its partitions are larger than others can be."""
+        return np.asarray([shape.hot is not None for shape in self.shapes])
 
     @cached_property
     def warm_ups(self) -> WarmUps:

@@ -16,8 +16,16 @@ import numpy as np
 
 from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn, drawn_outline
+from engine.models.stages.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched
-from engine.models.stages.partitions import PartitionCount, Partitioning
+from engine.models.stages.partitions import (
+    LARGEST_TASKS,
+    SMALLEST_STAGE,
+    WHOLE,
+    PartitionCount,
+    Partitioning,
+    whole_tasks,
+)
 from engine.models.stages.ranked_tasks import RankedTasks
 from engine.models.stages.warm_up import WarmUp
 from engine.profile import StageRun
@@ -27,9 +35,6 @@ SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5
 """Prior: so much of a task's run time, or this share of it if that is less, goes to readers,
 writers, connections and code that is not compiled yet, however much data it has."""
-
-LARGEST_TASKS = 2_000_000
-"""No stage is given more tasks than this: Spark's own scheduler does not bear more."""
 
 
 PLACED_TASKS = 4000
@@ -217,7 +222,8 @@ class StageShape:
         which is the default of some platforms and not always in their logs."""
 
         def off(rule: Partitioning) -> float:
-            return abs(math.log(self.stage.tasks / rule.merged(self._shuffled_bytes, None)))
+            merged = min(rule.merged(self._shuffled_bytes, None), self.partitions)
+            return abs(math.log(self.stage.tasks / merged))
 
         return min((self.partitioning, replace(self.partitioning, merged_for=1)), key=off)
 
@@ -229,7 +235,7 @@ class StageShape:
 
     def _merged_count(self, ratio: float, most: float) -> PartitionCount:
         """Partitions that adaptive execution merged, no more than configured."""
-        per_core = self.stage.tasks / self._merged(1.0, None)
+        per_core = self.stage.tasks / min(self._merged(1.0, None), self.partitions)
         own = min(per_core * self._merged(ratio, None), most)
         if not self.counts_slots:
             return PartitionCount(own)
@@ -244,7 +250,8 @@ class StageShape:
             return PartitionCount(partitions)
         rule, size = self.partitioning, read.total * ratio
         most = rule.most_splits(size)
-        fewer = more = partitions, max(partitions, most)
+        least = min(partitions, self.stage.tasks * ratio) if ratio < 1.0 else partitions
+        fewer = more = least, max(partitions, most)
         if self.stage.tasks <= ONE_EACH * rule.cores(None):
             by_size = size / rule.split_bytes
             fewer = min(partitions, by_size), min(partitions, max(most, by_size))
@@ -258,14 +265,15 @@ class StageShape:
 
     def _input_partitions(self, ratio: float) -> float:
         """Input partitions are filled to the split size before there are more of them: a small
-        input is cut in as many as the cluster has cores, or in two. Of a scan with two for each
-        core that is not what cut it: by files or by size there are so many, though it reads few of
-        their columns."""
+        input is cut in as many as the cluster has cores, or in two, and less of a large one too. Of
+        a scan with two for each core that is not what cut it: by files or by size there are so
+        many, though it reads few of their columns."""
         n = self.stage.tasks
-        if self._is_scan and n >= BY_SIZE * self.partitioning.cores(None):
-            return n * ratio
-        read = self.stage.input_bytes
-        if ratio <= 1.0 or read is None:
+        cores, read = self.partitioning.cores(None), self.stage.input_bytes
+        if self._is_scan and ratio < 1.0 and read is not None:
+            most = self.partitioning.most_splits(read.total * ratio)
+            return max(n * ratio, min(n, cores, most))
+        if ratio <= 1.0 or read is None or (self._is_scan and n >= BY_SIZE * cores):
             return n * ratio
         largest = max(self.partitioning.split_bytes, read.maximum or 0.0)
         if read.total / n > largest / 2.0 or n > FEW_SPLITS:
@@ -281,10 +289,10 @@ class StageShape:
         """
         n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
         if n <= PLACED_TASKS:
-            work = self._work_by_rank(scaled, rotation)
+            times, work = self._by_rank(scaled, rotation)
             return RankedTasks(
-                self._stretched(self._by_rank(n), work) + dispatch_seconds,
-                lambda: self._cold_by_rank(n, work, dispatch_seconds),
+                self._stretched(times, work) + dispatch_seconds,
+                lambda: self._cold_by_rank(times, work, dispatch_seconds),
                 lambda: launched(self.stage.stage_id, n, rotation),
                 longest_first=longest_first,
             )
@@ -301,35 +309,45 @@ class StageShape:
         self, scaled: Scaled, dispatch_seconds: float, rotation: float
     ) -> tuple[FloatArray, FloatArray | None]:
         """Times of warm and, where there are any, of first tasks in launch order."""
-        n, work = scaled.tasks, self._work_by_rank(scaled, rotation)
-        order = launched(self.stage.stage_id, n, rotation)
-        warm = self._stretched(self._by_rank(n), work) + dispatch_seconds
-        cold = self._cold_by_rank(n, work, dispatch_seconds)
+        times, work = self._by_rank(scaled, rotation)
+        order = launched(self.stage.stage_id, scaled.tasks, rotation)
+        warm = self._stretched(times, work) + dispatch_seconds
+        cold = self._cold_by_rank(times, work, dispatch_seconds)
         return np.asarray(warm[order]), None if cold is None else np.asarray(cold[order])
 
-    def _by_rank(self, n: int) -> FloatArray:
-        """(n,) times of warm tasks of the observed size in ascending order."""
-        return self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+    def _by_rank(self, scaled: Scaled, rotation: float) -> tuple[FloatArray, FloatArray | float]:
+        """(n,) times of warm tasks of the observed size in ascending order, and the relative work
+        of each; the last one launched may have part of it."""
+        n, work = scaled.tasks, scaled.work
+        growth = work * scaled.partitions / self.stage.tasks
+        cut = self.hot.cut(self._observed, n, growth) if self.hot else None
+        if cut is not None:
+            return cut
+        times = self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+        if scaled.last == 1.0:
+            return times, work
+        each = np.full(n, work)
+        each[last_launched(self.stage.stage_id, n, rotation)] *= scaled.last
+        return times, each
 
     @cached_property
     def _observed(self) -> FloatArray:
         return drawn(self.warm, self.stage.tasks, self.mean_seconds)
 
-    def _work_by_rank(self, scaled: Scaled, rotation: float) -> FloatArray | float:
-        """Relative work of each task, by rank; the last one launched may have part of it."""
-        if scaled.last == 1.0:
-            return scaled.work
-        work = np.full(scaled.tasks, scaled.work)
-        work[last_launched(self.stage.stage_id, scaled.tasks, rotation)] *= scaled.last
-        return work
+    @cached_property
+    def hot(self) -> HotPartitions | None:
+        """Partitions of it that stay as large however finely the others are cut."""
+        merged = self.growth is Growth.MERGED and self._merged_by_rule
+        return hot_partitions(self.stage, self._merging) if merged else None
 
     def _cold_by_rank(
-        self, n: int, work: FloatArray | float, dispatch_seconds: float
+        self, times: FloatArray, work: FloatArray | float, dispatch_seconds: float
     ) -> FloatArray | None:
         """(n,) times of first tasks on a slot, by rank; None where none was seen."""
         if not len(self.cold):
             return None
-        cold = drawn(self.cold, n, float(self.cold.mean()))
+        n, mean = len(times), float(self.cold.mean())
+        cold = times + self.cold_excess if self.hot else drawn(self.cold, n, mean)
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 
@@ -366,18 +384,6 @@ class StageShape:
         return np.asarray(fixed + (seconds - fixed) * work)
 
 
-def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(n,) tasks of as many stages in (n,) wanted partitions, the partitions that they get, and the
-    share of a whole one that the last task holds."""
-    partitions = np.clip(wanted, SMALLEST_STAGE, LARGEST_TASKS)
-    tasks = np.maximum(1.0, np.ceil(partitions - WHOLE))
-    last = partitions - tasks + 1.0
-    return tasks, partitions, np.where(last < 1.0 - WHOLE, last, 1.0)
-
-
-SMALLEST_STAGE = 1e-6
-"""A stage has no fewer partitions: part of one."""
-
 MERGED_BEYOND = 2.0
 """So many times the partitions that the rule of merging says are not its doing: packing whole
 partitions and two shuffles merged alike make up to half as many more or fewer."""
@@ -388,9 +394,6 @@ ONE_EACH = 1.5
 BY_SIZE = 2
 """So many input partitions per core are never cut for the cores: files packed into one share for
 each core make fewer."""
-
-WHOLE = 1e-9
-"""A last partition smaller than this is none."""
 
 FEW_SPLITS = 64
 """More input partitions than this are taken to be files or blocks, whatever their size: no

@@ -100,6 +100,34 @@ def test_two_splits_for_each_core_are_not_cut_for_the_cores(tasks: int, at_four_
     assert scan.scaled(4.0, None).tasks == at_four_times
 
 
+def test_less_of_a_large_input_is_cut_for_the_cores() -> None:
+    """3 GiB are 24 splits of 128 MiB; of 128 MiB each of 4 cores gets one, and of 8 MiB two do. So
+    it is on a core less or more."""
+    scan = shapes(plan(scan_tasks=24, scan_mib=3072.0))[0]
+    assert [scan.scaled(1 / 24, None, slots).tasks for slots in (None, 3, 4, 5)] == [4, 3, 4, 5]
+    assert scan.scaled(1 / 384, None).tasks == 2
+    assert scan.scaled(0.5, None).tasks == 12
+
+
+def test_less_of_a_small_input_is_cut_for_the_cores_too() -> None:
+    """256 MiB in 4 splits for 4 cores: of half of it each core gets half as much."""
+    scan = shapes(plan())[0]
+    half = scan.scaled(0.5, None)
+    assert (half.tasks, half.work) == (4, pytest.approx(0.5))
+
+
+def test_partitions_that_none_was_merged_of_may_be_elsewhere() -> None:
+    """20 GB in the 200 partitions that are configured leave nothing to merge: plans then name no
+    reader of merged ones. A hundredth of it is merged for the cores."""
+    run = plan(merged_tasks=200, shuffle_mib=20_000.0, slots=8)
+    unmerged = replace(run.stages[1], operations=("Exchange",))
+    merged = shapes(replace(run, stages=(run.stages[0], unmerged)))[1]
+    assert [merged.scaled(r, None).tasks for r in (1.0, 8.0, 0.1, 0.01)] == [200, 200, 32, 8]
+    few = replace(unmerged, shuffle_read_bytes=plan(shuffle_mib=50.0).stages[1].shuffle_read_bytes)
+    asked = shapes(replace(run, stages=(run.stages[0], few)))[1]
+    assert [asked.scaled(r, None).tasks for r in (1.0, 0.01)] == [200, 200]
+
+
 def test_many_splits_stay_as_they_are() -> None:
     scan = shapes(plan(scan_tasks=50, scan_mib=6400.0))[0]
     assert [scan.scaled(1.0, None, slots).tasks for slots in (1, 4, 40)] == [50, 50, 50]
@@ -231,7 +259,7 @@ def test_scans_on_every_cluster_are_cut_for_the_cores_down_to_the_cost_of_openin
         size, own = read.total * ratio, shape.partition_count(ratio, None).at(None)
         for slots in SLOTS:
             least = min(max(2.0, slots), size / rule.open_cost_bytes)
-            expected = max(own, least)
+            expected = max(min(own, shape.stage.tasks * ratio) if ratio < 1.0 else own, least)
             if slots < rule.slots and shape.stage.tasks <= 1.5 * rule.slots:
                 expected = min(own, max(least, size / rule.split_bytes))
             if slots == rule.slots:

@@ -11,6 +11,7 @@ from made_runs import BLOCK, Job, Stage, observed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.launch_order import LONGEST_FIRST
+from engine.models.stages.outlines import outlines
 from engine.models.stages.task_times import PLACED_TASKS, StageLaw
 from engine.profile import Run
 
@@ -56,6 +57,18 @@ def of_every_kind(count: int = 40) -> Replay:
         replay, shapes=tuple(shapes), dispatch_seconds=0.01 * (places % 3), rotation=rotation
     )
     return changed.fresh()
+
+
+def test_a_stage_without_a_tail_raises_no_warning() -> None:
+    """Two of five tasks have no tail, whose length would be the logarithm of 1; beside them stands
+    a stage that has one."""
+    stages = [Stage(np.linspace(1.0, 2.0, 5), input_bytes=5 * BLOCK) for _ in range(2)]
+    table, places = Replay.of(observed(stages, slots=SLOTS))._table, np.arange(2)
+    with np.errstate(all="raise"):
+        cuts = table.cut(places, 1.0, np.asarray([2.0, 30.0]))
+        found = outlines(table, places, cuts)
+    single = [table.drawn(place, one).total for place, one in enumerate(cuts.each())]
+    assert found.total == pytest.approx(single)
 
 
 @pytest.mark.parametrize("slots", [1, 5, SLOTS, 31, 300, 5000])

@@ -30,7 +30,9 @@ def test_how_stages_grow_with_input() -> None:
     off = {"spark__sql__adaptive__enabled": "false"}
     assert growth_of(replace(SHUFFLED, more=sql), **off)[0] is Growth.WORK
     ten = {"spark__sql__shuffle__partitions": "10"}
-    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.WORK
+    assert growth_of(replace(SHUFFLED, more=sql), **ten)[0] is Growth.MERGED
+    small = replace(SHUFFLED, more=sql, shuffle_bytes=1e7)
+    assert growth_of(small, **ten)[0] is Growth.WORK  # they could have been merged, and were not
     assert growth_of(Stage(np.full(3, 1.0)))[0] is Growth.NONE
     cached = {"input_bytes": measure(np.full(20, 5.0)), "cached_input_bytes": 100.0}
     assert growth_of(Stage(np.full(20, 1.0), more=cached))[0] is Growth.TASKS

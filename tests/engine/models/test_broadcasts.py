@@ -1,0 +1,78 @@
+"""Tables that are broadcast while they are small."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import BLOCK, Stage, observed
+from sparkplan_runs import codes, executors, fit
+
+from engine.cluster import Workload
+from engine.models.replay.broadcasts import broadcast_notice
+from engine.models.replay.replayed_run import Replay
+from engine.profile import Run
+from engine.units import MIB
+
+SMALL_TABLE = {"sql_execution_id": 0, "operations": ("BroadcastExchange", "Scan parquet")}
+
+
+def joining(table_mib: float = 4.0, *, operation: str = "BroadcastExchange", **config: str) -> Run:
+    """A scan of 16 blocks beside one of a small table that is broadcast."""
+    more = {"sql_execution_id": 0, "operations": (operation, "Scan parquet")}
+    stages = [
+        Stage(np.full(1, 1.0), input_bytes=table_mib * MIB, more=more),
+        Stage(np.full(16, 4.0), input_bytes=16 * BLOCK),
+    ]
+    settings = {key.replace("_", "."): value for key, value in config.items()}
+    return replace(observed(stages, slots=4, config=settings), spark_version="3.5.1")
+
+
+def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
+    found = broadcast_notice(Replay.of(joining()), 3.0)
+    assert found is not None
+    assert "stage 0" in found.text
+    assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
+    assert broadcast_notice(Replay.of(joining()), 2.0) is None
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        joining(12.0),  # asked for by a hint, or cut down by a filter
+        joining(operation="Exchange"),
+        joining(spark_sql_autoBroadcastJoinThreshold="-1"),  # by a hint alone
+        joining(spark_sql_autoBroadcastJoinThreshold="0"),
+        joining(spark_sql_autoBroadcastJoinThreshold="100mb"),
+    ],
+)
+def test_what_stays_is_not_warned_of(run: Run) -> None:
+    assert broadcast_notice(Replay.of(run), 3.0) is None
+
+
+def test_a_smaller_threshold_counts() -> None:
+    run = joining(spark_sql_autoBroadcastJoinThreshold="5m")
+    assert broadcast_notice(Replay.of(run), 2.0) is not None
+
+
+def test_a_prediction_for_more_input_says_so() -> None:
+    run = joining()
+    fitted, size = fit(run), run.workload.input_bytes
+    assert size is not None
+    for ratio, said in ((1.0, False), (4.0, True)):
+        found = fitted.predict(cluster=executors(4), workload=Workload(ratio * size))
+        assert ("broadcast-outgrown" in codes(found.warnings)) is said
+
+
+def test_a_table_that_stays_the_same_in_two_logs_is_not_outgrown() -> None:
+    small = joining()
+    stages = [
+        Stage(np.full(1, 1.0), input_bytes=4.0 * MIB, more=SMALL_TABLE),
+        Stage(np.full(64, 4.0), input_bytes=64 * BLOCK),
+    ]
+    large = replace(observed(stages, slots=4), spark_version="3.5.1")
+    size = large.workload.input_bytes
+    assert size is not None
+    found = fit(small, large).predict(cluster=executors(4), workload=Workload(8.0 * size))
+    assert "broadcast-outgrown" not in codes(found.warnings)

@@ -1,0 +1,139 @@
+"""Shuffle partitions of keys that have many rows, on other clusters and with other data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import BLOCK, Stage, measure, observed
+
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.hot_partitions import HotPartitions
+from engine.models.stages.task_times import StageShape
+from engine.profile import Run
+from engine.units import MIB
+
+SLOTS = 8
+SECONDS_PER_MIB = 0.25
+
+
+def skewed(
+    *,
+    hot_mib: float = 40.0,
+    usual_mib: float = 10.0,
+    tasks: int = SLOTS,
+    joins: bool = False,
+    slots: int = SLOTS,
+) -> Run:
+    """A merged shuffle with one partition that is larger than the target, and in proportion
+    longer."""
+    size = np.full(tasks, usual_mib * MIB)
+    size[-1] = hot_mib * MIB
+    more = {
+        "sql_execution_id": 0,
+        "operations": ("AQEShuffleRead", "Exchange"),
+        "shuffle_read_bytes": measure(size),
+    }
+    source = [Stage(np.full(8, 2.0), input_bytes=8 * BLOCK) for _ in range(1 + joins)]
+    parents = tuple(range(len(source)))
+    reader = Stage(size / MIB * SECONDS_PER_MIB, parents, shuffle_bytes=1.0, more=more)
+    return replace(observed([*source, reader], slots=slots), spark_version="3.5.1")
+
+
+def reader(run: Run) -> StageShape:
+    return Replay.of(run).shapes[-1]
+
+
+def times_of(shape: StageShape, ratio: float, slots: int | None) -> np.ndarray:
+    """Times of its tasks, ascending."""
+    tasks = shape.tasks(shape.scaled(ratio, None, slots), dispatch_seconds=0.0, rotation=0.0)
+    return np.sort(tasks.seconds)
+
+
+def test_a_hot_partition_stays_as_large_on_more_cores() -> None:
+    """Ten seconds of 27.5 in all are one task's; 64 cores cut the rest finer, not that task."""
+    shape = reader(skewed())
+    times = times_of(shape, 1.0, 64)
+    assert len(times) == 64
+    assert times[-1] == pytest.approx(10.0)
+    assert times[-2] < 0.6
+
+
+def test_a_hot_partition_grows_with_the_data() -> None:
+    """Ten times the data on as many cores again: of more and smaller partitions it is ten times
+    what it was."""
+    times = times_of(reader(skewed()), 10.0, 10 * SLOTS)
+    assert times[-1] == pytest.approx(0.2 + 10.0 * 9.8)
+
+
+def test_work_is_conserved() -> None:
+    shape = reader(skewed())
+    hot = shape.hot
+    assert hot is not None
+    for tasks, growth in ((20, 1.0), (64, 3.0), (5, 1.0), (SLOTS + 1, 0.5)):
+        cut = hot.cut(shape._observed, tasks, growth)
+        assert cut is not None
+        assert (cut[0] * cut[1]).sum() == pytest.approx(growth * shape._observed.sum())
+
+
+def test_the_own_run_is_as_it_was() -> None:
+    run = skewed()
+    assert Replay.of(run).observed().seconds == pytest.approx(run.seconds)
+    assert times_of(reader(run), 1.0, None)[-1] == pytest.approx(10.0)
+
+
+def test_a_hot_partition_is_merged_where_the_others_are_as_large() -> None:
+    """A hundredth of the data is four times an even share on 512 cores, and hidden on eight."""
+    run = skewed(hot_mib=8.0, usual_mib=2.0, tasks=400, slots=512)
+    run = replace(run, config={"spark.sql.shuffle.partitions": "500"})
+    shape = reader(run)
+    assert shape.hot is not None
+    times = times_of(shape, 1.0, 8)
+    assert times[-1] < 1.2 * times.mean()
+
+
+def test_joins_split_what_grows_beyond_the_threshold() -> None:
+    """40 MiB of a join are split from 6.4 times the data on (256 MiB), of a grouping never."""
+    shape = reader(skewed(joins=True))
+    assert times_of(shape, 6.0, 64)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
+    split = times_of(shape, 7.0, 64)
+    assert split[-1] == pytest.approx(split[0])
+    assert times_of(reader(skewed()), 7.0, 64)[-1] == pytest.approx(0.2 + 7.0 * 9.8)
+
+
+def test_pieces_of_a_split_partition_are_not_hot() -> None:
+    """Of 70 MiB each in a join of more than 256 MiB; 200 MiB is no piece."""
+    assert reader(skewed(hot_mib=70.0, usual_mib=30.0, tasks=11, joins=True)).hot is None
+    assert reader(skewed(hot_mib=200.0, usual_mib=30.0, tasks=11, joins=True)).hot is not None
+
+
+@pytest.mark.parametrize(
+    ("hot_mib", "usual_mib", "tasks"),
+    [(12.0, 10.0, SLOTS), (40.0, 10.0, 2), (0.9, 0.5, SLOTS)],
+)
+def test_even_partitions_have_none(hot_mib: float, usual_mib: float, tasks: int) -> None:
+    """Within the target, of which the smallest is 1 MiB, or too few to stand out."""
+    assert reader(skewed(hot_mib=hot_mib, usual_mib=usual_mib, tasks=tasks)).hot is None
+
+
+def test_many_stages_answer_as_single_ones() -> None:
+    """From a dozen stages on they are answered together."""
+    one = skewed()
+    stages = [Stage(np.full(8, 2.0), input_bytes=8 * BLOCK)]
+    more = {
+        "sql_execution_id": 0,
+        "operations": ("AQEShuffleRead", "Exchange"),
+        "shuffle_read_bytes": one.stages[-1].shuffle_read_bytes,
+    }
+    seconds = np.asarray(one.stages[-1].task_seconds.quantiles)
+    stages += [Stage(seconds, (place,), shuffle_bytes=1.0, more=more) for place in range(15)]
+    replay = Replay.of(replace(observed(stages, slots=SLOTS), spark_version="3.5.1"))
+    found = replay.replayed(64)
+    spans = found.end - found.start
+    assert min(spans[1:]) > 9.9
+
+
+def test_several_hot_partitions() -> None:
+    hot = HotPartitions((0.4, 0.2), (np.inf, np.inf))
+    assert [hot.kept(tasks, 1.0) for tasks in (2, 3, 5, 7)] == [0, 1, 1, 2]
