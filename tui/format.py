@@ -11,9 +11,11 @@ from tui.widgets.numbers import number_text
 UNKNOWN = "–"
 
 
-def seconds(value: float | None) -> str:
+def seconds(value: float | None, *, figures: int = 3) -> str:
     """A time, or a dash where it is not known."""
-    return UNKNOWN if value is None or math.isnan(value) else engine.format_seconds(value)
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    return engine.format_seconds(value, figures=figures)
 
 
 def usd(value: float | None, *, figures: int = 3) -> str:
