@@ -25,6 +25,12 @@ def usd(value: float | None, *, figures: int = 3) -> str:
     return engine.format_usd(value, figures=figures)
 
 
+def usd_interval(low: float | None, high: float | None) -> str:
+    """What a cost lies between, " ($2.10 to $3.40)"; "" where it is not known, or one amount."""
+    ends = (usd(low), usd(high))
+    return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
+
+
 def usd_difference(difference: float) -> str:
     """How far two costs are apart: two digits tell how much it matters, as in the reasons."""
     apart = abs(difference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
@@ -79,12 +80,14 @@ def run(args: argparse.Namespace) -> int:
         result = {
             "model": fitted.model,
             "instance": instance_name(points[0].cluster),
+            "confidence": args.confidence,
             "points": rows,
             "warnings": output.notices(last.warnings),
         }
         output.print_json(result)
     elif args.output is None:
-        print(as_table(args.over, points, rows))
+        print(as_table(args.over, points, rows, unit=profile.input_unit))
+        print(f"\n{legend(rows, args.confidence)}; model {fitted.model}")
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
@@ -193,11 +196,12 @@ def instance_name(cluster: engine.Cluster) -> str | None:
     return cluster.instance.name if cluster.instance else None
 
 
-def as_table(over: str, points: list[Point], rows: list[dict[str, Any]]) -> str:
+def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit: str) -> str:
+    """A row for each point; sizes in the profile's unit."""
     header = (over, "time", "low", "high", "cost")
     body = [
         (
-            f"{point.at:.5g}",
+            size_of(point, unit) if over == "input-size" else f"{point.at:g}",
             text.seconds(row["seconds"]),
             text.seconds(row["low"]),
             text.seconds(row["high"]),
@@ -206,3 +210,18 @@ def as_table(over: str, points: list[Point], rows: list[dict[str, Any]]) -> str:
         for point, row in zip(points, rows, strict=True)
     ]
     return text.table([header, *body], right=(0, 1, 2, 3, 4))
+
+
+def size_of(point: Point, unit: str) -> str:
+    """The input of a point; times the largest run where nothing says how large that is."""
+    if point.workload.scale is not None:
+        return f"{point.at:.3g}x"
+    return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
+
+
+def legend(rows: list[dict[str, Any]], confidence: float) -> str:
+    """What the columns of the interval and of the cost mean."""
+    known = any(math.isfinite(row["low"]) for row in rows)
+    said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
+    priced = any(row["cost_usd"] is not None for row in rows)
+    return f"{said}, cost is that of the time" if priced else said
