@@ -77,6 +77,16 @@ def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixtu
     assert found["confidence"] == 0.9
 
 
+def test_a_curve_warns_of_its_first_point_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cache that does not fit one node went unsaid where it fits eight."""
+    line = "curve pagerank-large --over nodes --nodes 1:8 --ran-on m5.xlarge --instance m5.large"
+    found = answer(capsys, f"{line} --input-size 40x")
+    said = {notice["code"]: notice["text"] for notice in found["warnings"]}
+    assert said["cache-does-not-fit"].startswith("at 1 node: ")
+    assert not said["extrapolating-size"].startswith("at ")
+    assert len(found["warnings"]) == len(said), "what holds for both ends is said once"
+
+
 def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) -> None:
     line = f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over input-size --nodes 2"
     out, _ = run(capsys, f"{line} --confidence 80%")

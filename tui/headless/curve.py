@@ -75,14 +75,14 @@ def run(args: argparse.Namespace) -> int:
         }
         for place, point in enumerate(points)
     ]
-    last = fitted.predict(cluster=points[-1].cluster, workload=points[-1].workload)
+    warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit)
     if args.json:
         result = {
             "model": fitted.model,
             "instance": instance_name(points[0].cluster),
             "confidence": args.confidence,
             "points": rows,
-            "warnings": output.notices(last.warnings),
+            "warnings": output.notices(warnings),
         }
         output.print_json(result)
     elif args.output is None:
@@ -91,8 +91,28 @@ def run(args: argparse.Namespace) -> int:
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
-        output.print_notices(last.warnings)
+        output.print_notices(warnings)
     return 0
+
+
+def warnings_of(
+    fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str
+) -> list[engine.Notice]:
+    """What is to be said of the last point; and of the first what is not said of the last: a cache
+    that does not fit one node may fit the next."""
+    first, last = (
+        fitted.predict(cluster=point.cluster, workload=point.workload).warnings
+        for point in (points[0], points[-1])
+    )
+    said, at = {notice.code for notice in last}, place_of(over, points[0], unit)
+    return [*last, *(replace(n, text=f"at {at}: {n.text}") for n in first if n.code not in said)]
+
+
+def place_of(over: str, point: Point, unit: str) -> str:
+    """A point in words: "1 node", "48 GB"."""
+    if over == "input-size":
+        return size_of(point, unit)
+    return text.counted(int(point.at), over.removesuffix("s"))
 
 
 def write(
