@@ -350,13 +350,13 @@ def missed_by(late: float, confidence: float | None) -> str:
     deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
     intervals of minutes support no third. A confidence of None is a model without intervals, whose
     predicted time is held to T < D."""
-    by = format_seconds(float(f"{late:.2g}"))
+    by = format_seconds(float(f"{late:.2g}"), figures=2)
     if confidence is None:
         if late < LEAST_LATE:
             return "takes all of the time up to the deadline"
         return f"misses the deadline by {by}"
     if late < LEAST_LATE:
-        by = f"less than {format_seconds(LEAST_LATE)}"
+        by = f"less than {format_seconds(LEAST_LATE, figures=1)}"
     return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
 
 

@@ -66,6 +66,7 @@ def handover_of(
         },
         owned=choice.cost.owned if choice.cost else {},
         diskless=diskless(catalog, choice.composition) if catalog else (),
+        spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
 
 

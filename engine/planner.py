@@ -111,6 +111,10 @@ class Plan:
         found = select(self.surface, goal, billing, today=today)
         return self._report(found, goal, billing, instance)
 
+    def settled(self, goal: Goal, billing: Billing) -> PlanReport:
+        """The best composition of one type and its curve; what decides is evaluated exactly."""
+        return self._report(settle(self.surface, goal, billing), goal, billing)
+
     def mixed(
         self, report: PlanReport, *, most_types: int, today: date | None = None
     ) -> PlanReport:
@@ -265,9 +269,7 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
 def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) -> PlanReport:
     """One question, one answer, its deciding points re-evaluated exactly."""
     prepared = prepare(replace(request, max_nodes=goal.max_nodes))
-    billing = billing or request.catalog.billing
-    found = settle(prepared.surface, goal, billing)
-    return replace(prepared.report(goal, billing=billing), recommendation=found)
+    return prepared.settled(goal, billing or request.catalog.billing)
 
 
 def export(

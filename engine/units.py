@@ -234,12 +234,15 @@ LEAST_BARE_PERCENT = 50.0
 """The least confidence that is read as a percentage without its sign."""
 
 
-def format_seconds(seconds: float) -> str:
-    """A duration as people say it, to three digits: "850 ms", "41.2 s", "6m 30s", "1h 12m"."""
+def format_seconds(seconds: float, *, figures: int = 3) -> str:
+    """A duration as people say it, to `figures` digits below a minute: "850 ms", "2.30 s",
+    "6m 30s", "1h 12m"; whole seconds, as deadlines are given, without a point: "30 s"."""
+    if seconds < 59.95 and seconds == round(seconds):
+        return f"{seconds:.0f} s"
     if seconds < 0.9995:
-        return f"{seconds * 1000.0:.3g} ms"
+        return f"{_digits(seconds * 1000.0, figures)} ms"
     if seconds < 59.95:
-        return f"{seconds:.3g} s"
+        return f"{_digits(seconds, figures)} s"
     if seconds < 3599.5:
         minutes, rest = divmod(round(seconds), 60)
         return f"{minutes}m {rest:02d}s"
@@ -248,6 +251,13 @@ def format_seconds(seconds: float) -> str:
         return f"{minutes // 60}h {minutes % 60:02d}m"
     hours = round(seconds / 3600.0)
     return f"{hours // 24}d {hours % 24:02d}h"
+
+
+def _digits(value: float, figures: int) -> str:
+    """A number with its zeros, so that those in a column have equally many digits."""
+    rounded = f"{value:.{figures - 1}e}"
+    after_point = figures - 1 - int(rounded.partition("e")[2])
+    return f"{float(rounded):.{max(0, after_point)}f}"
 
 
 _SPANS = (
@@ -264,11 +274,15 @@ LARGE_COUNT = 199.5
 """From so many seconds on nobody counts in seconds, nor from so many minutes in minutes."""
 
 
+LEAST_IN_SECONDS = 0.05
+"""A shorter time would read as 0.0 s."""
+
+
 def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
     12.4 s", "12 to 34 s". A lower end below one of the upper end's unit takes both to the smaller
     unit ("32 to 138 s"); only where neither would read well has each end its own ("7.2 s to
-    3.3 min", "19 s to 13 min").
+    3.3 min", "19 s to 13 min", "12 ms to 1.0 s").
 
     Args:
         low, high: seconds, `low` <= `high`.
@@ -276,6 +290,9 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """
     place = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
     factor, unit, _ = _SPANS[place]
+    if place > 0 and low < LEAST_IN_SECONDS:
+        most = f"{high / factor:.{1 if high / factor < 9.95 else 0}f} {unit}"
+        return f"{low * 1000.0:.0f} ms{to}{most}"
     if place > 1 and round(low / factor, 1) < 1.0:
         smaller, its_unit, _ = _SPANS[place - 1]
         if low / smaller >= 9.95 and high / smaller < LARGE_COUNT:
@@ -295,12 +312,13 @@ def format_usd(usd: float, *, figures: int = 3) -> str:
         return f"${usd:,.0f}"
     if usd >= 1.0 - 0.5 * 10.0**-figures or usd == round(usd, 2):
         return f"${usd:.2f}"
-    leading = int(f"{usd:.{figures - 1}e}".partition("e")[2])
-    return f"${usd:.{figures - 1 - leading}f}"
+    return f"${_digits(usd, figures)}"
 
 
 def format_bytes(size: float) -> str:
-    """A size in decimal units to three digits: "48 GB", "2.1 TB"."""
+    """A size in decimal units to three digits: "48 GB", "2.1 TB"; beyond petabytes "12,000 PB"."""
+    if size >= 999.5e15:
+        return f"{size / 1e15:,.0f} PB"
     for factor, unit in ((1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if size >= factor * 0.9995:
             return f"{size / factor:.3g} {unit}"

@@ -11,9 +11,11 @@ from tui.widgets.numbers import number_text
 UNKNOWN = "–"
 
 
-def seconds(value: float | None) -> str:
+def seconds(value: float | None, *, figures: int = 3) -> str:
     """A time, or a dash where it is not known."""
-    return UNKNOWN if value is None or math.isnan(value) else engine.format_seconds(value)
+    if value is None or math.isnan(value):
+        return UNKNOWN
+    return engine.format_seconds(value, figures=figures)
 
 
 def usd(value: float | None, *, figures: int = 3) -> str:
@@ -21,6 +23,12 @@ def usd(value: float | None, *, figures: int = 3) -> str:
     if value is None or math.isnan(value):
         return UNKNOWN
     return engine.format_usd(value, figures=figures)
+
+
+def usd_interval(low: float | None, high: float | None) -> str:
+    """What a cost lies between, " ($2.10 to $3.40)"; "" where it is not known, or one amount."""
+    ends = (usd(low), usd(high))
+    return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
 def usd_difference(difference: float) -> str:

@@ -234,11 +234,14 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
     read = engine.read(*args.sources, ran_on=ran_on(args))
-    profile = engine.held_against(read, catalog or looked_in(args))
-    overhead = getattr(args, "overhead_per_core", None)
-    if overhead is not None:
-        profile = engine.with_overhead_per_core(profile, overhead)
+    profile = with_overhead(args, engine.held_against(read, catalog or looked_in(args)))
     return profile if resources is None else replace(profile, resources=resources)
+
+
+def with_overhead(args: argparse.Namespace, profile: engine.Profile) -> engine.Profile:
+    """The profile with what --overhead-per-core says, where it is given."""
+    gib = getattr(args, "overhead_per_core", None)
+    return profile if gib is None else engine.with_overhead_per_core(profile, gib)
 
 
 def resources_of(args: argparse.Namespace) -> engine.ResourceProfile | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import UnknownName
-from engine.exports.base import Export, Handover, noted
+from engine.exports.base import Export, Handover, noted, with_spark
 from engine.exports.databricks import Databricks
 from engine.exports.dataproc import Dataproc
 from engine.exports.emr import Emr
@@ -38,4 +38,5 @@ def render(handover: Handover, *, to: str) -> str:
     if to not in by_name:
         raise UnknownName("export target", to, by_name, where="--to")
     target = by_name[to]
-    return target.render(noted(handover, target.platform(handover)))
+    said = noted(handover, target.platform(handover))
+    return target.render(with_spark(said, target.spark))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,10 @@ from engine.recommendation import Choice, Recommendation
 IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
 by itself, and ending after the last of its steps would end it before the job is submitted."""
+
+
+SPARK_OF_RELEASES = "3.5"
+"""Of the releases, images and runtimes that the exports name as examples."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class Handover:
     `dynamic_allocation` are its bounds, None where it is off. With `spot` the workers are rented at
     spot prices; the master never is. `part_spot` is how many of each type are, where the others are
     not. `report` is the whole answer, and `choice` what of it is exported, for the targets that are
-    to be read.
+    to be read. `spark_version` is that of the largest run's log, None where nothing tells it.
     """
 
     application: str
@@ -55,6 +60,7 @@ class Handover:
     unsupported: Mapping[str, Sequence[str]] = field(default_factory=dict)
     diskless: Sequence[str] = ()
     owned: Mapping[str, int] = field(default_factory=dict)
+    spark_version: str | None = None
 
     def on_spot(self, name: str) -> int:
         """Spot nodes of a type."""
@@ -80,6 +86,8 @@ class Export(ABC):
     name: str
     summary: str
     suffix: str
+    spark: str | None = None
+    """Of the release that the text names, "3.5"; None where it names none."""
 
     def platform(self, handover: Handover) -> str | None:
         """What the text is for, by the names of `engine.platforms`; None for any."""
@@ -154,6 +162,20 @@ def noted(handover: Handover, platform: str | None) -> Handover:
     note = (
         f"note: executors and price are for {handover.platform or 'another platform'}, this is for "
         f"{platform}: plan with --platform {platform} [other-platform]"
+    )
+    return replace(handover, statement=(*handover.statement, note))
+
+
+def with_spark(handover: Handover, spark: str | None) -> Handover:
+    """What is handed to a target whose text names a release with that Spark: its statement says so
+    where the job ran with another. The number of a release is not told from that of Spark: which
+    one has it, the provider's list says."""
+    ran = re.match(r"\d+\.\d+", handover.spark_version or "")
+    if spark is None or ran is None or ran[0] == spark:
+        return handover
+    note = (
+        f"note: the job ran with Spark {handover.spark_version}, the release named here has Spark "
+        f"{spark}: put one that has yours [other-spark]"
     )
     return replace(handover, statement=(*handover.statement, note))
 

@@ -9,6 +9,7 @@ from typing import Any
 from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
+    SPARK_OF_RELEASES,
     Export,
     Handover,
     only_type,
@@ -45,6 +46,7 @@ class Databricks(Export):
     name = "databricks"
     summary = "databricks clusters create, with its JSON"
     suffix = ".sh"
+    spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
         return self.name

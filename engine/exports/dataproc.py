@@ -7,6 +7,7 @@ import shlex
 from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
+    SPARK_OF_RELEASES,
     Export,
     Handover,
     only_type,
@@ -27,6 +28,7 @@ class Dataproc(Export):
     name = "dataproc"
     summary = "gcloud dataproc clusters create"
     suffix = ".sh"
+    spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
         return self.name

@@ -16,6 +16,7 @@ from typing import Any
 from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
+    SPARK_OF_RELEASES,
     Export,
     Handover,
     printable,
@@ -46,6 +47,7 @@ class Emr(Export):
     name = "emr"
     summary = "aws emr create-cluster: groups, fleets for a mix"
     suffix = ".sh"
+    spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
         return self.name

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from engine.exports.base import (
+    SPARK_OF_RELEASES,
     Export,
     Handover,
     beside_properties,
@@ -34,6 +35,7 @@ class Kubernetes(Export):
     name = "kubernetes"
     summary = "SparkApplication for the Kubernetes operator"
     suffix = ".yaml"
+    spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
         return self.name

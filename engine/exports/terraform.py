@@ -10,6 +10,7 @@ from engine.errors import BadInput
 from engine.exports import databricks, dataproc, emr
 from engine.exports.base import (
     IDLE_MINUTES,
+    SPARK_OF_RELEASES,
     Export,
     Handover,
     only_type,
@@ -43,6 +44,7 @@ class Terraform(Export):
     name = "terraform"
     summary = "Terraform: EMR, Dataproc, Databricks on Azure"
     suffix = ".tf"
+    spark = SPARK_OF_RELEASES
 
     def platform(self, handover: Handover) -> str | None:
         return _RESOURCES[handover.provider][0] if handover.provider in _RESOURCES else None

@@ -238,7 +238,7 @@ def check_order_and_reasons(answer: Recommendation) -> None:
         assert ("over budget" in entry.reason) == over
         if entry.late_seconds is not None and entry.late_seconds >= 0.001:
             two_digits = float(f"{entry.late_seconds:.2g}")
-            assert f"by {format_seconds(two_digits)}" in entry.reason
+            assert f"by {format_seconds(two_digits, figures=2)}" in entry.reason
     if goal.budget_usd is None:
         lateness = [entry.late_seconds for entry in answer.rejected if entry.late_seconds]
         assert lateness == sorted(lateness)

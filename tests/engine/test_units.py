@@ -171,6 +171,19 @@ def test_a_size_that_is_shown_reads_back_to_three_digits(size: float) -> None:
     assert units.parse_bytes(units.format_bytes(size)) == pytest.approx(size, rel=0.006)
 
 
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (999.4e15, "999 PB"),
+        (999.6e15, "1,000 PB"),
+        (12e18, "12,000 PB"),
+    ],
+)
+def test_what_no_store_holds_is_no_power_of_ten(size: float, text: str) -> None:
+    assert units.format_bytes(size) == text
+    assert units.parse_bytes(text) == pytest.approx(size, rel=0.006)
+
+
 @given(st.text(max_size=20))
 def test_no_text_makes_a_parser_fail_otherwise_than_in_one_line(text: str) -> None:
     for parse in (
@@ -201,8 +214,15 @@ def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
     [
         (0.85, "850 ms"),
         (0.9994, "999 ms"),
-        (0.9996, "1 s"),
+        (0.0, "0 s"),
+        (0.04, "40.0 ms"),
+        (0.9996, "1.00 s"),
         (1.0, "1 s"),
+        (2.3, "2.30 s"),
+        (6.11, "6.11 s"),
+        (9.9996, "10.0 s"),
+        (30.0, "30 s"),
+        (30.04, "30.0 s"),
         (59.94, "59.9 s"),
         (59.95, "1m 00s"),
         (119.6, "2m 00s"),
@@ -214,6 +234,28 @@ def test_what_is_not_memory_is_refused_in_one_line(text: str) -> None:
 )
 def test_durations_as_they_are_shown(seconds: float, text: str) -> None:
     assert units.format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(6.6, "6.6 s"), (13.0, "13 s"), (0.67, "670 ms"), (0.001, "1.0 ms")]
+)
+def test_two_digits_are_two(seconds: float, text: str) -> None:
+    assert units.format_seconds(seconds, figures=2) == text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [
+        (0.0123, 1.04, "12 ms to 1.0 s"),
+        (0.0, 1.04, "0 ms to 1.0 s"),
+        (0.049, 90.0, "49 ms to 90 s"),
+        (0.02, 3600.0, "20 ms to 60 min"),
+        (0.05, 1.04, "0.1 to 1.0 s"),
+        (0.0123, 0.9, "12 to 900 ms"),
+    ],
+)
+def test_no_interval_begins_at_nothing(low: float, high: float, text: str) -> None:
+    assert units.format_interval(low, high) == text
 
 
 @pytest.mark.parametrize(

@@ -271,16 +271,6 @@ async def test_in_ascii_and_without_colour_every_sign_is_plain(planner, monkeypa
         assert not options or shown.isascii()
 
 
-async def test_at_80_columns_all_eight_views_have_a_tab(planner):
-    app = planner(EngineSession(), sources=("sort-small",), catalog="papers")
-    async with app.run_test(size=(80, 24)) as pilot:
-        await settled(pilot)
-        tabs = text_of(app).splitlines()[1]
-        assert [word for word in tabs.replace("[", " ").split() if word.isdigit()] == list(
-            "12345678"
-        )
-
-
 def test_the_line_is_one_that_collect_takes(capsys, tmp_path):
     words = shlex.split(collect_line(EXPERIMENTS, LAYOUT))
     words[words.index("--into") + 1] = str(tmp_path)

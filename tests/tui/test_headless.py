@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import engine
 from tui.cli import main
 
 LOG = "nightly-features"
@@ -73,6 +74,29 @@ def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixtu
     assert times == sorted(times, reverse=True)
     assert all(point["cost_usd"] > 0 for point in found["points"])
     assert found["instance"] == "m5.xlarge"
+    assert found["confidence"] == 0.9
+
+
+def test_a_curve_warns_of_its_first_point_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cache that does not fit one node went unsaid where it fits eight."""
+    line = "curve pagerank-large --over nodes --nodes 1:8 --ran-on m5.xlarge --instance m5.large"
+    found = answer(capsys, f"{line} --input-size 40x")
+    said = {notice["code"]: notice["text"] for notice in found["warnings"]}
+    assert said["cache-does-not-fit"].startswith("at 1 node: ")
+    assert not said["extrapolating-size"].startswith("at ")
+    assert len(found["warnings"]) == len(said), "what holds for both ends is said once"
+
+
+def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over input-size --nodes 2"
+    out, _ = run(capsys, f"{line} --confidence 80%")
+    rows = out.splitlines()
+    assert all(row.split()[1] in ("kB", "MB", "GB") for row in rows[1:-2]), "sizes have a unit"
+    assert rows[-1] == (
+        "8 in 10 runs take from low to high, cost is that of the time; model sparkplan"
+    )
+    out, _ = run(capsys, f"{line} --model optex")
+    assert out.splitlines()[-1] == "no interval, cost is that of the time; model optex"
 
 
 @pytest.mark.parametrize(
@@ -119,6 +143,16 @@ def test_what_cannot_be_met_ends_with_1_and_the_nearest_miss(
     assert {entry["instance"] for entry in found["rejected"]} == {"m5.xlarge"}
     out, _ = run(capsys, line, status=1)
     assert "satisfies the goal (deadline 10 s at 90 %); the nearest miss:" in out
+    low, high = (engine.format_usd(found["nearest"][f"cost_{end}_usd"]) for end in ("low", "high"))
+    assert f" ({low} to {high})" in out
+
+
+def test_a_miss_is_said_with_its_warnings_by_export_too(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"export {LOG} --ran-on m5.xlarge --instances r5.xlarge --deadline 10s --to emr"
+    out, err = run(capsys, line, status=1)
+    assert out == ""
+    assert "the nearest miss:" in err
+    assert "[transferred-speed]" in err
 
 
 def test_clusters_one_owns_need_no_prices(capsys: pytest.CaptureFixture[str]) -> None:

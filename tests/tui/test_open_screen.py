@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,6 +244,37 @@ async def test_a_history_server_lists_its_applications(planner, folder, monkeypa
         await pilot.press("enter")
         await settled(pilot)
         assert app.state.sources == ("http://h:18080#app=app-2",)
+
+
+async def test_a_space_is_typed_where_a_name_goes_on_with_one(planner, folder, monkeypatch):
+    """It marked the first application whose name began so."""
+    shell = replace(applications()[0], name="Spark shell")
+    found = (replace(shell, app_id="app-0", name="Spark Pi"), shell, applications()[1])
+    monkeypatch.setattr(engine, "list_applications", lambda address, limit: found)
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed_address(pilot, "http://h:18080")
+        await shows(pilot, "app-1", "Spark shell")
+        await typed(pilot, "#app=spark")
+        await pilot.press("space", "s")
+        await pilot.pause()
+        assert app.screen.query_one("#typed").value.endswith("#app=spark s")
+        assert "Spark Pi" not in text_of(app)
+        await pilot.press("space")
+        await shows(pilot, "1 marked: app-1")
+
+
+async def test_a_space_marks_among_names_with_spaces_that_were_moved_in(planner, folder):
+    for name in ("my log", "my other"):
+        (folder / name).write_bytes(TEXT)
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await opened(pilot)
+        await typed(pilot, "my")
+        await pilot.press("down", "space")
+        await shows(pilot, "1 marked: my other")
+        await pilot.press("up", "space", "space")
+        await shows(pilot, "2 marked: my other, my log")
+        assert app.screen.query_one("#typed").value == "my "
 
 
 async def test_a_server_that_does_not_answer_is_one_line(planner, folder, monkeypatch):

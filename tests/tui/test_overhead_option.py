@@ -61,6 +61,19 @@ def test_an_export_says_who_asked_for_it(capsys: pytest.CaptureFixture[str]) -> 
     assert "beside the heap" not in plain
 
 
+@pytest.mark.parametrize("command", ["fleet", "workflow recommend", "export"])
+def test_every_command_that_lays_executors_out_takes_it(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was dropped by `fleet`, and unknown to `workflow`."""
+    line = GOAL.replace("recommend", command).replace(" --ran-on m5.xlarge", "")
+    to = " --to emr" if command == "export" else ""
+    for option, overhead in ((" --overhead-per-core 512m", 2.0), (" --overhead-per-core 1g", 4.0)):
+        found = json.loads(run(capsys, f"{line}{to}{option} --json")[0])
+        chosen = (found["jobs"][0] if command == "fleet" else found)["recommended"]
+        assert chosen["layout"]["executor_memory_overhead_gib"] == overhead
+
+
 @pytest.mark.parametrize(
     ("line", "says"),
     [
@@ -69,6 +82,7 @@ def test_an_export_says_who_asked_for_it(capsys: pytest.CaptureFixture[str]) -> 
         (f"{GOAL} --overhead-per-core 99g", "99 GiB per core beside the heap"),
         (f"predict {LOG} --overhead-per-core 1g", "no executors are laid out"),
         (f"predict {LOG} --executors 2 --overhead-per-core 1g", "no executors are laid out"),
+        (f"workflow {LOG} --overhead-per-core 1g", "no executors are laid out"),
     ],
 )
 def test_what_cannot_be_is_one_line(

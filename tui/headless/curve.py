@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from dataclasses import dataclass, replace
 from typing import Any
@@ -74,22 +75,44 @@ def run(args: argparse.Namespace) -> int:
         }
         for place, point in enumerate(points)
     ]
-    last = fitted.predict(cluster=points[-1].cluster, workload=points[-1].workload)
+    warnings = warnings_of(fitted, args.over, points, unit=profile.input_unit)
     if args.json:
         result = {
             "model": fitted.model,
             "instance": instance_name(points[0].cluster),
+            "confidence": args.confidence,
             "points": rows,
-            "warnings": output.notices(last.warnings),
+            "warnings": output.notices(warnings),
         }
         output.print_json(result)
     elif args.output is None:
-        print(as_table(args.over, points, rows))
+        print(as_table(args.over, points, rows, unit=profile.input_unit))
+        print(f"\n{legend(rows, args.confidence)}; model {fitted.model}")
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
-        output.print_notices(last.warnings)
+        output.print_notices(warnings)
     return 0
+
+
+def warnings_of(
+    fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str
+) -> list[engine.Notice]:
+    """What is to be said of the last point; and of the first what is not said of the last: a cache
+    that does not fit one node may fit the next."""
+    first, last = (
+        fitted.predict(cluster=point.cluster, workload=point.workload).warnings
+        for point in (points[0], points[-1])
+    )
+    said, at = {notice.code for notice in last}, place_of(over, points[0], unit)
+    return [*last, *(replace(n, text=f"at {at}: {n.text}") for n in first if n.code not in said)]
+
+
+def place_of(over: str, point: Point, unit: str) -> str:
+    """A point in words: "1 node", "48 GB"."""
+    if over == "input-size":
+        return size_of(point, unit)
+    return text.counted(int(point.at), over.removesuffix("s"))
 
 
 def write(
@@ -193,11 +216,12 @@ def instance_name(cluster: engine.Cluster) -> str | None:
     return cluster.instance.name if cluster.instance else None
 
 
-def as_table(over: str, points: list[Point], rows: list[dict[str, Any]]) -> str:
+def as_table(over: str, points: list[Point], rows: list[dict[str, Any]], *, unit: str) -> str:
+    """A row for each point; sizes in the profile's unit."""
     header = (over, "time", "low", "high", "cost")
     body = [
         (
-            f"{point.at:.5g}",
+            size_of(point, unit) if over == "input-size" else f"{point.at:g}",
             text.seconds(row["seconds"]),
             text.seconds(row["low"]),
             text.seconds(row["high"]),
@@ -206,3 +230,18 @@ def as_table(over: str, points: list[Point], rows: list[dict[str, Any]]) -> str:
         for point, row in zip(points, rows, strict=True)
     ]
     return text.table([header, *body], right=(0, 1, 2, 3, 4))
+
+
+def size_of(point: Point, unit: str) -> str:
+    """The input of a point; times the largest run where nothing says how large that is."""
+    if point.workload.scale is not None:
+        return f"{point.at:.3g}x"
+    return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
+
+
+def legend(rows: list[dict[str, Any]], confidence: float) -> str:
+    """What the columns of the interval and of the cost mean."""
+    known = any(math.isfinite(row["low"]) for row in rows)
+    said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
+    priced = any(row["cost_usd"] is not None for row in rows)
+    return f"{said}, cost is that of the time" if priced else said

@@ -26,11 +26,12 @@ def run(args: argparse.Namespace) -> int:
     rendered = None if found.recommended is None else _rendered(args, question, found)
     if args.json:
         output.print_json({**found.to_dict(), "export": {"to": args.to, "text": rendered}})
-    elif found.recommended is None or rendered is None:
-        print(recommend.as_text(found), file=sys.stderr)
     else:
-        sys.stdout.write(rendered)
-        output.print_notices([*found.warnings, *found.recommended.warnings])
+        if rendered is None:
+            print(recommend.as_text(found), file=sys.stderr)
+        else:
+            sys.stdout.write(rendered)
+        output.print_notices(recommend.notices(found))
     return 1 if rendered is None else 0
 
 

@@ -111,9 +111,8 @@ def run_composition(args: argparse.Namespace) -> int:
         return 0
     words = recommend.composition(choice)
     lines = [as_text(prediction, evidence, words, args.deadline)]
-    low, high = text.usd(choice.cost_low_usd), text.usd(choice.cost_high_usd)
-    known = choice.cost_low_usd is not None
-    lines.append(f"{text.usd(choice.cost_usd)}{f' ({low} to {high})' if known else ''}")
+    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+    lines.append(f"{text.usd(choice.cost_usd)}{between}")
     print("\n".join([*lines, *recommend.cost_lines(choice)]))
     output.print_notices(prediction.warnings)
     return 0

@@ -99,14 +99,23 @@ class Question:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = answer(args, question_of(args), with_sensitivity=True)
+    return tell(args, answer(args, question_of(args), with_sensitivity=True))
+
+
+def tell(args: argparse.Namespace, found: engine.Recommendation) -> int:
+    """Prints an answer as it was asked for; returns the exit code that it means."""
     if args.json:
         output.print_json(found.to_dict())
     else:
         print(as_text(found))
-        chosen = found.recommended or found.nearest
-        output.print_notices([*found.warnings, *(chosen.warnings if chosen else ())])
+        output.print_notices(notices(found))
     return 0 if found.recommended is not None else 1
+
+
+def notices(found: engine.Recommendation) -> list[engine.Notice]:
+    """What is to be said of an answer as a whole, and of the cluster that it names."""
+    chosen = found.recommended or found.nearest
+    return [*found.warnings, *(chosen.warnings if chosen else ())]
 
 
 def question_of(args: argparse.Namespace) -> Question:
@@ -248,7 +257,8 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
         f"{text.seconds(choice.seconds)} ({text.span(choice.low, choice.high)})",
     ]
     if choice.cost_usd is not None:
-        parts.append(text.usd(choice.cost_usd))
+        between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+        parts.append(f"{text.usd(choice.cost_usd)}{between}")
     if choice.resource_time is not None:
         parts.append(f"resource time {choice.resource_time:,.0f} vcore-s")
     elif goal is not None and goal.by_resource and choice.vcore_seconds is not None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import engine
+from tui import beside_heap, options, target
 from tui import format as text
-from tui import options, target
 from tui.headless import output, recommend
 
 RECOMMEND = "recommend"
@@ -36,6 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
     options.add_terms(parser)
+    beside_heap.add_overhead(parser)
     options.add_origin(parser)
     parser.add_argument(
         "--scheduler", metavar="NAME", help="drf, max-min or fifo, in place of the file's"
@@ -103,7 +104,8 @@ def fitted_of(
             )
         profile = args.task_profile or "normal"
         fitted = engine.fit_workflow(workflow, task_profile=profile, printed=args.printed)
-        return fitted, workflow.cluster
+        asked = replace(fitted, profile=options.with_overhead(args, fitted.profile))
+        return asked, workflow.cluster
     for name in ("scheduler", "printed"):
         if getattr(args, name):
             raise engine.BadInput(
@@ -116,7 +118,7 @@ def fitted_of(
             "is for workflow files", where="--task-profile", remedy="leave it out"
         )
     profile = engine.read(*sources, ran_on=options.ran_on(args))
-    return engine.fit_states(profile), None
+    return engine.fit_states(options.with_overhead(args, profile)), None
 
 
 def cluster_of(
@@ -125,6 +127,7 @@ def cluster_of(
     """The cluster that the options name, else the one of the file or of the log."""
     named = args.instance is not None or args.executors is not None
     if own is not None and not named:
+        beside_heap.check_laid_out(args)
         return own if args.nodes is None else replace(own, nodes=args.nodes)
     if not fitted.profile.runs and args.executors is None:
         if args.instance is None:
@@ -175,13 +178,7 @@ def run_recommend(args: argparse.Namespace, sources: Sequence[str]) -> int:
         confidence=args.confidence,
         spot=args.spot,
     )
-    if args.json:
-        output.print_json(found.to_dict())
-    else:
-        print(recommend.as_text(found))
-        chosen = found.recommended or found.nearest
-        output.print_notices([*found.warnings, *(chosen.warnings if chosen else ())])
-    return 0 if found.recommended is not None else 1
+    return recommend.tell(args, found)
 
 
 def as_text(found: engine.WorkflowReport) -> str:

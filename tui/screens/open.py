@@ -160,13 +160,23 @@ class OpenScreen(Picker):
 
     def _narrowed(self, typed: str) -> list[Entry]:
         """What was listed, narrowed by what is typed behind the address."""
-        address, entries = cast(tuple[str, Sequence[Entry]], self._server)
-        wanted = typed[len(address) :].strip("/# ").removeprefix("app=").lower()
-        return [
-            entry
-            for entry in entries
-            if wanted in f"{entry.label} {entry.known.name if entry.known else ''}".lower()
-        ]
+        _, entries = cast(tuple[str, Sequence[Entry]], self._server)
+        wanted = self._name_in(typed).strip().lower()
+        return [entry for entry in entries if any(wanted in name.lower() for name in entry.names)]
+
+    def _name_in(self, typed: str) -> str:
+        """What is typed of a name: behind the address of the server that is listed, or behind the
+        last folder."""
+        if self._server is not None and typed.startswith(self._server[0]):
+            return typed[len(self._server[0]) :].lstrip("/# ").removeprefix("app=")
+        return typed.rpartition("/")[2]
+
+    def _goes_on(self, typed: str) -> bool:
+        """Whether a name that is listed has a space behind what is typed of it."""
+        wanted = self._name_in(typed).lower()
+        return bool(wanted.strip()) and any(
+            f"{wanted} " in name.lower() for entry in self._entries for name in entry.names
+        )
 
     def refill(self, typed: str) -> None:
         """Show what matches, and look into it."""
@@ -285,10 +295,11 @@ class OpenScreen(Picker):
         return cast(Entry, option).value
 
     def action_mark(self) -> None:
-        """Mark what is under the cursor, or take its mark away; without entries type a space."""
-        entry = cast(Entry | None, self.current)
-        if entry is None:
-            self.query_one("#typed", Input).insert_text_at_cursor(" ")
+        """Mark what is under the cursor, or take its mark away. Type a space where there are no
+        entries, or where a name goes on with one and nobody has chosen among them."""
+        entry, line = cast(Entry | None, self.current), self.query_one("#typed", Input)
+        if entry is None or (self.matched.cursor == 0 and self._goes_on(line.value)):
+            line.insert_text_at_cursor(" ")
             return
         if entry.folder:
             self._say([("press enter to look into a folder, ^o to open all of it", "muted")])

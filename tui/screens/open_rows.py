@@ -56,6 +56,11 @@ class Entry(Option):
         """What a look at it is remembered by."""
         return (self.value, self.stamp)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is found by."""
+        return (self.label, self.known.name or "") if self.known else (self.label,)
+
 
 def sample_entries() -> list[Entry]:
     """The bundled samples."""

@@ -172,7 +172,7 @@ def step(faster: Choice, slower: Choice) -> str:
 
 def _longer(faster: Choice, slower: Choice) -> str:
     """A difference of times; two digits tell how much it matters."""
-    return text.seconds(float(f"{slower.seconds - faster.seconds:.2g}"))
+    return text.seconds(float(f"{slower.seconds - faster.seconds:.2g}"), figures=2)
 
 
 def _dearer(faster: Choice, slower: Choice) -> str:

@@ -192,7 +192,7 @@ def test_rolling_folder_in_the_order_of_numbers(tmp_path: Path) -> None:
     run = read(folder).runs[0]
     assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
     assert run.lost == (
-        "parts 3, 4, 5, 6, 7 and 1 more of 10 missing (about 21 of 35 events, 1.9 s)",
+        "parts 3, 4, 5, 6, 7 and 1 more of 10 missing (about 21 of 35 events, 1.90 s)",
     )
 
 
