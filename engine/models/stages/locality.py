@@ -22,7 +22,7 @@ class Locality:
     """Of the s stages of a run.
 
     Args:
-        cached: (s,) whether a stage reads most of its input from a cache, apart from what is shuffled.
+        cached: (s,) whether a stage reads most of its input from a cache, what is shuffled apart.
         sources: (s,) places of the stages whose shuffled output it reads; its own where these were
             skipped, which have about as many partitions.
     """
