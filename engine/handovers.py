@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.beside_heap import CODE
+from engine.carried_settings import carried_settings
 from engine.catalog import Catalog
 from engine.cluster import Layout, Workload
 from engine.errors import BadInput
@@ -37,6 +40,9 @@ def handover_of(
         if catalog is not None and name in catalog.offers
     }
     memory = None if choice.instance is None else memories.get(choice.instance)
+    settings = carried_settings(profile)
+    if workload is not None and workload.shuffle_partitions is not None:
+        settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
     return Handover(
         application=profile.name,
         composition=choice.composition,
@@ -45,12 +51,13 @@ def handover_of(
         statement=(
             *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
             *_assumed_beside(layout, profile),
+            *_carried(settings),
         ),
+        settings=settings,
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,
         master=catalog.billing.master if catalog else None,
         node_memory_gib=memory,
-        shuffle_partitions=workload.shuffle_partitions if workload else None,
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
         report=found,
@@ -68,6 +75,12 @@ def handover_of(
         diskless=diskless(catalog, choice.composition) if catalog else (),
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
+
+
+def _carried(settings: Mapping[str, str]) -> list[str]:
+    """What is taken to be set, beside the cluster."""
+    said = ", ".join(f"{key}={value}" for key, value in settings.items())
+    return [f"assumes: {said} (as in the logs or as asked for)"] if said else []
 
 
 def _assumed_beside(layout: Layout, profile: Profile) -> list[str]:

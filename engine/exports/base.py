@@ -35,8 +35,10 @@ class Handover:
     that are not known to have a disk of their own. `owned` are nodes that cost nothing.
     `dynamic_allocation` are its bounds, None where it is off. With `spot` the workers are rented at
     spot prices; the master never is. `part_spot` is how many of each type are, where the others are
-    not. `report` is the whole answer, and `choice` what of it is exported, for the targets that are
-    to be read. `spark_version` is that of the largest run's log, None where nothing tells it.
+    not. `settings` are those that the prediction rests on and the cluster does not follow from
+    (`engine.carried_settings`). `report` is the whole answer, and `choice` what of it is exported,
+    for the targets that are to be read. `spark_version` is that of the largest run's log, None
+    where nothing tells it.
     """
 
     application: str
@@ -48,7 +50,7 @@ class Handover:
     region: str | None = None
     master: str | None = None
     node_memory_gib: float | None = None
-    shuffle_partitions: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
     spot: bool = False
     report: Recommendation | None = None
     choice: Choice | None = None
@@ -133,9 +135,7 @@ def spark_properties(handover: Handover) -> dict[str, str]:
         properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
         properties.update(beside_properties(handover.layout))
     properties.update(allocation(handover))
-    if handover.shuffle_partitions is not None:
-        properties["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)
-    return properties
+    return {**properties, **handover.settings}
 
 
 def allocation(handover: Handover) -> dict[str, str]:

@@ -114,8 +114,7 @@ def application_of(handover: Handover) -> dict[str, Any]:
         "executor": executor,
         "dynamicAllocation": _dynamic(handover),
     }
-    if handover.shuffle_partitions is not None:
-        settings["spark.sql.shuffle.partitions"] = str(handover.shuffle_partitions)
+    settings.update(handover.settings)
     if settings:
         spec["sparkConf"] = settings
     return {

@@ -78,7 +78,9 @@ def test_spark_submit_takes_the_layout_apart() -> None:
 
 
 def test_spark_defaults_is_one_setting_per_line() -> None:
-    lines = render(handover(shuffle_partitions=400), to="spark-defaults").splitlines()
+    lines = render(
+        handover(settings={"spark.sql.shuffle.partitions": "400"}), to="spark-defaults"
+    ).splitlines()
     settings = dict(line.split(maxsplit=1) for line in lines if not line.startswith("#"))
     assert settings["spark.executor.instances"] == "28"
     assert settings["spark.sql.shuffle.partitions"] == "400"
@@ -222,7 +224,10 @@ def test_kubernetes_says_what_of_it_is_only_an_example() -> None:
 
 
 def test_kubernetes_is_a_spark_application() -> None:
-    text = render(handover(application="Nightly: [x]", shuffle_partitions=400), to="kubernetes")
+    text = render(
+        handover(application="Nightly: [x]", settings={"spark.sql.shuffle.partitions": "400"}),
+        to="kubernetes",
+    )
     resource = yaml.safe_load(text)
     assert resource["kind"] == "SparkApplication"
     assert resource["metadata"]["name"] == "nightly-x"

@@ -37,7 +37,11 @@ CASES = {
 def submitted(folder: Path, **changes: Any) -> str:
     """What Spark says of both exports: it parses all options, prints them, and ends as there is no
     such class."""
-    command = words(render(handover(shuffle_partitions=400, **changes), to="spark-submit"))
+    command = words(
+        render(
+            handover(settings={"spark.sql.shuffle.partitions": "400"}, **changes), to="spark-submit"
+        )
+    )
     defaults = folder / "spark-defaults.conf"
     defaults.write_text(render(handover(**changes), to="spark-defaults"))
     options = [

@@ -38,7 +38,8 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
     line.append((f" ({in_words(choice, state.confidence)})", "base"))
     if choice.cost_usd is not None:
         line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
-        line.append((at_spot(choice), "base"))
+        between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+        line.append((f"{at_spot(choice)}{between}", "base"))
     if state.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
             (f"; within {time_text(state.deadline_seconds)} with ", "base"),
@@ -57,7 +58,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[L
     ]
     near = found.nearest
     if near is not None:
-        costs = "" if near.cost_usd is None else f" for {text.usd(near.cost_usd)}{at_spot(near)}"
+        costs = "" if near.cost_usd is None else f" for {priced(near)}"
         odds = "" if near.p_deadline is None else f"; in time with {text.percent(near.p_deadline)}"
         lines.append(
             [
@@ -68,6 +69,12 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[L
             ]
         )
     return lines
+
+
+def priced(choice: Choice) -> str:
+    """ "$2.60 at spot prices ($2.10 to $3.40)"."""
+    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+    return f"{text.usd(choice.cost_usd)}{at_spot(choice)}{between}"
 
 
 def goal_in_words(state: PlanState) -> str:

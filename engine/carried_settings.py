@@ -1,0 +1,42 @@
+"""Settings of the logs that a prediction rests on: who pastes the cluster alone runs another job.
+
+Partitions, joins and what is left for caches follow from them, and the stages of a log are those of
+a run that had them. Settings that its code makes win over those of a command, so that handing them
+over changes nothing there.
+"""
+
+from __future__ import annotations
+
+import re
+
+from engine.profile import Profile
+
+CARRIED = (
+    "spark.default.parallelism",
+    "spark.memory.fraction",
+    "spark.memory.storageFraction",
+    "spark.serializer",
+    "spark.sql.autoBroadcastJoinThreshold",
+    "spark.sql.files.maxPartitionBytes",
+    "spark.sql.files.openCostInBytes",
+    "spark.sql.shuffle.partitions",
+    "spark.task.cpus",
+)
+CARRIED_PREFIX = "spark.sql.adaptive."
+
+_VALUE = re.compile(r"[\w.%+-]{1,64}\Z", re.ASCII)
+_KEY = re.compile(r"spark\.[\w.]{1,96}\Z", re.ASCII)
+
+
+def carried_settings(profile: Profile) -> dict[str, str]:
+    """Those that all logs of a profile have alike, by name in order."""
+    logs = [run.config for run in profile.runs if run.stages]
+    first = logs[0] if logs else {}
+    return {
+        key: value
+        for key, value in sorted(first.items())
+        if (key in CARRIED or key.startswith(CARRIED_PREFIX))
+        and _KEY.match(key)
+        and _VALUE.match(value)
+        and all(config.get(key) == value for config in logs)
+    }
