@@ -110,6 +110,8 @@ class StageRun:
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
+    `files_bytes` is the size of the files that its scans were cut from, columns that nobody read
+    included; None where the log does not tell it of each.
     Records are in all tasks together, None where none moved or the log does not say.
     `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
     off: no task of them is shorter.
@@ -140,6 +142,7 @@ class StageRun:
     deserialize_seconds: float | None = None
     deserialize_cpu_seconds: float | None = None
     input_records: float | None = None
+    files_bytes: float | None = None
     shuffle_read_records: float | None = None
     shuffle_write_records: float | None = None
     output_records: float | None = None

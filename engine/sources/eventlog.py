@@ -19,6 +19,7 @@ from engine.errors import BadInput
 from engine.sources import events, plan_events
 from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.clients import CLIENT_EVENTS, Clients
+from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.task_rows import BUFFER_BYTES, row_of
@@ -122,9 +123,9 @@ def _stage_completed(application: Application, line: bytes) -> None:
 
 
 def _stage_metrics(application: Application, line: bytes) -> None:
-    """Whether a stage computed in Python, and which scans it ran where tasks may not count what
-    they read: all that is wanted of its metrics, which are long."""
-    python, scans = PYTHON_METRIC in line, application.reads_vectored
+    """Whether a stage computed in Python, and which scans it ran: all that is wanted of its
+    metrics, which are long."""
+    python, scans = PYTHON_METRIC in line, application.scans.any_planned
     if not python and not scans:
         return
     info = _decode_metrics(line).info
@@ -140,14 +141,14 @@ def _sql_start(application: Application, line: bytes) -> None:
 
 
 def _sql_plan(application: Application, line: bytes) -> None:
-    """A plan, wanted in the same case; one too deep to decode is no damage."""
-    if application.reads_vectored:
+    """A plan that scans files; one too deep to decode is no damage."""
+    if SIZE_METRIC in line:
         with suppress(RecursionError):
             application.scans.planned(_decode_plan(line))
 
 
 def _driver_metrics(application: Application, line: bytes) -> None:
-    if application.reads_vectored:
+    if application.scans.any_planned:
         application.scans.updated(_decode_driver_metrics(line).updates)
 
 

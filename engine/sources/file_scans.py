@@ -1,4 +1,8 @@
-"""How much the file scans of SQL queries read, where the task metrics do not count it.
+"""How large the files are that the scans of SQL queries read.
+
+Spark cuts a scan by the size of its files, of which a query may read few columns: how many tasks it
+has on another cluster follows from that size and not from the bytes that its tasks counted. And
+these may count nothing.
 
 `Bytes Read` of a task is what the file system counted on the task's own thread. Since Parquet 1.16
 (Spark 4.1) column data is read in vectored reads, which on S3, Google Cloud Storage and local disks
@@ -31,6 +35,9 @@ COUNTED_SCHEMES = frozenset({"hdfs", "viewfs", "webhdfs", "abfs", "abfss"})
 
 COUNTED_SHARE = 0.25
 """Of the size of the files: a scan that counted more was counted, and left out columns."""
+
+SIZE_METRIC = b'"size of files read"'
+"""What a line holds that tells a plan with a scan of files."""
 
 _SIZE, _ROWS = "size of files read", "number of output rows"
 _NOTHING_READ = "struct<>"
@@ -89,14 +96,18 @@ class InferredInput:
 
 
 class FileScans:
-    """Follows the plans, the metrics of the driver and which stages ran which scans, where
-    `reads_vectored` is true."""
+    """Follows the plans, the metrics of the driver and which stages ran which scans."""
 
     def __init__(self) -> None:
         self._scans: dict[int, FileScan] = {}
         self._size_of: set[int] = set()
         self._sizes: dict[int, int] = {}
         self._of_stage: dict[int, set[int]] = {}
+
+    @property
+    def any_planned(self) -> bool:
+        """Whether a plan told of a scan whose size may follow."""
+        return bool(self._scans)
 
     def planned(self, told: SqlPlan) -> None:
         """Notes the scans of a plan by the accumulator of their rows."""
@@ -130,12 +141,13 @@ class FileScans:
     def inferred(
         self, stages: Sequence[StageRun], entries: Mapping[int, Stage], *, vectored: bool
     ) -> InferredInput:
-        """Stages with the size of their files for an input that was not counted.
+        """Stages with the size of their files, and with that for an input that was not counted.
 
         Args:
             entries: what the log tells of each stage, by its id.
             vectored: whether tasks may not count what they read.
         """
+        stages = [self._sized(stage, entries[stage.stage_id]) for stage in stages]
         if not vectored:
             return InferredInput(tuple(stages), True, ())
         sizes, unknown = dict[int, float](), set[int]()
@@ -158,6 +170,15 @@ class FileScans:
         taken = _notices([stage for stage in stages if stage.stage_id in sizes], sizes)
         left = _not_known([stage for stage in stages if stage.stage_id in unknown])
         return InferredInput(told, not unknown, (*taken, *left))
+
+    def _sized(self, stage: StageRun, entry: Stage) -> StageRun:
+        """With the size of its files where the log tells that of each of its scans."""
+        ran = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
+        files = [name for name in entry.file_scans if name.startswith("Scan ")]
+        known = [self._sizes[scan.size] for scan in ran if scan.size in self._sizes]
+        if not known or len(known) != len(entry.file_scans) or len(files) != len(known):
+            return stage
+        return replace(stage, files_bytes=float(sum(known)))
 
     def _run_by(self, stage: StageRun, entry: Stage) -> list[FileScan] | None:
         """The scans that a stage ran; None where it scans Parquet and nothing tells which.

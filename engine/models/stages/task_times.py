@@ -17,6 +17,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.drawn_times import drawn, drawn_outline
 from engine.models.stages.hot_partitions import HotPartitions, hot_partitions
+from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched
 from engine.models.stages.partitions import (
     LARGEST_TASKS,
@@ -183,7 +184,7 @@ class StageShape:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
-        return self.partitioning.counts_slots and self._is_scan
+        return self.partitioning.counts_slots and self._splits.is_scan
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or
@@ -198,11 +199,11 @@ class StageShape:
         if shuffle_partitions and self._takes_partitions():
             return PartitionCount(float(shuffle_partitions))
         if learnt is not None:
-            return self._for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
+            return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
         if self.follows is not None:
             return self.follows.partition_count(ratio, None)
         if self.growth is Growth.TASKS:
-            return self._for_slots(self._input_partitions(ratio), ratio)
+            return self._splits.for_slots(self._splits.partitions(ratio), ratio)
         return PartitionCount(n)
 
     def _takes_partitions(self) -> bool:
@@ -243,42 +244,9 @@ class StageShape:
         limits = min(low, most / per_core), min(high, most / per_core)
         return PartitionCount(own, self.partitioning.slots, per_core, limits, limits)
 
-    def _for_slots(self, partitions: float, ratio: float) -> PartitionCount:
-        """Partitions of a scan on any number of slots, from those on the run's own."""
-        read = self.stage.input_bytes
-        if not self._is_scan or not self.partitioning.counts_slots or read is None:
-            return PartitionCount(partitions)
-        rule, size = self.partitioning, read.total * ratio
-        most = rule.most_splits(size)
-        least = min(partitions, self.stage.tasks * ratio) if ratio < 1.0 else partitions
-        fewer = more = least, max(partitions, most)
-        if self.stage.tasks <= ONE_EACH * rule.cores(None):
-            by_size = size / rule.split_bytes
-            fewer = min(partitions, by_size), min(partitions, max(most, by_size))
-        return PartitionCount(partitions, rule.slots, 1.0, fewer, more)
-
-    @property
-    def _is_scan(self) -> bool:
-        """Whether it reads files whose splits Spark SQL chooses."""
-        scans = any(name.startswith("Scan ") for name in self.stage.operations)
-        return self.growth is Growth.TASKS and scans
-
-    def _input_partitions(self, ratio: float) -> float:
-        """Input partitions are filled to the split size before there are more of them: a small
-        input is cut in as many as the cluster has cores, or in two, and less of a large one too. Of
-        a scan with two for each core that is not what cut it: by files or by size there are so
-        many, though it reads few of their columns."""
-        n = self.stage.tasks
-        cores, read = self.partitioning.cores(None), self.stage.input_bytes
-        if self._is_scan and ratio < 1.0 and read is not None:
-            most = self.partitioning.most_splits(read.total * ratio)
-            return max(n * ratio, min(n, cores, most))
-        if ratio <= 1.0 or read is None or (self._is_scan and n >= BY_SIZE * cores):
-            return n * ratio
-        largest = max(self.partitioning.split_bytes, read.maximum or 0.0)
-        if read.total / n > largest / 2.0 or n > FEW_SPLITS:
-            return n * ratio
-        return max(float(n), read.total * ratio / largest)
+    @cached_property
+    def _splits(self) -> InputSplits:
+        return InputSplits.of(self.stage, self.partitioning, in_splits=self.growth is Growth.TASKS)
 
     def tasks(self, scaled: Scaled, *, dispatch_seconds: float, rotation: float) -> Tasks:
         """The stage's tasks in launch order.
@@ -387,14 +355,3 @@ class StageShape:
 MERGED_BEYOND = 2.0
 """So many times the partitions that the rule of merging says are not its doing: packing whole
 partitions and two shuffles merged alike make up to half as many more or fewer."""
-
-ONE_EACH = 1.5
-"""No more input partitions per core than this: they were cut for the cores, not by their size."""
-
-BY_SIZE = 2
-"""So many input partitions per core are never cut for the cores: files packed into one share for
-each core make fewer."""
-
-FEW_SPLITS = 64
-"""More input partitions than this are taken to be files or blocks, whatever their size: no
-small input is cut into so many."""

@@ -332,3 +332,39 @@ def test_settings_of_the_log_decide() -> None:
     assert Partitioning.of(run, 4) == Partitioning(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB)
     older = plan(spark_sql_adaptive_shuffle_targetPostShuffleInputSize="16m")
     assert Partitioning.of(older, 4).advisory_bytes == 16 * MIB
+
+
+def wide(*, scan_tasks: int, read_mib: float, files_mib: float | None, slots: int) -> StageShape:
+    """A scan of few of the columns of its files."""
+    run = plan(scan_tasks=scan_tasks, scan_mib=read_mib, slots=slots)
+    files = None if files_mib is None else files_mib * MIB
+    stages = (replace(run.stages[0], files_bytes=files), *run.stages[1:])
+    return shapes(replace(run, stages=stages))[0]
+
+
+@pytest.mark.parametrize("tasks", [2, 8, 32])
+def test_a_scan_is_cut_by_its_files_and_not_by_the_columns_that_were_read(tasks: int) -> None:
+    """218 MiB in ten columns, of which one was read, on as many slots as tasks: Spark 3.5.9 cut
+    them in 2, 8, 32 and, on 100 slots, 56 (54.4 and what files do not share)."""
+    shape = wide(scan_tasks=tasks, read_mib=11.6, files_mib=217.56, slots=tasks)
+    count = shape.partition_count(1.0, None)
+    assert [count.at(slots) for slots in (2, 8, 32, 100)] == pytest.approx([2, 8, 32, 54.39])
+    unknown = wide(scan_tasks=tasks, read_mib=11.6, files_mib=None, slots=tasks)
+    assert unknown.partition_count(1.0, None).at(100) == max(tasks, 11.6 / 4.0)
+
+
+def test_more_of_such_files_are_more_splits() -> None:
+    """2,176 MiB on eight slots are 17 splits of 128 MiB, 5 % of which is read."""
+    shape = wide(scan_tasks=8, read_mib=11.6, files_mib=217.56, slots=8)
+    assert shape.partition_count(10.0, None).at(None) == pytest.approx(2175.6 / 128.0)
+    assert shape.partition_count(10.0, None).at(200) == 200.0
+    assert shape.partition_count(0.1, None).at(None) == pytest.approx(21.756 / 4.0)
+
+
+def test_splits_that_were_cut_by_size_tell_the_size_of_the_files() -> None:
+    """64 splits on eight slots are 8 GiB, whatever of them was read: one for each of 512 slots."""
+    shape = wide(scan_tasks=64, read_mib=400.0, files_mib=None, slots=8)
+    count = shape.partition_count(1.0, None)
+    assert [count.at(slots) for slots in (8, 64, 512, 4096)] == [64.0, 64.0, 512.0, 2048.0]
+    few = wide(scan_tasks=64, read_mib=6000.0, files_mib=None, slots=8)
+    assert few.partition_count(1.0, None).at(4096) == 1500.0

@@ -1,4 +1,4 @@
-"""Input that the tasks of Spark 4.1 do not count, on a real log in which they do not."""
+"""The size of scanned files; input that the tasks of Spark 4.1 do not count, on a real log."""
 
 from __future__ import annotations
 
@@ -86,6 +86,20 @@ def test_what_is_counted_stays(tmp_path: Path, change: tuple[str, str]):
     run = changed(tmp_path, change)
     assert "input-size-inferred" not in codes(run)
     assert totals(run) == counted()
+
+
+def test_the_size_of_the_files_is_told_where_bytes_are_counted_too(tmp_path: Path):
+    """Of the whole table, also where a stage ran a part of its partitions or read no column."""
+    run = changed(tmp_path, OLDER)
+    assert [stage.files_bytes for stage in reading(run)] == [TABLE_BYTES] * 4
+    assert [s.files_bytes for s in run.stages if s.input_bytes is None] == [None] * (
+        len(run.stages) - 4
+    )
+
+
+def test_a_log_without_the_size_of_the_files_leaves_it_open(tmp_path: Path):
+    run = changed(tmp_path, OLDER, ("size of files read", "size of something"))
+    assert {stage.files_bytes for stage in run.stages} == {None}
 
 
 def test_an_older_spark_that_was_told_to_read_vectored(tmp_path: Path):

@@ -1,0 +1,95 @@
+"""Into how many splits the input of a stage is cut, on any cluster and for any amount of data.
+
+Spark cuts a scan by the size of its files (`FilePartition.maxSplitBytes`), whatever its tasks then
+read of them. Of columns that nobody asks for no byte is counted, so that what was read is often a
+fraction of what was cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.models.stages.partitions import PartitionCount, Partitioning
+from engine.profile import StageRun
+
+
+@dataclass(frozen=True)
+class InputSplits:
+    """The splits of one observed stage.
+
+    Args:
+        tasks: as many as it had.
+        read_bytes: by all of its tasks, and `largest_read_bytes` by one; None where not known.
+        cut_bytes: what Spark cut: the size of the files, which it takes for larger where they are
+            many (`openCostInBytes`); or what is known of it.
+        is_scan: whether it reads files whose splits Spark SQL chooses.
+    """
+
+    tasks: int
+    read_bytes: float | None
+    largest_read_bytes: float
+    cut_bytes: float
+    is_scan: bool
+    rule: Partitioning
+
+    @classmethod
+    def of(cls, stage: StageRun, rule: Partitioning, *, in_splits: bool) -> InputSplits:
+        """Of a stage whose partitions are those of its input, or are not."""
+        read = stage.input_bytes
+        scan = in_splits and any(name.startswith("Scan ") for name in stage.operations)
+        total = read.total if read is not None else None
+        cut = max(total or 0.0, (stage.files_bytes or 0.0) if scan else 0.0)
+        full = stage.tasks * rule.split_bytes
+        if scan and stage.tasks >= BY_SIZE * rule.cores(None) and cut < LEAST_FULL * full:
+            cut = full
+        largest = (read.maximum or 0.0) if read is not None else 0.0
+        return cls(stage.tasks, total, largest, cut, scan, rule)
+
+    def partitions(self, ratio: float) -> float:
+        """Splits of `ratio` times the input on the run's own slots.
+
+        They are filled to the split size before there are more of them: a small input is cut in as
+        many as the cluster has cores, or in two, and less of a large one too. Of a scan with two
+        for each core that is not what cut it: by files or by size there are so many.
+        """
+        n, cores = self.tasks, self.rule.cores(None)
+        if self.read_bytes is None:
+            return n * ratio
+        if self.is_scan and ratio < 1.0:
+            return max(n * ratio, min(n, cores, self.rule.most_splits(self.cut_bytes * ratio)))
+        if ratio <= 1.0 or (self.is_scan and n >= BY_SIZE * cores):
+            return n * ratio
+        of_file = self.cut_bytes / self.read_bytes if self.read_bytes > 0.0 else 1.0
+        largest = max(self.rule.split_bytes, self.largest_read_bytes * of_file)
+        if self.cut_bytes / n > largest / 2.0 or n > FEW_SPLITS:
+            return n * ratio
+        return max(float(n), self.cut_bytes * ratio / largest)
+
+    def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
+        """Splits of a scan on any number of slots, from those on the run's own."""
+        rule, size = self.rule, self.cut_bytes * ratio
+        if not self.is_scan or not rule.counts_slots or self.read_bytes is None:
+            return PartitionCount(partitions)
+        most = rule.most_splits(size)
+        least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
+        fewer = more = least, max(partitions, most)
+        if self.tasks <= ONE_EACH * rule.cores(None):
+            by_size = size / rule.split_bytes
+            fewer = min(partitions, by_size), min(partitions, max(most, by_size))
+        return PartitionCount(partitions, rule.slots, 1.0, fewer, more)
+
+
+ONE_EACH = 1.5
+"""No more input partitions per core than this: they were cut for the cores, not by their size."""
+
+LEAST_FULL = 0.5
+"""Splits that were cut by size are as full as that; of fewer bytes the rest is columns that were
+not read, or the cost of opening many files, by which they are cut just the same."""
+
+BY_SIZE = 2
+"""So many input partitions per core are never cut for the cores: files packed into one share for
+each core make fewer."""
+
+FEW_SPLITS = 64
+"""More input partitions than this are taken to be files or blocks, whatever their size: no
+small input is cut into so many."""
