@@ -1,0 +1,62 @@
+"""`sparkplan curve`: times and costs over nodes, executors, input size and iterations."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from test_headless import LOG, answer, run
+
+
+def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(
+        capsys, f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over nodes --nodes 1:12"
+    )
+    assert [point["nodes"] for point in found["points"]] == list(range(1, 13))
+    assert set(found["points"][0]) == {"nodes", "seconds", "low", "high", "cost_usd"}
+    times = [point["seconds"] for point in found["points"]]
+    assert times == sorted(times, reverse=True)
+    assert all(point["cost_usd"] > 0 for point in found["points"])
+    assert found["instance"] == "m5.xlarge"
+    assert found["confidence"] == 0.9
+
+
+def test_a_curve_warns_of_its_first_point_too(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cache that does not fit one node went unsaid where it fits eight."""
+    line = "curve pagerank-large --over nodes --nodes 1:8 --ran-on m5.xlarge --instance m5.large"
+    found = answer(capsys, f"{line} --input-size 40x")
+    said = {notice["code"]: notice["text"] for notice in found["warnings"]}
+    assert said["cache-does-not-fit"].startswith("at 1 node: ")
+    assert not said["extrapolating-size"].startswith("at ")
+    assert len(found["warnings"]) == len(said), "what holds for both ends is said once"
+
+
+def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) -> None:
+    line = f"curve {LOG} --ran-on m5.xlarge --instance m5.xlarge --over input-size --nodes 2"
+    out, _ = run(capsys, f"{line} --confidence 80%")
+    rows = out.splitlines()
+    assert all(row.split()[1] in ("kB", "MB", "GB") for row in rows[1:-2]), "sizes have a unit"
+    assert rows[-1] == (
+        "8 in 10 runs take from low to high, cost is that of the time; model sparkplan"
+    )
+    out, _ = run(capsys, f"{line} --model optex")
+    assert out.splitlines()[-1] == "no interval, cost is that of the time; model optex"
+
+
+@pytest.mark.parametrize(
+    ("over", "options", "key"),
+    [
+        ("input-size", "--input-size 0.5x:4x --nodes 4", "input_size"),
+        ("iterations", "--iterations 1:5 --nodes 4", "iterations"),
+    ],
+)
+def test_curves_over_size_and_iterations_rise(
+    over: str, options: str, key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = LOG if over == "input-size" else "optex-als-table3 --model optex"
+    found = answer(capsys, f"curve {source} --over {over} {options}")
+    times = [point["seconds"] for point in found["points"]]
+    # Packing tasks on slots may gain a trifle from more tasks: a list-scheduling anomaly.
+    assert all(later > 0.995 * sooner for sooner, later in pairwise(times))
+    assert times[-1] > 1.05 * times[0]
+    assert all(point[key] > 0 and point["nodes"] == 4 for point in found["points"])
