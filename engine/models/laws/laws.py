@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
-SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05])
+SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.25, 0.2, 0.05, 0.1])
 """Concentration of each term's share of the time on the fewest machines (Gamma, together
 Dirichlet), in the order of `terms`. Below 1 they favour few terms. On few machines computation that
-is shared is the likeliest, then data that is read serially. The three forms of communication share
-one small weight: what grows with machines, whatever the data, is rare."""
+is shared is the likeliest, then data that is read serially; what is shared at a growing cost has a
+part of the latter's. The three forms of communication share one small weight: what grows with
+machines, whatever the data, is rare."""
 
 PHASES = (
     "serial",
@@ -37,6 +38,7 @@ PHASES = (
     "serial data",
     "memory pressure",
     "disk and network",
+    "exchange",
 )
 
 INSIDE, BESIDE = 0.2, 0.05
@@ -95,15 +97,19 @@ class Points:
 
 
 def terms(at: Points) -> FloatArray:
-    """(n, 8) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
+    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
     shared counted by cores and what is communicated by machines; then what is shared and waits for
-    the disks or the network of each machine, however many cores it has."""
+    the disks or the network of each machine, however many cores it has; then work that grows with
+    the square root of the cores that share it, as what is exchanged between blocks of rows and
+    columns does. Without it no law goes steadily between z / p and z, as where each doubling of the
+    cores makes the same work cost some more."""
     m, p, z = at.machines, at.machines * at.cores, at.size
     tree = np.log(np.maximum(m, 1.0))
-    return np.stack((np.ones_like(m), z / p, tree, m, np.sqrt(m), z, z / p**2, z / m), axis=-1)
+    communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
+    return np.stack((np.ones_like(m), z / p, *communicated, *sized), axis=-1)
 
 
-GROWING = np.asarray([False, True, False, False, False, True, True, True])
+GROWING = np.asarray([False, True, False, False, False, True, True, True, True])
 """Which terms are in proportion to the size; the others have nothing to do with it."""
 
 BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
@@ -121,7 +127,7 @@ class Frame:
     """What laws are relative to: the runs' fewest machines and range.
 
     Args:
-        reference: (8,) the terms on the fewest machines of the runs, at their mean size.
+        reference: (9,) the terms on the fewest machines of the runs, at their mean size.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
@@ -167,7 +173,7 @@ class Frame:
         )
 
     def relative(self, at: Points) -> FloatArray:
-        """(n, 8) the terms relative to those on the fewest machines."""
+        """(n, 9) the terms relative to those on the fewest machines."""
         found = terms(at) / self.reference
         if not self.cores_differ:
             found[:, BY_MACHINES] = found[:, BY_CORES]
@@ -190,7 +196,7 @@ class Seen:
     """n points as the laws of a frame see them: all of their time that no law has a say in.
 
     Args:
-        terms: (n, 8) relative to those on the fewest machines of the runs.
+        terms: (n, 9) relative to those on the fewest machines of the runs.
         memory_per_input: (n,) its logarithm.
         iterations: (n, 1) relative to those of the run with the most, (1, 1) where all points have
             as many; None where that is as many as that run.
@@ -213,7 +219,7 @@ class Laws:
     """d laws drawn from the prior or from what runs left of it.
 
     Args:
-        log_shares: (d, 8) of the terms on the fewest machines, up to a common factor.
+        log_shares: (d, 9) of the terms on the fewest machines, up to a common factor.
         cliff: (d,) place of the threshold as a probability of its prior, in [0, 1).
         log_height: (d,) of the cliff.
         logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
@@ -253,7 +259,7 @@ class Laws:
 
     @cached_property
     def shares(self) -> FloatArray:
-        """(d, 8) of the terms on the fewest machines, up to a common factor."""
+        """(d, 9) of the terms on the fewest machines, up to a common factor."""
         return np.exp(self.log_shares)
 
     @cached_property
@@ -340,7 +346,7 @@ class Laws:
         return np.asarray(np.log(once + (1.0 - once) * relative))
 
     def phases(self, at: Points) -> FloatArray:
-        """(d, 9) shares of the terms of the time at one point, then of what memory costs."""
+        """(d, 10) shares of the terms of the time at one point, then of what memory costs."""
         here = self.frame.relative(at)[0]
         unfit = at.memory_per_input[0] < self.threshold
         again = np.where(unfit, self.again @ here[DONE_AGAIN], 0.0)

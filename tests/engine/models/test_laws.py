@@ -60,7 +60,7 @@ def mean_of(found: Averaged, at: Points) -> FloatArray:
 
 def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
     """The law 1 + z / p in equal parts, with a cliff that makes the shared work four times."""
-    shares = np.full((1, 8), -40.0)
+    shares = np.full((1, len(SHARES)), -40.0)
     shares[0, :2] = 0.0
     once = reading = np.zeros(1)
     place, log_height = np.asarray([threshold_place]), np.log(np.asarray([3.0]))
@@ -70,6 +70,7 @@ def one_law(frame: Frame, *, threshold_place: float = 0.0) -> Laws:
 def test_terms_are_those_of_ernest_counted_by_cores_and_shared_work_by_machines() -> None:
     at = Points(*(np.asarray([value]) for value in (8.0, 2.0, 1.0, 0.5, 1.0)))
     expected = [1.0, 0.5 / 16.0, np.log(8.0), 8.0, np.sqrt(8.0), 0.5, 0.5 / 256.0, 0.5 / 8.0]
+    expected.append(0.5 / 4.0)  # work that grows with the square root of the cores
     assert terms(at)[0] == pytest.approx(expected)
 
 
@@ -100,7 +101,7 @@ def test_half_of_one_law_is_done_once_whatever_the_iterations() -> None:
 def test_all_shared_work_is_done_again_as_often_as_the_cliff_is_high(term: int) -> None:
     """Three times more: four times the work in all, whatever the work waits for."""
     frame = Frame.of(three_shapes())
-    shares = np.full((1, 8), -40.0)
+    shares = np.full((1, len(SHARES)), -40.0)
     shares[0, term] = 0.0
     law = replace(one_law(frame, threshold_place=0.999), log_shares=shares)
     flat = replace(law, cliff=np.zeros(1))
@@ -161,7 +162,7 @@ def test_on_the_fewest_machines_most_of_the_time_is_shared_before_any_run_says_s
         shares = drawn(Frame.of(at), MOST_DRAWN, seed=1).phases(fewest).mean(axis=0)
         told = dict(zip((*PHASES, "re-reading"), shares.tolist(), strict=True))
         shared = told["parallel"] + told["memory pressure"] + told["disk and network"]
-        assert shared + told["re-reading"] == pytest.approx(0.64, abs=0.03)
+        assert shared + told["re-reading"] == pytest.approx(0.655, abs=0.03)
 
 
 def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
@@ -171,7 +172,7 @@ def test_machines_of_one_size_do_not_tell_what_waits_for_them() -> None:
     many = replace(grid(), cores=np.full(15, 4.0))
     times = laws.log_times(many)
     assert other.log_times(many) == pytest.approx(times, abs=1e-9)
-    shared = np.full((1, 8), -40.0)
+    shared = np.full((1, len(SHARES)), -40.0)
     shared[0, 7] = 0.0
     law = replace(laws.pick(np.asarray([0])), log_shares=shared, cliff=np.zeros(1))
     faster = law.log_times(grid()) - law.log_times(many)

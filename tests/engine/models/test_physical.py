@@ -61,6 +61,19 @@ def test_from_one_number_of_nodes_most_of_the_time_is_taken_to_be_shared(
     assert found.low < 30.0 + 600.0 / 12 < (found.high or 0.0)
 
 
+@pytest.mark.parametrize("power", [0.5, 0.65, 0.75, 0.85])
+def test_work_that_costs_more_with_every_doubling_of_nodes_is_foretold_beyond_them(
+    power: float,
+) -> None:
+    """Time in proportion to a power of the nodes, as jobs have it whose tasks take longer on more
+    of them: no sum of what all share and what none shares stays straight in log time."""
+    runs = [Run(1000.0 * (c / 2) ** -power, nodes(c), Workload(1.0)) for c in (2, 4, 6, 8, 12, 16)]
+    found, expected = fit(*runs).predict(cluster=nodes(64)), 1000.0 * 32.0**-power
+    assert found.seconds == pytest.approx(expected, rel=0.45)
+    assert found.low is not None
+    assert found.low < expected < (found.high or 0.0)
+
+
 def test_two_runs_are_met_and_interpolated() -> None:
     model = fit(run(2), run(8))
     for count in (2, 4, 8):
@@ -80,8 +93,11 @@ def test_parameters_are_transferred() -> None:
 
 
 def test_too_few_runs_of_the_largest_parameters_share_what_others_know() -> None:
-    """The largest run is the only one with its parameter: it answers, wide, and says why."""
+    """The largest run is the only one with its parameter: it answers, wide, and says why. The runs
+    differ by 3 % from the law: of those that meet it all intervals are as narrow as can be."""
     others = [run(c, 0.5, k=k) for c in (2, 4, 8, 16) for k in (1.0, 2.0)]
+    noise = np.exp(np.random.default_rng(1).normal(0.0, 0.03, len(others)))
+    others = [replace(r, seconds=r.seconds * x) for r, x in zip(others, noise, strict=True)]
     model = fit(*others, run(8, 1.0, k=4.0))
     found = model.predict(cluster=nodes(4))
     assert found.seconds == pytest.approx(run(4, 1.0, k=4.0).seconds, rel=0.2)
