@@ -12,7 +12,7 @@ from dataclasses import astuple, dataclass, replace
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.laws.laws import DONE_AGAIN, Laws, Points
+from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
     RUN_NOISE,
@@ -23,6 +23,7 @@ from engine.models.laws.sampling import (
     normalised,
     posterior,
 )
+from engine.models.laws.terms import DONE_AGAIN, Points
 
 ANSWERING = 300
 """Draws that answer questions."""

@@ -14,8 +14,8 @@ from engine.catalog import Catalog
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
-from engine.models.laws.laws import Points
 from engine.models.laws.residual import Inputs
+from engine.models.laws.terms import Points
 
 LEVEL_SPREAD = 3.0
 """Prior spread of the level of log time about the runs' mean: next to nothing is known of it."""

@@ -14,13 +14,22 @@ mean does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
+from engine.models.laws.terms import (
+    BY_CORES,
+    BY_CORES_SQUARED,
+    BY_MACHINES,
+    DONE_AGAIN,
+    GROWING,
+    Points,
+    terms,
+)
 
 SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.25, 0.2, 0.05, 0.1])
 """Concentration of each term's share of the time on the fewest machines (Gamma, together
@@ -28,18 +37,6 @@ Dirichlet), in the order of `terms`. Below 1 they favour few terms. On few machi
 is shared is the likeliest, then data that is read serially; what is shared at a growing cost has a
 part of the latter's. The three forms of communication share one small weight: what grows with
 machines, whatever the data, is rare."""
-
-PHASES = (
-    "serial",
-    "parallel",
-    "aggregation",
-    "per machine",
-    "two-level aggregation",
-    "serial data",
-    "memory pressure",
-    "disk and network",
-    "exchange",
-)
 
 INSIDE, BESIDE = 0.2, 0.05
 """Prior probabilities that a memory cliff lies within the memory per input that was measured, and
@@ -54,69 +51,6 @@ recomputing what was evicted costs a few times the work on cached data."""
 
 SPARSEST = -30.0
 """Logarithm of a share that is nothing."""
-
-
-@dataclass(frozen=True, eq=False)
-class Points:
-    """n points at which time is wanted or known; all (n,).
-
-    Args:
-        machines: how many.
-        cores: of one machine, a faster core counting as more; relative to any constant.
-        memory: of one machine, relative to any constant; 1 where it is not known.
-        size, iterations: the workload; `iterations` 1 where there are none.
-    """
-
-    machines: FloatArray
-    cores: FloatArray
-    memory: FloatArray
-    size: FloatArray
-    iterations: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.machines)
-
-    def part(self, rows: slice) -> Points:
-        """Some of them."""
-        return Points(
-            self.machines[rows],
-            self.cores[rows],
-            self.memory[rows],
-            self.size[rows],
-            self.iterations[rows],
-        )
-
-    def sized(self, size: float) -> Points:
-        """The same with another size."""
-        return replace(self, size=np.full(len(self), size))
-
-    @property
-    def memory_per_input(self) -> FloatArray:
-        """(n,) logarithm of what decides whether cached data fits."""
-        return np.asarray(np.log(self.machines * self.memory / self.size))
-
-
-def terms(at: Points) -> FloatArray:
-    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
-    shared counted by cores and what is communicated by machines; then what is shared and waits for
-    the disks or the network of each machine, however many cores it has; then work that grows with
-    the square root of the cores that share it, as what is exchanged between blocks of rows and
-    columns does. Without it no law goes steadily between z / p and z, as where each doubling of the
-    cores makes the same work cost some more."""
-    m, p, z = at.machines, at.machines * at.cores, at.size
-    tree = np.log(np.maximum(m, 1.0))
-    communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
-    return np.stack((np.ones_like(m), z / p, *communicated, *sized), axis=-1)
-
-
-GROWING = np.asarray([False, True, False, False, False, True, True, True, True])
-"""Which terms are in proportion to the size; the others have nothing to do with it."""
-
-BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
-"""Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
-
-DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
-"""Places of the terms that are done again where data does not fit."""
 
 DENSE = 0.5
 """Share of neighbouring laws from which on all of them are reckoned with, not some picked."""

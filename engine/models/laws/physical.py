@@ -32,7 +32,6 @@ from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import nearest, parameter_spread
 from engine.models.laws.design import Kind, Rows, kinds_of, rows_of
 from engine.models.laws.iteration_course import along_iterations, counts_run
-from engine.models.laws.laws import PHASES
 from engine.models.laws.measured_configurations import (
     left_out,
     observed_of,
@@ -53,6 +52,7 @@ from engine.models.laws.notices import (
 )
 from engine.models.laws.run_times import RunTimes, fit_run_times
 from engine.models.laws.shares import Moments, Share, distinct_rows, heaviest, means_of, told_by
+from engine.models.laws.terms import PHASES
 from engine.models.laws.wrong_pairs import slower_of_two
 from engine.models.log_notices import transferred_notice
 from engine.models.workloads import (

@@ -16,14 +16,11 @@ from engine.models.laws.laws import (
     CLIFF_REACH,
     MOST_DRAWN,
     ONCE_SPREAD,
-    PHASES,
     READING_SPREAD,
     SHARES,
     Frame,
     Laws,
-    Points,
     drawn,
-    terms,
 )
 from engine.models.laws.sampling import (
     RUN_NOISE,
@@ -33,6 +30,7 @@ from engine.models.laws.sampling import (
     Throw,
     log_density,
 )
+from engine.models.laws.terms import PHASES, Points, terms
 
 MACHINES = np.asarray([2.0, 4.0, 8.0, 16.0, 32.0])
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from engine.models.laws.laws import Points
 from engine.models.laws.sampling import (
     NOISE_DOF,
     RUN_NOISE,
@@ -17,6 +16,7 @@ from engine.models.laws.sampling import (
     log_density,
     posterior,
 )
+from engine.models.laws.terms import Points
 from engine.models.laws.wrong_runs import SLOW, _hypotheses, _Sought, followed_by
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])

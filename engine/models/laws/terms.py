@@ -1,0 +1,84 @@
+"""What run time consists of: places where time is known or wanted, and the terms of the laws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.forecast import FloatArray
+
+PHASES = (
+    "serial",
+    "parallel",
+    "aggregation",
+    "per machine",
+    "two-level aggregation",
+    "serial data",
+    "memory pressure",
+    "disk and network",
+    "exchange",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """n points at which time is wanted or known; all (n,).
+
+    Args:
+        machines: how many.
+        cores: of one machine, a faster core counting as more; relative to any constant.
+        memory: of one machine, relative to any constant; 1 where it is not known.
+        size, iterations: the workload; `iterations` 1 where there are none.
+    """
+
+    machines: FloatArray
+    cores: FloatArray
+    memory: FloatArray
+    size: FloatArray
+    iterations: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.machines)
+
+    def part(self, rows: slice) -> Points:
+        """Some of them."""
+        return Points(
+            self.machines[rows],
+            self.cores[rows],
+            self.memory[rows],
+            self.size[rows],
+            self.iterations[rows],
+        )
+
+    def sized(self, size: float) -> Points:
+        """The same with another size."""
+        return replace(self, size=np.full(len(self), size))
+
+    @property
+    def memory_per_input(self) -> FloatArray:
+        """(n,) logarithm of what decides whether cached data fits."""
+        return np.asarray(np.log(self.machines * self.memory / self.size))
+
+
+def terms(at: Points) -> FloatArray:
+    """(n, 9) the terms of Ernest (Eq. 1) and of `ernest-extended` (`curves/terms`), what is
+    shared counted by cores and what is communicated by machines; then what is shared and waits for
+    the disks or the network of each machine, however many cores it has; then work that grows with
+    the square root of the cores that share it, as what is exchanged between blocks of rows and
+    columns does. Without it no law goes steadily between z / p and z, as where each doubling of the
+    cores makes the same work cost some more."""
+    m, p, z = at.machines, at.machines * at.cores, at.size
+    tree = np.log(np.maximum(m, 1.0))
+    communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
+    return np.stack((np.ones_like(m), z / p, *communicated, *sized), axis=-1)
+
+
+GROWING = np.asarray([False, True, False, False, False, True, True, True, True])
+"""Which terms are in proportion to the size; the others have nothing to do with it."""
+
+BY_CORES, BY_CORES_SQUARED, BY_MACHINES = 1, 6, 7
+"""Places of the shared work that cores bound (z / p, z / p^2) and that machines bound (z / m)."""
+
+DONE_AGAIN = [BY_CORES, BY_CORES_SQUARED, BY_MACHINES]
+"""Places of the terms that are done again where data does not fit."""
