@@ -152,19 +152,13 @@ class Encoding:
 
     def points(self, rows: Rows) -> Points:
         """What the laws see."""
-        cores, memory = self._medians
-        return Points(
-            rows.machines,
-            rows.cores / cores,
-            rows.memory / memory,
-            rows.size / self.largest,
-            rows.iterations,
-        )
+        memory = rows.memory / self._memory
+        return Points(rows.machines, rows.cores, memory, rows.size / self.largest, rows.iterations)
 
     @cached_property
-    def _medians(self) -> tuple[float, float]:
-        """Cores and memory of a machine of the runs."""
-        return float(np.median(self.runs.cores)), float(np.median(self.runs.memory))
+    def _memory(self) -> float:
+        """Of a machine of the runs."""
+        return float(np.median(self.runs.memory))
 
     def inputs(self, rows: Rows) -> Inputs:
         """What the process sees: effects, and the coordinates that vary among the runs."""

@@ -28,15 +28,20 @@ from engine.models.laws.terms import (
     DONE_AGAIN,
     GROWING,
     Points,
+    mean_terms,
     terms,
 )
 
-SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.25, 0.2, 0.05, 0.1])
-"""Concentration of each term's share of the time on the fewest machines (Gamma, together
-Dirichlet), in the order of `terms`. Below 1 they favour few terms. On few machines computation that
-is shared is the likeliest, then data that is read serially; what is shared at a growing cost has a
-part of the latter's. The three forms of communication share one small weight: what grows with
-machines, whatever the data, is rare."""
+SHARES = np.asarray([0.2, 0.8, 0.02, 0.02, 0.02, 0.35, 0.2, 0.05, 0.1])
+"""Concentration of each term's share of the time (Gamma, together Dirichlet), in the order of
+`terms`; of what size they are, `scales_of_shares` says. Below 1 they favour few terms. Computation
+that is shared is the likeliest, then data that is read serially. The three forms of communication
+share one small weight: what grows with machines, whatever the data, is rare."""
+
+USUAL_CORES = 100.0
+"""Where runs that begin on so many cores have shares of scale 1. So half of the jobs whose runs
+begin on p cores spend as long on what is not shared as on what is from some 20 sqrt(p) cores on:
+read off the fits of fourteen collections, and off any thirteen of them between 57 and 118."""
 
 INSIDE, BESIDE = 0.2, 0.05
 """Prior probabilities that a memory cliff lies within the memory per input that was measured, and
@@ -62,6 +67,7 @@ class Frame:
 
     Args:
         reference: (9,) the terms on the fewest machines of the runs, at their mean size.
+        scales: (9,) of each term's share there: its concentration is that of `SHARES`.
         low, high: range of log memory per input.
         cliff_inside: whether a cliff may lie between the runs.
         iterations: those of the run with the most.
@@ -71,6 +77,7 @@ class Frame:
     """
 
     reference: FloatArray
+    scales: FloatArray
     low: float
     high: float
     cliff_inside: bool
@@ -80,12 +87,12 @@ class Frame:
     @classmethod
     def of(cls, runs: Points) -> Frame:
         """The frame of some runs."""
-        cores = runs.machines * runs.cores
-        fewest = cores <= (1.0 + SAME_CORES) * cores.min()
-        reference = terms(runs.sized(float(runs.size.mean())))[fewest].mean(axis=0)
+        cores, sized = runs.machines * runs.cores, runs.sized(float(runs.size.mean()))
+        fewest = sized.where(cores <= (1.0 + SAME_CORES) * cores.min())
         per_input = runs.memory_per_input
         return cls(
-            reference=np.where(reference > 0.0, reference, 1.0),
+            reference=mean_terms(fewest),
+            scales=scales_of_shares(fewest),
             low=float(per_input.min()),
             high=float(per_input.max()),
             cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
@@ -123,6 +130,23 @@ class Frame:
             memory_per_input=at.memory_per_input,
             iterations=None if same else known[: 1 if one else None, None] / self.iterations,
         )
+
+
+def scales_of_shares(fewest: Points) -> FloatArray:
+    """(9,) scale of the prior of each term's share of the time where the runs begin.
+
+    Jobs differ widely in how many cores it takes until what is not shared takes as long as what is,
+    and whoever ran them began where cores still help. If the first were all, what is not shared
+    would be to what is as p, the cores the runs begin on; if the second, the same for all p. Both
+    are about as uncertain: so the scales are 1 on the geometric mean of p and `USUAL_CORES`, and
+    go from there to p as the terms do. The odds of what is not shared go with the square root of p.
+    """
+    cores = float((fewest.machines * fewest.cores).mean())
+    between = fewest.times(float(np.sqrt(USUAL_CORES / cores)))
+    scales = mean_terms(fewest) / mean_terms(between)
+    # That memory makes the first cores slow says nothing of how much slower yet fewer would be.
+    scales[BY_CORES_SQUARED] = scales[BY_CORES]
+    return scales
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +317,7 @@ class Laws:
     @property
     def log_prior(self) -> FloatArray:
         """(d,) log density of the prior; that of `cliff` is uniform."""
-        gamma = self.log_shares @ SHARES - self.shares @ np.ones(len(SHARES))
+        gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
         height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
         logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
         return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
@@ -312,12 +336,14 @@ neither is likelier."""
 
 def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
     """The first `count` laws, at most `MOST_DRAWN`, drawn from the prior."""
-    return Laws(frame, *(values[:count] for values in _prior(seed)))
+    log_shares, *others = (values[:count] for values in _prior(seed))
+    return Laws(frame, log_shares + np.log(frame.scales), *others)
 
 
 @lru_cache(maxsize=2)
 def _prior(seed: int) -> tuple[FloatArray, ...]:
-    """What laws consist of besides their frame. Drawn once: it takes longer than fitting them."""
+    """What laws consist of besides their frame, shares of scale 1. Drawn once: it takes longer than
+    fitting them."""
     random = np.random.default_rng(seed)
     with np.errstate(divide="ignore"):
         log_shares = np.log(random.gamma(np.broadcast_to(SHARES, (MOST_DRAWN, len(SHARES)))))

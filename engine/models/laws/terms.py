@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
@@ -27,7 +28,7 @@ class Points:
 
     Args:
         machines: how many.
-        cores: of one machine, a faster core counting as more; relative to any constant.
+        cores: of one machine, a faster core counting as more; 1 where they are not known.
         memory: of one machine, relative to any constant; 1 where it is not known.
         size, iterations: the workload; `iterations` 1 where there are none.
     """
@@ -51,6 +52,14 @@ class Points:
             self.iterations[rows],
         )
 
+    def where(self, places: NDArray[np.bool_]) -> Points:
+        """Those at the mask."""
+        return Points(*(values[places] for values in astuple(self)))
+
+    def times(self, factor: float) -> Points:
+        """On so many times the machines."""
+        return replace(self, machines=factor * self.machines)
+
     def sized(self, size: float) -> Points:
         """The same with another size."""
         return replace(self, size=np.full(len(self), size))
@@ -72,6 +81,12 @@ def terms(at: Points) -> FloatArray:
     tree = np.log(np.maximum(m, 1.0))
     communicated, sized = (tree, m, np.sqrt(m)), (z, z / p**2, z / m, z / np.sqrt(p))
     return np.stack((np.ones_like(m), z / p, *communicated, *sized), axis=-1)
+
+
+def mean_terms(at: Points) -> FloatArray:
+    """(9,) the terms' mean over some points; 1 for one that is nothing there."""
+    found = terms(at).mean(axis=0)
+    return np.asarray(np.where(found > 0.0, found, 1.0))
 
 
 GROWING = np.asarray([False, True, False, False, False, True, True, True, True])

@@ -43,7 +43,7 @@ def test_what_was_measured_is_about_as_sure_as_a_repetition() -> None:
     counts = (2, 3, 4, 6, 8, 12)
     calm = fit(*(noisy(count, 0.15) for count in counts))
     here, beside = (calm.predict(cluster=nodes(count)) for count in (6, 7))
-    assert here.forecast.log_scale[0] < 0.8 * beside.forecast.log_scale[0]
+    assert here.forecast.log_scale[0] < 0.9 * beside.forecast.log_scale[0]
     assert here.seconds > beside.seconds
     wild = fit(*(noisy(count, 0.4) for count in counts * 3)).predict(cluster=nodes(6))
     assert wild.forecast.log_scale[0] > 0.25
@@ -97,7 +97,7 @@ def test_what_was_measured_with_nearly_the_same_input_was_measured() -> None:
         for size in (1.0, 0.99, 0.9)
     )
     assert nearly < 1.1 * same
-    assert other > 1.2 * same
+    assert other > 1.1 * same
 
 
 def test_sizes_that_were_run_once_stay_to_the_last_digit() -> None:
