@@ -41,7 +41,7 @@ share one small weight: what grows with machines, whatever the data, is rare."""
 USUAL_CORES = 100.0
 """Where runs that begin on so many cores have shares of scale 1. So half of the jobs whose runs
 begin on p cores spend as long on what is not shared as on what is from some 20 sqrt(p) cores on:
-read off the fits of fourteen collections, and off any thirteen of them between 57 and 118."""
+a round number for the 110 that fits of fourteen collections say (any thirteen: 63 to 135)."""
 
 INSIDE, BESIDE = 0.2, 0.05
 """Prior probabilities that a memory cliff lies within the memory per input that was measured, and
