@@ -57,8 +57,8 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """When each of n nodes started and ended: (n,) seconds; and how many slots of executors that
-    never ran a task it met, (n,)."""
+    """When each of n nodes started and ended: (n,) seconds; and how many of its tasks started on
+    slots of executors that never ran one, (n,)."""
 
     start: FloatArray
     end: FloatArray
@@ -173,7 +173,9 @@ class _Scheduler:
                 self._finish(place, ready)
                 continue
             self.ready[place] = self.latest[place] = ready
-            self.met[place] = self.unused.met(len(node.tasks), slots=self.slots, near=node.near)
+            self.met[place] = self.unused.met(
+                len(node.tasks), slots=self.slots, near=node.near, cpus=node.cpus
+            )
             heapq.heappush(self.active, (node.priority, place))
 
     def _remove(self, moment: float, count: int) -> None:
@@ -186,6 +188,7 @@ class _Scheduler:
         first = min(max(0, here - count), len(lanes) - count)
         self.free = np.concatenate((lanes[:first], lanes[first + count :]))
         self.slots, self.all_free_from = len(self.free), float(self.free.max())
+        self.unused.leave(count, slots=self.slots, coming=int(np.count_nonzero(to_come)))
 
     def _place_first(self, until: float) -> bool:
         """Places tasks of the first active stage that start before `until`, if any can."""

@@ -21,30 +21,45 @@ class UnusedSlots:
     def __init__(self, slots: int, *, per_executor: int) -> None:
         self.left, self.per_executor = slots, max(1, per_executor)
 
-    def met(self, tasks: int, *, slots: int, near: bool) -> int:
-        """How many a stage of so many tasks on so many slots meets: of those that are offered in
-        random order in proportion to their number. Every other slot of their executors is used from
-        then on.
+    def met(self, tasks: int, *, slots: int, near: bool, cpus: int = 1) -> int:
+        """How many tasks of a stage of so many, on so many slots, start on them: of those that are
+        offered in random order in proportion to their number. Every other slot of their executors
+        is used from then on.
 
         Args:
             near: its tasks are launched where their input lies, on executors that ran tasks.
+            cpus: slots that one task holds.
         """
-        at_once = min(tasks, slots)
+        at_once = min(tasks, max(1, slots // cpus))
+        room = -(-self.left // cpus)
         if near:
-            executors = met = min(self.left, max(0, at_once - (slots - self.left)))
+            executors = met = min(room, max(0, at_once - (slots - self.left) // cpus))
         else:
-            met = min(self.left, -(-at_once * self.left // slots))
+            met = min(room, -(-at_once * self.left // slots))
             spread = min(at_once, -(-slots // self.per_executor))
             executors = -(-spread * self.left // slots)
-        self.left -= min(self.left, max(met, executors * self.per_executor))
+        self.left -= min(self.left, max(met * cpus, executors * self.per_executor))
         return met
+
+    def leave(self, count: int, *, slots: int, coming: int) -> None:
+        """So many slots go, and leave so many, of which some are yet to come: those of executors
+        that are there and never ran a task are idle, and go first."""
+        idle = max(0, self.left - coming)
+        self.left = min(slots, self.left - min(count, idle))
 
 
 def unused_met(
-    start: FloatArray, tasks: Sequence[int], slots: int, *, per_executor: int, near: Sequence[bool]
+    start: FloatArray,
+    tasks: Sequence[int],
+    slots: int,
+    *,
+    per_executor: int,
+    near: Sequence[bool],
+    cpus: Sequence[int],
 ) -> IntArray:
-    """(s,) such slots that stages of so many tasks meet, in the order in which they start."""
+    """(s,) how many tasks of stages of so many start on such slots, in the order in which the
+    stages start."""
     unused, found = UnusedSlots(slots, per_executor=per_executor), np.zeros(len(tasks), np.int64)
     for place in np.argsort(start, kind="stable").tolist():
-        found[place] = unused.met(tasks[place], slots=slots, near=near[place])
+        found[place] = unused.met(tasks[place], slots=slots, near=near[place], cpus=cpus[place])
     return found

@@ -144,6 +144,25 @@ def test_first_tasks_on_a_slot_are_cold_once() -> None:
     np.testing.assert_allclose(schedule([one, two], 2, exact=True).end, [6.0, 8.0])
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_as_many_tasks_of_two_cpus_are_cold_as_run_at_once(exact: bool) -> None:
+    """Sixteen slots of four executors: five waves of eight tasks, of which one is cold."""
+    tasks = Tasks(np.full(40, 1.0), np.full(40, 4.0))
+    found = schedule([Node((), 0.0, tasks=tasks, cpus=2)], 16, executor_slots=4, exact=exact)
+    assert (found.seconds, found.unused_met.tolist()) == (8.0, [8])
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_slots_that_went_are_not_met(exact: bool) -> None:
+    """Three of a hundred slots run a task, ten stay: seven tasks of the next stage are cold."""
+    first = Node((), 0.0, 0, Tasks(np.full(3, 20.0)))
+    tasks = Tasks(np.full(60, 1.0), np.full(60, 4.0))
+    nodes = [first, Node((0,), 0.0, 1, tasks)]
+    found = schedule(nodes, 100, removed=[(10.0, 90)], exact=exact)
+    assert found.unused_met.tolist() == [3, 7]
+    assert 26.0 <= found.seconds <= 30.0
+
+
 def test_a_long_task_meets_contention_only_while_others_run() -> None:
     slowed = Tasks(np.asarray([1.0, 2.0, 50.0])).slowed(
         contention=1.5, typical_seconds=2.0, speed=2.0

@@ -21,7 +21,7 @@ class Replayed:
         tasks: how many tasks each stage had.
         slots: on how many task slots.
         placed: (s,) the tasks themselves.
-        met: (s,) slots of unused executors that each stage met.
+        met: (s,) tasks of each stage that started on slots of unused executors.
     """
 
     seconds: float

@@ -328,8 +328,14 @@ class Replay:
         alone = ran_alone(self.run.stages)
         starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
         tasks = [shape.stage.tasks for shape in self.shapes]
-        near, each = self.locality.near(tasks), self.executor_slots
-        met = unused_met(starts, tasks, self.slots, per_executor=each, near=near)
+        met = unused_met(
+            starts,
+            tasks,
+            self.slots,
+            per_executor=self.executor_slots,
+            near=self.locality.near(tasks),
+            cpus=[shape.stage.task_cpus for shape in self.shapes],
+        )
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
                 fitted = self._fitted(place, int(met[place]))
@@ -349,8 +355,8 @@ class Replay:
         lengthened the stage) that come closest to a stage's time.
 
         Args:
-            cold: slots that never ran a task, as a replay will have them. A first task that failed
-                met one too, which is no work to be lost again.
+            cold: tasks on slots that never ran one, as a replay will have them. A first task that
+                failed met one too, which is no work to be lost again.
         """
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
