@@ -2,8 +2,10 @@
 
 Spark prefers the executors that hold a cached block, and for what is shuffled the hosts with a
 fifth or more of the output (`REDUCER_PREF_LOCS_FRACTION` of its MapOutputTracker, up to 1,000
-partitions on either side): those of stages of few tasks. So a chain of small stages stays on a few
-executors of a large cluster, and does not meet a new one with every stage.
+partitions on either side): those of stages of few tasks. Tasks of a join in Spark SQL go to the hosts
+that all of its inputs name, or else to those that any does (`ZippedPartitionsBaseRDD`). So a chain of
+small stages stays on a few executors of a large cluster, and does not meet a new one with every
+stage.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.models.stages.shapes import BESIDE
 from engine.profile import Run, StageRun
 
 FEW_OUTPUTS = 5
@@ -25,10 +28,12 @@ class Locality:
         cached: (s,) whether a stage reads most of its input from a cache, what is shuffled apart.
         sources: (s,) places of the stages whose shuffled output it reads; its own where these were
             skipped, which have about as many partitions.
+        joins: (s,) whether one of these is enough: its partitions are joined with the others'.
     """
 
     cached: tuple[bool, ...]
     sources: tuple[tuple[int, ...], ...]
+    joins: tuple[bool, ...]
 
     @classmethod
     def of(cls, run: Run) -> Locality:
@@ -38,14 +43,22 @@ class Locality:
             shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
             known = tuple(place[parent] for parent in stage.parents if parent in place)
             sources.append(known or (number,) * shuffled)
-        return cls(tuple(_reads_cache(stage) for stage in run.stages), tuple(sources))
+        cached = tuple(_reads_cache(stage) for stage in run.stages)
+        return cls(cached, tuple(sources), tuple(_joins(stage) for stage in run.stages))
 
     def near(self, tasks: Sequence[int]) -> tuple[bool, ...]:
         """(s,) whether the stages, of so many tasks each, have their input on used executors."""
-        return tuple(
-            cached or (bool(sources) and all(tasks[place] <= FEW_OUTPUTS for place in sources))
-            for cached, sources in zip(self.cached, self.sources, strict=True)
-        )
+        found = []
+        for cached, sources, joins in zip(self.cached, self.sources, self.joins, strict=True):
+            few = [tasks[place] <= FEW_OUTPUTS for place in sources]
+            found.append(cached or (any(few) if joins else bool(few) and all(few)))
+        return tuple(found)
+
+
+def _joins(stage: StageRun) -> bool:
+    """Whether its tasks put together what is shuffled from several stages; where a union puts it
+    side by side, each task has its own."""
+    return stage.sql_execution_id is not None and not BESIDE.intersection(stage.operations)
 
 
 def _reads_cache(stage: StageRun) -> bool:

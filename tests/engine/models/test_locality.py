@@ -36,6 +36,30 @@ def test_few_outputs_and_cached_blocks_keep_a_stage_where_they_are() -> None:
     assert Locality.of(run).near([40, 5, 5, 5]) == (True, False, True, True)
 
 
+def test_of_a_join_of_spark_sql_one_side_of_few_outputs_is_enough() -> None:
+    """Spark 3.5.9 launched the seven tasks of a join of 24 and 3 outputs at the hosts of the three;
+    those of 24 alone had none. A union's tasks, and those of RDDs, have their own or none."""
+    run = chain(7, stages=2)
+    of_both = replace(run.stages[2], parents=(0, 1))
+
+    def near(**changed: object) -> bool:
+        stages = (*run.stages[:2], replace(of_both, **changed))
+        return Locality.of(replace(run, stages=stages)).near([24, 3, 7])[2]
+
+    assert near(sql_execution_id=1)
+    assert not near(sql_execution_id=1, operations=("Union",))
+    assert not near()
+
+
+def test_caches_count_as_far_as_they_are_most_of_what_is_read() -> None:
+    run = chain(30, stages=1)
+    read = run.stages[0].input_bytes
+    assert read is not None
+    for share, near in ((0.49, False), (0.51, True)):
+        half = replace(run.stages[0], cached_input_bytes=share * read.total)
+        assert Locality.of(replace(run, stages=(half, run.stages[1]))).near([40, 30])[0] is near
+
+
 def test_sources_that_were_skipped_have_as_many_partitions_as_the_stage() -> None:
     run = chain(3, stages=1)
     alone = replace(run.stages[1], parents=(77,))
