@@ -60,7 +60,8 @@ class HotPartitions:
         n, kept = len(ordered), self.kept(tasks, growth)
         usual, mean = ordered[: n - len(self.shares)], float(ordered[: n - kept].mean())
         typical = float(usual.mean())
-        if tasks == n or typical <= 0.0:
+        as_it_was = tasks == n and all(growth <= limit for limit in self.split_beyond)
+        if as_it_was or typical <= 0.0:
             return None
         rest = drawn(usual * (mean / typical), tasks - kept, mean)
         times = np.concatenate((rest, ordered[n - kept :]))

@@ -2,10 +2,10 @@
 
 Spark prefers the executors that hold a cached block, and for what is shuffled the hosts with a
 fifth or more of the output (`REDUCER_PREF_LOCS_FRACTION` of its MapOutputTracker, up to 1,000
-partitions on either side): those of stages of few tasks. Tasks of a join in Spark SQL go to the hosts
-that all of its inputs name, or else to those that any does (`ZippedPartitionsBaseRDD`). So a chain of
-small stages stays on a few executors of a large cluster, and does not meet a new one with every
-stage.
+partitions on either side): those of stages of few tasks. Tasks of a join in Spark SQL go to the
+hosts that all of its inputs name, or else to those that any does (`ZippedPartitionsBaseRDD`). So a
+chain of small stages stays on a few executors of a large cluster, and does not meet a new one with
+every stage.
 """
 
 from __future__ import annotations

@@ -53,8 +53,9 @@ def outlines(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     """The stages of one group."""
     tasks = cuts.tasks[0]
     if tasks > PLACED_TASKS:
-        return _outlined(table, places, cuts)
-    found = (_ranked if tasks <= EVERY_TASK else _summed)(table, places, cuts)
+        found = _outlined(table, places, cuts)
+    else:
+        found = (_ranked if tasks <= EVERY_TASK else _summed)(table, places, cuts)
     return _with_drawn(table, found, places, cuts, np.flatnonzero(table.hot[places]))
 
 

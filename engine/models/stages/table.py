@@ -170,7 +170,7 @@ class StageTable:
     def deferred(self, place: int, scaled: Scaled) -> Tasks:
         """The same, not drawn before somebody asks."""
         shape, excess = self.shapes[place], None
-        if scaled.tasks > PLACED_TASKS or not len(shape.cold):
+        if (scaled.tasks > PLACED_TASKS and shape.hot is None) or not len(shape.cold):
             excess = shape.cold_excess
         return DeferredTasks(
             scaled.tasks,

@@ -39,7 +39,7 @@ writers, connections and code that is not compiled yet, however much data it has
 
 
 PLACED_TASKS = 4000
-"""Tasks of larger stages are only drawn when they are placed one by one."""
+"""Tasks of larger stages are only drawn when they are placed one by one, unless some are hot."""
 
 LEAST_WARM = 0.2
 """A warm task is not taken to need less than this share of a first one."""
@@ -256,7 +256,7 @@ class StageShape:
             rotation: share of the random order by which it is turned, or `LONGEST_FIRST`.
         """
         n, longest_first = scaled.tasks, rotation == LONGEST_FIRST
-        if n <= PLACED_TASKS:
+        if n <= PLACED_TASKS or self.hot is not None:
             times, work = self._by_rank(scaled, rotation)
             return RankedTasks(
                 self._stretched(times, work) + dispatch_seconds,

@@ -102,6 +102,39 @@ def test_joins_split_what_grows_beyond_the_threshold() -> None:
     assert times_of(reader(skewed()), 7.0, 64)[-1] == pytest.approx(0.2 + 7.0 * 9.8)
 
 
+def test_joins_split_it_on_as_many_tasks_too() -> None:
+    """With an advisory size of 1 GiB seven times the data are eight tasks on eight cores still."""
+    run = skewed(joins=True)
+    large = {"spark.sql.adaptive.advisoryPartitionSizeInBytes": "1g"}
+    shape = reader(replace(run, config=large))
+    assert [shape.scaled(ratio, None, SLOTS).tasks for ratio in (6.0, 7.0)] == [SLOTS, SLOTS]
+    assert times_of(shape, 6.0, SLOTS)[-1] == pytest.approx(0.2 + 6.0 * 9.8)
+    assert times_of(shape, 7.0, SLOTS)[-1] == pytest.approx(
+        7.0 * (27.5 - 1.6) / 8.0 + 0.2, rel=0.01
+    )
+
+
+@pytest.mark.parametrize("stages", [1, 15])
+def test_a_hot_partition_stays_as_large_in_very_many_tasks(stages: int) -> None:
+    """400 of 470 MiB: of 4,001 and more tasks only an outline is drawn elsewhere."""
+    one = skewed(hot_mib=400.0)
+    source = Stage(np.full(8, 2.0), input_bytes=8 * BLOCK)
+    reads = replace(one.stages[-1], operations=("AQEShuffleRead", "Exchange"))
+    more = {
+        "sql_execution_id": 0,
+        "operations": reads.operations,
+        "shuffle_read_bytes": reads.shuffle_read_bytes,
+    }
+    seconds = np.asarray(reads.task_seconds.quantiles)
+    after = [Stage(seconds, (n,), shuffle_bytes=1.0, more=more) for n in range(stages)]
+    config = {"spark.sql.shuffle.partitions": "10000"}
+    replay = Replay.of(observed([source, *after], slots=SLOTS, config=config))
+    few, many = (replay.replayed(slots, ratio=10.0) for slots in (3_900, 4_100))
+    assert (few.tasks[-1], many.tasks[-1]) == (3_900, 4_100)
+    assert many.seconds == pytest.approx(few.seconds, rel=0.01)
+    assert many.end[-1] - many.start[-1] > 900.0
+
+
 def test_pieces_of_a_split_partition_are_not_hot() -> None:
     """Of 70 MiB each in a join of more than 256 MiB; 200 MiB is no piece."""
     assert reader(skewed(hot_mib=70.0, usual_mib=30.0, tasks=11, joins=True)).hot is None
