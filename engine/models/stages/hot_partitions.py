@@ -38,12 +38,20 @@ class HotPartitions:
     shares: tuple[float, ...]
     split_beyond: tuple[float, ...]
 
-    def kept(self, tasks: int, growth: float) -> int:
-        """How many stay apart where the stage has so many tasks and `growth` times the data: those
-        larger than the mean task, unless they are split."""
-        pairs = zip(self.shares, self.split_beyond, strict=True)
-        apart = [share * tasks > BEYOND_TARGET and growth <= limit for share, limit in pairs]
-        return sum(apart) if tasks > sum(apart) else 0
+    def kept(self, tasks: int, growth: float, ordered: FloatArray) -> int:
+        """How many stand out where the stage has so many tasks and `growth` times the data: those
+        of more data or more time than the mean task, unless they are split. A key's rows may take
+        more time than as many others (joins that multiply them): merged with others it still does.
+
+        Args:
+            ordered: (n,) times of the observed tasks, ascending.
+        """
+        work, apart = float(ordered.sum()), 0
+        longest = ordered[::-1][: len(self.shares)].tolist()
+        for share, limit, seconds in zip(self.shares, self.split_beyond, longest, strict=True):
+            large = max(share * work, seconds) * tasks > BEYOND_TARGET * work
+            apart += large and growth <= limit
+        return apart if tasks > apart else 0
 
     def cut(
         self, ordered: FloatArray, tasks: int, growth: float
@@ -52,12 +60,12 @@ class HotPartitions:
         (tasks,) relative work of each; None where they are as they were.
 
         The work of all is conserved: a hot partition has `growth` times its own, the others share
-        theirs evenly. One that no longer stays apart is like the others.
+        theirs evenly. One that no longer stands out is like the others.
 
         Args:
             ordered: (n,) times of the observed tasks, ascending.
         """
-        n, kept = len(ordered), self.kept(tasks, growth)
+        n, kept = len(ordered), self.kept(tasks, growth, ordered)
         usual, mean = ordered[: n - len(self.shares)], float(ordered[: n - kept].mean())
         typical = float(usual.mean())
         as_it_was = tasks == n and all(growth <= limit for limit in self.split_beyond)

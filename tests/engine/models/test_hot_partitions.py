@@ -169,4 +169,17 @@ def test_many_stages_answer_as_single_ones() -> None:
 
 def test_several_hot_partitions() -> None:
     hot = HotPartitions((0.4, 0.2), (np.inf, np.inf))
-    assert [hot.kept(tasks, 1.0) for tasks in (2, 3, 5, 7)] == [0, 1, 1, 2]
+    in_proportion = np.asarray([0.1, 0.1, 0.1, 0.1, 0.2, 0.4])
+    assert [hot.kept(tasks, 1.0, in_proportion) for tasks in (2, 3, 5, 7)] == [0, 1, 1, 2]
+
+
+def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
+    """A third of the data in 90 of 100 s: merged with others on fewer cores it takes 90 s still."""
+    hot = HotPartitions((0.35,), (np.inf,))
+    ordered = np.asarray([1.0] * 10 + [90.0])
+    for tasks in (3, 4, 8):
+        cut = hot.cut(ordered, tasks, 1.0)
+        assert cut is not None
+        times = cut[0] * cut[1]
+        assert times[-1] == 90.0
+        assert times.sum() == pytest.approx(100.0)
