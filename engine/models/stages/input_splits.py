@@ -23,6 +23,7 @@ class InputSplits:
         cut_bytes: what Spark cut: the size of the files, which it takes for larger where they are
             many (`openCostInBytes`); or what is known of it.
         is_scan: whether it reads files whose splits Spark SQL chooses.
+        scans: how many; each of a union is cut for itself, and they are taken to be alike.
     """
 
     tasks: int
@@ -30,6 +31,7 @@ class InputSplits:
     largest_read_bytes: float
     cut_bytes: float
     is_scan: bool
+    scans: int
     rule: Partitioning
 
     @classmethod
@@ -37,13 +39,14 @@ class InputSplits:
         """Of a stage whose partitions are those of its input, or are not."""
         read = stage.input_bytes
         scan = in_splits and any(name.startswith("Scan ") for name in stage.operations)
+        scans = _beside(stage) if scan else 1
         total = read.total if read is not None else None
         cut = max(total or 0.0, (stage.files_bytes or 0.0) if scan else 0.0)
         full = stage.tasks * rule.split_bytes
-        if scan and stage.tasks >= BY_SIZE * rule.cores(None) and cut < LEAST_FULL * full:
+        if scan and stage.tasks >= BY_SIZE * scans * rule.cores(None) and cut < LEAST_FULL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
-        return cls(stage.tasks, total, largest, cut, scan, rule)
+        return cls(stage.tasks, total, largest, cut, scan, scans, rule)
 
     def partitions(self, ratio: float) -> float:
         """Splits of `ratio` times the input on the run's own slots.
@@ -52,7 +55,7 @@ class InputSplits:
         many as the cluster has cores, or in two, and less of a large one too. Of a scan with two
         for each core that is not what cut it: by files or by size there are so many.
         """
-        n, cores = self.tasks, self.rule.cores(None)
+        n, cores = self.tasks, self.scans * self.rule.cores(None)
         if self.read_bytes is None:
             return n * ratio
         if self.is_scan and ratio < 1.0:
@@ -61,7 +64,7 @@ class InputSplits:
             return n * ratio
         of_file = self.cut_bytes / self.read_bytes if self.read_bytes > 0.0 else 1.0
         largest = max(self.rule.split_bytes, self.largest_read_bytes * of_file)
-        if self.cut_bytes / n > largest / 2.0 or n > FEW_SPLITS:
+        if self.cut_bytes / n > largest / 2.0 or n > FEW_SPLITS * self.scans:
             return n * ratio
         return max(float(n), self.cut_bytes * ratio / largest)
 
@@ -72,11 +75,21 @@ class InputSplits:
             return PartitionCount(partitions)
         most = rule.most_splits(size)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
-        fewer = more = least, max(partitions, most)
-        if self.tasks <= ONE_EACH * rule.cores(None):
+        fewer = more = least / self.scans, max(partitions, most) / self.scans
+        if self.tasks <= ONE_EACH * self.scans * rule.cores(None):
             by_size = size / rule.split_bytes
-            fewer = min(partitions, by_size), min(partitions, max(most, by_size))
-        return PartitionCount(partitions, rule.slots, 1.0, fewer, more)
+            most = min(partitions, max(most, by_size))
+            fewer = min(partitions, by_size) / self.scans, most / self.scans
+        return PartitionCount(partitions, rule.slots, float(self.scans), fewer, more)
+
+
+def _beside(stage: StageRun) -> int:
+    """How many scans a union of Spark SQL puts beside each other; else 1."""
+    if "Union" not in stage.operations:
+        return 1
+    counts = stage.operation_counts or (1,) * len(stage.operations)
+    named = zip(stage.operations, counts, strict=True)
+    return max(1, sum(count for name, count in named if name.startswith("Scan ")))
 
 
 ONE_EACH = 1.5
@@ -91,5 +104,5 @@ BY_SIZE = 2
 each core make fewer."""
 
 FEW_SPLITS = 64
-"""More input partitions than this are taken to be files or blocks, whatever their size: no
-small input is cut into so many."""
+"""More input partitions of a scan than this are taken to be files or blocks, whatever their size:
+no small input is cut into so many."""

@@ -368,3 +368,30 @@ def test_splits_that_were_cut_by_size_tell_the_size_of_the_files() -> None:
     assert [count.at(slots) for slots in (8, 64, 512, 4096)] == [64.0, 64.0, 512.0, 2048.0]
     few = wide(scan_tasks=64, read_mib=6000.0, files_mib=None, slots=8)
     assert few.partition_count(1.0, None).at(4096) == 1500.0
+
+
+@pytest.mark.parametrize("scans", [2, 3])
+def test_each_scan_of_a_union_is_cut_for_the_cores(scans: int) -> None:
+    """Two or three scans of 92 MiB each: Spark 3.5.9 cut each in 2, 8, 20 and, on 100 slots, 24
+    (22.9 and what files do not share)."""
+    mib = 91.63 * scans
+    run = plan(scan_tasks=8 * scans, scan_mib=0.75 * mib, slots=8)
+    names = ("Exchange", "Scan parquet ", "Union")
+    union = replace(
+        run.stages[0], operations=names, operation_counts=(1, scans, 1), files_bytes=mib * MIB
+    )
+    shape = shapes(replace(run, stages=(union, *run.stages[1:])))[0]
+    count = shape.partition_count(1.0, None)
+    own = [2.0 * scans, 8.0 * scans, 20.0 * scans, mib / 4.0]
+    assert [count.at(slots) for slots in (2, 8, 20, 100)] == pytest.approx(own)
+    assert count.on(np.asarray([2.0, 8.0, 20.0, 100.0])).tolist() == pytest.approx(own)
+    assert shape.partition_count(4.0, None).at(None) == 8 * scans
+    assert shape.partition_count(0.5, None).at(None) == 8 * scans
+    assert shape.partition_count(100.0, None).at(None) == pytest.approx(100 * mib / 128.0)
+
+
+def test_files_in_columns_that_were_not_read_fill_the_splits_too() -> None:
+    """A tenth of 24 MiB in eight splits on eight slots: sixteen times that fills them."""
+    shape = wide(scan_tasks=8, read_mib=2.4, files_mib=24.0, slots=8)
+    more = [shape.partition_count(ratio, None).at(None) for ratio in (16.0, 64.0)]
+    assert more == pytest.approx([8.0, 12.0])
