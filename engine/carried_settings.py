@@ -11,6 +11,8 @@ import re
 
 from engine.profile import Profile
 
+TASK_CPUS = "spark.task.cpus"
+
 CARRIED = (
     "spark.default.parallelism",
     "spark.memory.fraction",
@@ -20,7 +22,7 @@ CARRIED = (
     "spark.sql.files.maxPartitionBytes",
     "spark.sql.files.openCostInBytes",
     "spark.sql.shuffle.partitions",
-    "spark.task.cpus",
+    TASK_CPUS,
 )
 CARRIED_PREFIX = "spark.sql.adaptive."
 

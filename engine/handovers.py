@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.beside_heap import CODE
-from engine.carried_settings import carried_settings
+from engine.carried_settings import TASK_CPUS, carried_settings
 from engine.catalog import Catalog
 from engine.cluster import Layout, Workload
 from engine.errors import BadInput
@@ -41,6 +41,7 @@ def handover_of(
     }
     memory = None if choice.instance is None else memories.get(choice.instance)
     settings = carried_settings(profile)
+    fewer_cpus = _within(settings, layout.executor_cores)
     if workload is not None and workload.shuffle_partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
     return Handover(
@@ -52,6 +53,7 @@ def handover_of(
             *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
             *_assumed_beside(layout, profile),
             *_carried(settings),
+            *fewer_cpus,
         ),
         settings=settings,
         provider=catalog.provider if catalog else None,
@@ -75,6 +77,19 @@ def handover_of(
         diskless=diskless(catalog, choice.composition) if catalog else (),
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
+
+
+def _within(settings: dict[str, str], executor_cores: int) -> list[str]:
+    """Lets a task hold no more cores than an executor has, which Spark refuses to start with; what
+    is to be said of that."""
+    held = settings.get(TASK_CPUS, "")
+    if not held.isdecimal() or int(held) <= executor_cores:
+        return []
+    settings[TASK_CPUS] = str(executor_cores)
+    return [
+        f"note: tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
+        f"{executor_cores}: a task gets all of them [fewer-task-cpus]"
+    ]
 
 
 def _carried(settings: Mapping[str, str]) -> list[str]:
