@@ -1,6 +1,6 @@
 """Answers of logs along the way to an input, held so that more input is never less time.
 
-Each replay is held by itself (`replay_times.py`). That does not hold what is made of them: the
+Each replay is held by itself (`times.py`). That does not hold what is made of them: the
 nearer logs count more, so that the mean of growing times may fall where one log hands over to
 another, and what memory adds or saves may fall while the replay grows.
 """

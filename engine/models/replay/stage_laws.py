@@ -1,10 +1,10 @@
 """What several logs tell of each stage: how its work and partitions grow, and the driver's time.
 
-For each stage of a log the same stage of every other log (`stage_match.py`) says how far the prior
-of a single log (`task_times.py`, `warm_up.py`) is off. Two numbers are learnt per stage, with a
-common mean over the stages of a run: what share of its work stays whatever the input (or by which
-power it grows faster), and the growth of task time per doubling of tasks at once. Both are
-posterior means on a grid; where logs differ in neither, the prior stays.
+For each stage of a log the same stage of every other log (`stages/match.py`) says how far the prior
+of a single log (`stages/task_times.py`, `stages/warm_up.py`) is off. Two numbers are learnt per
+stage, with a common mean over the stages of a run: what share of its work stays whatever the input
+(or by which power it grows faster), and the growth of task time per doubling of tasks at once. Both
+are posterior means on a grid; where logs differ in neither, the prior stays.
 """
 
 from __future__ import annotations

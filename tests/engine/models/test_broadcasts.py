@@ -33,8 +33,18 @@ def test_a_table_beyond_the_threshold_is_named_with_both_sizes() -> None:
     found = broadcast_notice(Replay.of(joining()), 3.0)
     assert found is not None
     assert "stage 0" in found.text
+    assert "broadcasts 4.19 MB to every executor, 12.6 MB if" in found.text
     assert "more than spark.sql.autoBroadcastJoinThreshold" in found.text
     assert broadcast_notice(Replay.of(joining()), 2.0) is None
+
+
+def test_of_several_tables_the_largest_is_named() -> None:
+    stages = [
+        Stage(np.full(1, 1.0), input_bytes=mib * MIB, more=SMALL_TABLE) for mib in (4.0, 9.0, 6.0)
+    ]
+    found = broadcast_notice(Replay.of(observed(stages, slots=4)), 3.0)
+    assert found is not None
+    assert "stage 1" in found.text
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_a_hot_partition_is_merged_where_the_others_are_as_large() -> None:
     shape = reader(run)
     assert shape.hot is not None
     times = times_of(shape, 1.0, 8)
-    assert times[-1] < 1.2 * times.mean()
+    assert times[-1] == pytest.approx(times[0], rel=0.01)
 
 
 def test_joins_split_what_grows_beyond_the_threshold() -> None:
@@ -171,6 +171,26 @@ def test_several_hot_partitions() -> None:
     hot = HotPartitions((0.4, 0.2), (np.inf, np.inf))
     in_proportion = np.asarray([0.1, 0.1, 0.1, 0.1, 0.2, 0.4])
     assert [hot.kept(tasks, 1.0, in_proportion) for tasks in (2, 3, 5, 7)] == [0, 1, 1, 2]
+
+
+def test_one_that_is_split_changes_as_many_tasks_where_another_stays() -> None:
+    hot = HotPartitions((0.4, 0.2), (2.0, np.inf))
+    ordered = np.asarray([1.0, 1.0, 1.0, 1.0, 2.0, 4.0])
+    assert hot.cut(ordered, 6, 2.0) is None
+    assert hot.cut(ordered, 6, 2.1) is not None
+
+
+def test_of_more_tasks_than_quantiles_the_largest_alone_is_known() -> None:
+    run = skewed(tasks=300, slots=512)
+    read = run.stages[-1].shuffle_read_bytes
+    assert read is not None
+    ends = (read.quantiles[0], *[read.quantiles[-2]] * 9, read.quantiles[-1])
+    config = {"spark.sql.shuffle.partitions": "500"}
+    for quantiles, known in ((read.quantiles, 1), (ends, 1), ((*ends[:-3], *ends[-1:] * 3), 1)):
+        stage = replace(run.stages[-1], shuffle_read_bytes=replace(read, quantiles=quantiles))
+        hot = reader(replace(run, stages=(*run.stages[:-1], stage), config=config)).hot
+        assert hot is not None
+        assert len(hot.shares) == known
 
 
 def test_a_key_that_takes_more_time_than_its_data_stays_as_long() -> None:
