@@ -1,0 +1,87 @@
+"""Into how many splits scans are cut: by their files, whatever of these was read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import measure
+from test_partitions import plan, shapes
+
+from engine.models.stages.task_times import StageShape
+from engine.units import MIB
+
+
+def wide(*, scan_tasks: int, read_mib: float, files_mib: float | None, slots: int) -> StageShape:
+    """A scan of few of the columns of its files."""
+    run = plan(scan_tasks=scan_tasks, scan_mib=read_mib, slots=slots)
+    files = None if files_mib is None else files_mib * MIB
+    stages = (replace(run.stages[0], files_bytes=files), *run.stages[1:])
+    return shapes(replace(run, stages=stages))[0]
+
+
+@pytest.mark.parametrize("tasks", [2, 8, 32])
+def test_a_scan_is_cut_by_its_files_and_not_by_the_columns_that_were_read(tasks: int) -> None:
+    """218 MiB in ten columns, of which one was read, on as many slots as tasks: Spark 3.5.9 cut
+    them in 2, 8, 32 and, on 100 slots, 56 (54.4 and what files do not share)."""
+    shape = wide(scan_tasks=tasks, read_mib=11.6, files_mib=217.56, slots=tasks)
+    count = shape.partition_count(1.0, None)
+    assert [count.at(slots) for slots in (2, 8, 32, 100)] == pytest.approx([2, 8, 32, 54.39])
+    unknown = wide(scan_tasks=tasks, read_mib=11.6, files_mib=None, slots=tasks)
+    assert unknown.partition_count(1.0, None).at(100) == max(tasks, 11.6 / 4.0)
+
+
+def test_more_of_such_files_are_more_splits() -> None:
+    """2,176 MiB on eight slots are 17 splits of 128 MiB, 5 % of which is read."""
+    shape = wide(scan_tasks=8, read_mib=11.6, files_mib=217.56, slots=8)
+    assert shape.partition_count(10.0, None).at(None) == pytest.approx(2175.6 / 128.0)
+    assert shape.partition_count(10.0, None).at(200) == 200.0
+    assert shape.partition_count(0.1, None).at(None) == pytest.approx(21.756 / 4.0)
+
+
+def test_splits_that_were_cut_by_size_tell_the_size_of_the_files() -> None:
+    """64 splits on eight slots are 8 GiB, whatever of them was read: one for each of 512 slots."""
+    shape = wide(scan_tasks=64, read_mib=400.0, files_mib=None, slots=8)
+    count = shape.partition_count(1.0, None)
+    assert [count.at(slots) for slots in (8, 64, 512, 4096)] == [64.0, 64.0, 512.0, 2048.0]
+    few = wide(scan_tasks=64, read_mib=6000.0, files_mib=None, slots=8)
+    assert few.partition_count(1.0, None).at(4096) == 1500.0
+
+
+@pytest.mark.parametrize("scans", [2, 3])
+def test_each_scan_of_a_union_is_cut_for_the_cores(scans: int) -> None:
+    """Two or three scans of 92 MiB each: Spark 3.5.9 cut each in 2, 8, 20 and, on 100 slots, 24
+    (22.9 and what files do not share)."""
+    mib = 91.63 * scans
+    run = plan(scan_tasks=8 * scans, scan_mib=0.75 * mib, slots=8)
+    names = ("Exchange", "Scan parquet ", "Union")
+    union = replace(
+        run.stages[0], operations=names, operation_counts=(1, scans, 1), files_bytes=mib * MIB
+    )
+    shape = shapes(replace(run, stages=(union, *run.stages[1:])))[0]
+    count = shape.partition_count(1.0, None)
+    own = [2.0 * scans, 8.0 * scans, 20.0 * scans, mib / 4.0]
+    assert [count.at(slots) for slots in (2, 8, 20, 100)] == pytest.approx(own)
+    assert count.on(np.asarray([2.0, 8.0, 20.0, 100.0])).tolist() == pytest.approx(own)
+    assert shape.partition_count(4.0, None).at(None) == 8 * scans
+    assert shape.partition_count(0.5, None).at(None) == 8 * scans
+    assert shape.partition_count(100.0, None).at(None) == pytest.approx(100 * mib / 128.0)
+
+
+def test_files_in_columns_that_were_not_read_fill_the_splits_too() -> None:
+    """A tenth of 24 MiB in eight splits on eight slots: sixteen times that fills them."""
+    shape = wide(scan_tasks=8, read_mib=2.4, files_mib=24.0, slots=8)
+    more = [shape.partition_count(ratio, None).at(None) for ratio in (16.0, 64.0)]
+    assert more == pytest.approx([8.0, 12.0])
+
+
+@pytest.mark.parametrize("of_file", [1.0, 0.5])
+def test_a_large_split_of_the_log_tells_what_one_may_hold(of_file: float) -> None:
+    """Of 470 MiB 400 are one split, read in whole or by half: four times as much is eight still."""
+    run = plan(scan_tasks=8, scan_mib=470.0, slots=8)
+    read = measure(of_file * MIB * np.asarray([10.0] * 7 + [400.0]))
+    stage = replace(run.stages[0], input_bytes=read, files_bytes=470.0 * MIB)
+    shape = shapes(replace(run, stages=(stage, *run.stages[1:])))[0]
+    assert shape.partition_count(4.0, None).at(None) == 8.0
+    assert shape.partition_count(16.0, None).at(None) == pytest.approx(16.0 * 470.0 / 400.0)
