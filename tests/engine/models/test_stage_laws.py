@@ -155,6 +155,14 @@ def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None
     assert Replay.of(job(1.0, gap=400.0)).growing_gaps == ()
 
 
+def test_a_gap_is_a_pause_where_it_is_long_and_a_good_part_of_the_run() -> None:
+    """35 s of 300 are a pause, and of 400 the driver's work; 25 s are that in any run."""
+    for gap, seconds, known in ((35.0, 300.0, 0), (35.0, 400.0, 1), (25.0, 100.0, 1)):
+        replay = Replay.of(job(1.0, gap=gap))
+        lasting = replace(replay, run=replace(replay.run, seconds=seconds))
+        assert len(lasting.growing_gaps) == known
+
+
 def test_other_machines_and_the_same_run_teach_nothing() -> None:
     one = job(1.0)
     typed = replace(

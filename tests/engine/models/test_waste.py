@@ -34,6 +34,15 @@ def test_work_in_vain_is_expected_again_in_proportion() -> None:
     assert replay.replayed(20).seconds == pytest.approx(4.4)
 
 
+def test_a_stage_that_was_longer_than_by_its_work_in_vain_idled_for_the_rest() -> None:
+    """Two seconds longer: half of that on four slots is work in vain, half of it in ten waves."""
+    run = wasted(8.0, longer=True)
+    stage = replace(run.stages[0], waste=Waste(failed_tasks=4, seconds=4.0))
+    replay = without_growth(replace(run, stages=(stage,)))
+    assert replay.waste[0] == pytest.approx(0.05)
+    assert replay.dispatch_seconds[0] == pytest.approx(0.1)
+
+
 def test_a_first_task_that_failed_is_not_lost_twice() -> None:
     """Its slot was as new as the other: what that costs is no work to be lost again."""
     stage = Stage(np.ones(12), input_bytes=12 * BLOCK, cold_seconds=6.0)
