@@ -122,8 +122,10 @@ class FileScans:
                 self._size_of.add(metrics[_SIZE])
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
-        """Notes metrics of the driver: those of accumulators that hold the size of files."""
-        self._sizes.update((key, value) for key, value in updates if key in self._size_of)
+        """Notes metrics of the driver: those of accumulators that hold the size of files, which
+        is -1 until Spark knows it."""
+        told = (one for one in updates if one[0] in self._size_of)
+        self._sizes.update((key, value) for key, value in told if value >= 0)
 
     def completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
         """Notes which scans a stage ran."""

@@ -97,8 +97,15 @@ def test_the_size_of_the_files_is_told_where_bytes_are_counted_too(tmp_path: Pat
     )
 
 
-def test_a_log_without_the_size_of_the_files_leaves_it_open(tmp_path: Path):
-    run = changed(tmp_path, OLDER, ("size of files read", "size of something"))
+@pytest.mark.parametrize(
+    "change",
+    [("size of files read", "size of something"), (rf",{TABLE_BYTES}\]", ",-1]")],
+    ids=["no metric", "never set"],
+)
+def test_a_log_without_the_size_of_the_files_leaves_it_open(
+    tmp_path: Path, change: tuple[str, str]
+):
+    run = changed(tmp_path, OLDER, change)
     assert {stage.files_bytes for stage in run.stages} == {None}
 
 
