@@ -109,6 +109,22 @@ def test_what_a_mix_says_of_itself() -> None:
     assert chosen.to_dict()["composition"] == dict(chosen.composition)
 
 
+def test_a_mix_says_by_how_much_it_is_better_than_one_type() -> None:
+    single, mixed = best(300.0, 1).recommended, best(300.0, 2).recommended
+    more = engine.format_usd(single.cost_usd - mixed.cost_usd, figures=2)
+    assert mixed.why[0].startswith("the cheapest of one type, ")
+    assert f"costs {more} more" in mixed.why[0]
+    budget = single.cost_usd * 0.95
+    fast = [
+        recommend(fitted(), catalog=CATALOG, budget_usd=budget, max_nodes=40, mix=n, today=TODAY)
+        for n in (1, 2)
+    ]
+    assert fast[0].recommended.seconds > fast[1].recommended.seconds
+    slower = engine.format_seconds(fast[0].recommended.seconds - fast[1].recommended.seconds)
+    assert fast[1].recommended.why[0].startswith("the fastest of one type, ")
+    assert f"takes {slower} longer" in fast[1].recommended.why[0]
+
+
 def test_the_cost_is_that_of_every_node_and_one_master() -> None:
     chosen = best(300.0, 2).recommended
     hourly = chosen.composition["big"] * 1.50 + chosen.composition["small"] * 0.20 + 0.20
