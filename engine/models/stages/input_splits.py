@@ -48,15 +48,22 @@ class InputSplits:
         largest = (read.maximum or 0.0) if read is not None else 0.0
         return cls(stage.tasks, total, largest, cut, scan, scans, rule)
 
+    @property
+    def in_a_loop(self) -> bool:
+        """Whether more data is taken to be more scans, as of a program that unites the files of a
+        folder one by one, and not more of each."""
+        return self.scans > WRITTEN_OUT
+
     def partitions(self, ratio: float) -> float:
         """Splits of `ratio` times the input on the run's own slots.
 
         They are filled to the split size before there are more of them: a small input is cut in as
         many as the cluster has cores, or in two, and less of a large one too. Of a scan with two
-        for each core that is not what cut it: by files or by size there are so many.
+        for each core that is not what cut it: by files or by size there are so many. Of a union in
+        a loop there are more scans, each cut as before.
         """
         n, cores = self.tasks, self.scans * self.rule.cores(None)
-        if self.read_bytes is None:
+        if self.read_bytes is None or self.in_a_loop:
             return n * ratio
         if self.is_scan and ratio < 1.0:
             return max(n * ratio, min(n, cores, self.rule.most_splits(self.cut_bytes * ratio)))
@@ -73,14 +80,14 @@ class InputSplits:
         rule, size = self.rule, self.cut_bytes * ratio
         if not self.is_scan or not rule.counts_slots or self.read_bytes is None:
             return PartitionCount(partitions)
-        most = rule.most_splits(size)
+        most, scans = rule.most_splits(size), self.scans * (ratio if self.in_a_loop else 1.0)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
-        fewer = more = least / self.scans, max(partitions, most) / self.scans
+        fewer = more = least / scans, max(partitions, most) / scans
         if self.tasks <= ONE_EACH * self.scans * rule.cores(None):
             by_size = size / rule.split_bytes
             most = min(partitions, max(most, by_size))
-            fewer = min(partitions, by_size) / self.scans, most / self.scans
-        return PartitionCount(partitions, rule.slots, float(self.scans), fewer, more)
+            fewer = min(partitions, by_size) / scans, most / scans
+        return PartitionCount(partitions, rule.slots, scans, fewer, more)
 
 
 def _beside(stage: StageRun) -> int:
@@ -94,6 +101,9 @@ def _beside(stage: StageRun) -> int:
 
 ONE_EACH = 1.5
 """No more input partitions per core than this: they were cut for the cores, not by their size."""
+
+WRITTEN_OUT = 3
+"""Of no more tables than this somebody writes out the union; of more a loop does."""
 
 LEAST_FULL = 0.5
 """Splits that were cut by size are as full as that; of fewer bytes the rest is columns that were

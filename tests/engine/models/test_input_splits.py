@@ -69,6 +69,18 @@ def test_each_scan_of_a_union_is_cut_for_the_cores(scans: int) -> None:
     assert shape.partition_count(100.0, None).at(None) == pytest.approx(100 * mib / 128.0)
 
 
+def test_more_data_of_a_union_in_a_loop_is_more_scans() -> None:
+    """Twelve files of 20 MiB, each a scan of its own, in two splits each on two slots."""
+    run = plan(scan_tasks=24, scan_mib=240.0, slots=2)
+    names = ("Exchange", "Scan json ", "Union")
+    union = replace(run.stages[0], operations=names, operation_counts=(1, 12, 1))
+    shape = shapes(replace(run, stages=(union, *run.stages[1:])))[0]
+    count = shape.partition_count(3.0, None)
+    assert [count.at(slots) for slots in (None, 2, 4, 100)] == pytest.approx([72, 72, 144, 180])
+    few = shape.partition_count(1.0 / 3.0, None)
+    assert [few.at(slots) for slots in (None, 4)] == pytest.approx([8, 16])
+
+
 def test_files_in_columns_that_were_not_read_fill_the_splits_too() -> None:
     """A tenth of 24 MiB in eight splits on eight slots: sixteen times that fills them."""
     shape = wide(scan_tasks=8, read_mib=2.4, files_mib=24.0, slots=8)
