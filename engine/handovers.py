@@ -40,8 +40,9 @@ def handover_of(
         if catalog is not None and name in catalog.offers
     }
     memory = None if choice.instance is None else memories.get(choice.instance)
-    settings = carried_settings(profile)
-    fewer_cpus = _within(settings, layout.executor_cores)
+    carried = carried_settings(profile)
+    cpus = _task_cpus(carried, layout.executor_cores)
+    settings = carried | cpus
     if workload is not None and workload.shuffle_partitions is not None:
         settings["spark.sql.shuffle.partitions"] = str(workload.shuffle_partitions)
     return Handover(
@@ -53,7 +54,7 @@ def handover_of(
             *statement(choice, found, workload or profile.reference_workload, profile.input_unit),
             *_assumed_beside(layout, profile),
             *_carried(settings),
-            *fewer_cpus,
+            *_fewer_cpus(carried, cpus),
         ),
         settings=settings,
         provider=catalog.provider if catalog else None,
@@ -79,16 +80,20 @@ def handover_of(
     )
 
 
-def _within(settings: dict[str, str], executor_cores: int) -> list[str]:
-    """Lets a task hold no more cores than an executor has, which Spark refuses to start with; what
-    is to be said of that."""
+def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:
+    """Cores for a task where those of the logs held more than an executor has, which Spark refuses
+    to start with; else nothing."""
     held = settings.get(TASK_CPUS, "")
-    if not held.isdecimal() or int(held) <= executor_cores:
-        return []
-    settings[TASK_CPUS] = str(executor_cores)
+    fits = not held.isdecimal() or int(held) <= executor_cores
+    return {} if fits else {TASK_CPUS: str(executor_cores)}
+
+
+def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str]:
+    """That a task gets fewer cores than in the logs."""
     return [
-        f"note: tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
-        f"{executor_cores}: a task gets all of them [fewer-task-cpus]"
+        f"note: tasks of the logs held {carried[key]} cores each ({key}), executors here have "
+        f"{cores}: a task gets all of them [fewer-task-cpus]"
+        for key, cores in cpus.items()
     ]
 
 

@@ -66,6 +66,27 @@ def test_a_smaller_threshold_counts() -> None:
     assert broadcast_notice(Replay.of(run), 2.0) is not None
 
 
+@pytest.mark.parametrize(
+    ("planned", "adaptive", "said"),
+    [
+        ("10m", "40m", None),  # made a broadcast while it runs
+        ("-1", "8m", "more than spark.sql.adaptive.autoBroadcastJoinThreshold (8.39 MB)"),
+        ("-1", "-1", None),
+        ("8m", "-1", "more than spark.sql.autoBroadcastJoinThreshold (8.39 MB)"),
+        ("5m", "6m", "more than spark.sql.adaptive.autoBroadcastJoinThreshold (6.29 MB)"),
+    ],
+)
+def test_adaptive_execution_has_a_threshold_of_its_own(
+    planned: str, adaptive: str, said: str | None
+) -> None:
+    run = joining(
+        spark_sql_autoBroadcastJoinThreshold=planned,
+        spark_sql_adaptive_autoBroadcastJoinThreshold=adaptive,
+    )
+    found = broadcast_notice(Replay.of(run), 3.0)
+    assert (found is None) if said is None else (found is not None and said in found.text)
+
+
 def test_a_prediction_for_more_input_says_so() -> None:
     run = joining()
     fitted, size = fit(run), run.workload.input_bytes
