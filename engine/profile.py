@@ -111,7 +111,7 @@ class StageRun:
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
     `files_bytes` is the size of the files that its scans were cut from, columns that nobody read
-    included; None where the log does not tell it of each.
+    included, `files_read` how many these are; None where the log does not tell it of each.
     Records are in all tasks together, None where none moved or the log does not say.
     `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
     off: no task of them is shorter.
@@ -143,6 +143,7 @@ class StageRun:
     deserialize_cpu_seconds: float | None = None
     input_records: float | None = None
     files_bytes: float | None = None
+    files_read: float | None = None
     shuffle_read_records: float | None = None
     shuffle_write_records: float | None = None
     output_records: float | None = None

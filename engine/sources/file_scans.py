@@ -1,8 +1,8 @@
-"""How large the files are that the scans of SQL queries read.
+"""How large and how many the files are that the scans of SQL queries read.
 
-Spark cuts a scan by the size of its files, of which a query may read few columns: how many tasks it
-has on another cluster follows from that size and not from the bytes that its tasks counted. And
-these may count nothing.
+Spark cuts a scan by the size and number of its files, of which a query may read few columns: how
+many tasks it has on another cluster follows from these and not from the bytes that its tasks
+counted. And these may count nothing.
 
 `Bytes Read` of a task is what the file system counted on the task's own thread. Since Parquet 1.16
 (Spark 4.1) column data is read in vectored reads, which on S3, Google Cloud Storage and local disks
@@ -39,7 +39,7 @@ COUNTED_SHARE = 0.25
 SIZE_METRIC = b'"size of files read"'
 """What a line holds that tells a plan with a scan of files."""
 
-_SIZE, _ROWS = "size of files read", "number of output rows"
+_SIZE, _FILES, _ROWS = "size of files read", "number of files read", "number of output rows"
 _NOTHING_READ = "struct<>"
 _SCHEME = re.compile(r"\[([a-zA-Z][a-zA-Z0-9+.-]*):")
 _PARQUET = "Scan parquet"
@@ -67,6 +67,7 @@ class FileScan:
     Args:
         execution: the SQL execution that it is part of.
         size: accumulator of the bytes of its files.
+        files: accumulator of their number; None where the plan names none.
         parquet: whether these are Parquet.
         scheme: of its file system; None where the plan does not say.
         columns: whether it reads any, which a mere count of rows does not.
@@ -74,6 +75,7 @@ class FileScan:
 
     execution: int
     size: int
+    files: int | None
     parquet: bool
     scheme: str | None
     columns: bool
@@ -100,8 +102,8 @@ class FileScans:
 
     def __init__(self) -> None:
         self._scans: dict[int, FileScan] = {}
-        self._size_of: set[int] = set()
-        self._sizes: dict[int, int] = {}
+        self._kept: set[int] = set()
+        self._told: dict[int, int] = {}
         self._of_stage: dict[int, set[int]] = {}
 
     @property
@@ -117,15 +119,15 @@ class FileScans:
             waiting.extend(node.children)
             metrics = {metric.name: metric.accumulator for metric in node.metrics}
             if _SIZE in metrics and _ROWS in metrics:
-                scan = _scan(node, told.execution, metrics[_SIZE])
+                scan = _scan(node, told.execution, metrics[_SIZE], metrics.get(_FILES))
                 self._scans.setdefault(metrics[_ROWS], scan)  # later ones read it from the cache
-                self._size_of.add(metrics[_SIZE])
+                self._kept |= {metrics[_SIZE], metrics.get(_FILES, metrics[_SIZE])}
 
     def updated(self, updates: Iterable[tuple[int, int]]) -> None:
-        """Notes metrics of the driver: those of accumulators that hold the size of files, which
-        is -1 until Spark knows it."""
-        told = (one for one in updates if one[0] in self._size_of)
-        self._sizes.update((key, value) for key, value in told if value >= 0)
+        """Notes metrics of the driver: those of accumulators that hold the size or the number of
+        files, which are -1 until Spark knows them."""
+        told = (one for one in updates if one[0] in self._kept)
+        self._told.update((key, value) for key, value in told if value >= 0)
 
     def completed(self, stage_id: int, accumulators: Iterable[int]) -> None:
         """Notes which scans a stage ran."""
@@ -174,13 +176,15 @@ class FileScans:
         return InferredInput(told, not unknown, (*taken, *left))
 
     def _sized(self, stage: StageRun, entry: Stage) -> StageRun:
-        """With the size of its files where the log tells that of each of its scans."""
+        """With the size and number of its files where the log tells them of each of its scans."""
         ran = [self._scans[rows] for rows in self._of_stage.get(stage.stage_id, ())]
         files = [name for name in entry.file_scans if name.startswith("Scan ")]
-        known = [self._sizes[scan.size] for scan in ran if scan.size in self._sizes]
+        known = [self._told[scan.size] for scan in ran if scan.size in self._told]
         if not known or len(known) != len(entry.file_scans) or len(files) != len(known):
             return stage
-        return replace(stage, files_bytes=float(sum(known)))
+        counted = [self._told[one.files] for one in ran if one.files in self._told]
+        number = float(sum(counted)) if len(counted) == len(known) else None
+        return replace(stage, files_bytes=float(sum(known)), files_read=number)
 
     def _run_by(self, stage: StageRun, entry: Stage) -> list[FileScan] | None:
         """The scans that a stage ran; None where it scans Parquet and nothing tells which.
@@ -203,14 +207,14 @@ class FileScans:
         left = {
             one.size: one
             for rows, one in self._scans.items()
-            if one.execution == query and rows not in elsewhere and one.size in self._sizes
+            if one.execution == query and rows not in elsewhere and one.size in self._told
         }
         return [*found, *left.values()] if len(left) == missing else None
 
     def _is_told(self, scans: Sequence[FileScan] | None) -> TypeGuard[Sequence[FileScan]]:
         """Whether it is known which scans these are, and their size where that matters."""
         return scans is not None and (
-            not all(map(_may_lose, scans)) or all(scan.size in self._sizes for scan in scans)
+            not all(map(_may_lose, scans)) or all(scan.size in self._told for scan in scans)
         )
 
     def _uncounted(self, stage: StageRun, entry: Stage, scans: Sequence[FileScan]) -> float | None:
@@ -220,7 +224,7 @@ class FileScans:
         if not scans or not all(map(_may_lose, scans)):
             return None
         ran = min(1.0, stage.task_seconds.count / entry.partitions) if entry.partitions else 1.0
-        size = ran * sum(self._sizes[scan.size] for scan in scans)
+        size = ran * sum(self._told[scan.size] for scan in scans)
         return size if _counted(stage) < COUNTED_SHARE * size else None
 
 
@@ -236,12 +240,13 @@ def _is_complete(entry: Stage) -> bool:
     return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
 
 
-def _scan(node: Plan, execution: int, size: int) -> FileScan:
+def _scan(node: Plan, execution: int, size: int, files: int | None) -> FileScan:
     told = node.metadata
     scheme = _SCHEME.search(told.location or "")
     return FileScan(
         execution,
         size,
+        files,
         "parquet" in f"{node.name} {told.format or ''}".lower(),
         scheme[1].lower() if scheme else None,
         told.schema != _NOTHING_READ,

@@ -53,6 +53,10 @@ DRIVER_NOISE = 0.2
 """Prior: standard deviation of the share of driver time that grows with the input, and of log
 driver time between two runs."""
 
+AS_RULED = 0.1
+"""Partitions of another log within one of what the rules foretell, or this share, bear these
+out."""
+
 LOG_RATIO = 0.2
 """Inputs closer than this (in log) say nothing of growth."""
 
@@ -63,7 +67,8 @@ class PairFit:
 
     Args:
         likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
-        partitions: (s,) power of the input with which partitions grow, NaN where unknown.
+        partitions: (s,) power of the input with which partitions grow, NaN where unknown or as
+            the rules have it.
         data: (s,) the same of the bytes that a stage reads.
         driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
     """
@@ -90,12 +95,21 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
             continue
         shape, seen = one.shapes[place], other.shapes[match]
         if abs(math.log(ratio)) > LOG_RATIO:
-            partitions[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
+            partitions[place] = _partition_power(shape, seen.stage.tasks, other.slots, ratio)
             data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
     return PairFit(likelihood, partitions, data, driver)
+
+
+def _partition_power(shape: StageShape, tasks: int, slots: int, ratio: float) -> float:
+    """Power of the input with which partitions grow; NaN where what Spark goes by says as many: it
+    says more of other inputs and clusters than any power."""
+    ruled = shape.scaled(ratio, None, slots).tasks
+    if abs(ruled - tasks) <= max(1.0, AS_RULED * tasks):
+        return math.nan
+    return math.log(tasks / shape.stage.tasks) / math.log(ratio)
 
 
 def _data_power(one: StageRun, other: StageRun, log_ratio: float) -> float:

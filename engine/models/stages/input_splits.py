@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from engine.models.stages.packed_files import FileSizes, PackedFiles
 from engine.models.stages.partitions import PartitionCount, Partitioning
 from engine.profile import StageRun
 
@@ -24,6 +27,7 @@ class InputSplits:
             many (`openCostInBytes`); or what is known of it.
         is_scan: whether it reads files whose splits Spark SQL chooses.
         scans: how many; each of a union is cut for itself, and they are taken to be alike.
+        packed: how its files were packed, where their number is known and says as many splits.
     """
 
     tasks: int
@@ -33,6 +37,7 @@ class InputSplits:
     is_scan: bool
     scans: int
     rule: Partitioning
+    packed: PackedFiles | None
 
     @classmethod
     def of(cls, stage: StageRun, rule: Partitioning, *, in_splits: bool) -> InputSplits:
@@ -46,13 +51,23 @@ class InputSplits:
         if scan and stage.tasks >= BY_SIZE * scans * rule.cores(None) and cut < LEAST_FULL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
-        return cls(stage.tasks, total, largest, cut, scan, scans, rule)
+        packed = _packed(stage, scans, rule) if scan else None
+        return cls(stage.tasks, total, largest, cut, scan, scans, rule, packed)
 
     @property
     def in_a_loop(self) -> bool:
         """Whether more data is taken to be more scans, as of a program that unites the files of a
         folder one by one, and not more of each."""
         return self.scans > WRITTEN_OUT
+
+    def count(self, ratio: float) -> PartitionCount:
+        """Splits of `ratio` times the input on any number of slots."""
+        if self.packed is None:
+            return self.for_slots(self.partitions(ratio), ratio)
+        own = float(self.packed.count(np.asarray([self.packed.cores]), ratio)[0])
+        if not self.rule.counts_slots:
+            return PartitionCount(own)
+        return PartitionCount(own, self.rule.slots, files=self.packed, ratio=ratio)
 
     def partitions(self, ratio: float) -> float:
         """Splits of `ratio` times the input on the run's own slots.
@@ -88,6 +103,16 @@ class InputSplits:
             most = min(partitions, max(most, by_size))
             fewer = min(partitions, by_size) / scans, most / scans
         return PartitionCount(partitions, rule.slots, scans, fewer, more)
+
+
+def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
+    if not stage.files_read or stage.files_bytes is None or scans > WRITTEN_OUT:
+        return None
+    files = stage.files_read / scans
+    sizes = FileSizes(
+        files, stage.files_bytes / scans / files, rule.split_bytes, rule.open_cost_bytes
+    )
+    return PackedFiles.of(sizes, scans=scans, cores=rule.cores(None), splits=stage.tasks)
 
 
 def _beside(stage: StageRun) -> int:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.packed_files import LEAST_CORES, PackedFiles
 from engine.profile import Run
 from engine.units import MIB
 
@@ -123,6 +124,8 @@ class PartitionCount:
         per_core: partitions for each core, between the limits.
         fewer, more: on fewer and on more slots than the run's, the least and the largest number of
             cores that count.
+        files: what says how many there are on other slots, at `ratio` times the input, in place of
+            those limits.
     """
 
     own: float
@@ -130,16 +133,22 @@ class PartitionCount:
     per_core: float = 1.0
     fewer: tuple[float, float] | None = None
     more: tuple[float, float] | None = None
+    files: PackedFiles | None = None
+    ratio: float = 1.0
 
     @property
     def counts_slots(self) -> bool:
         """Whether there may be others on another cluster."""
-        return self.fewer is not None
+        return self.fewer is not None or self.files is not None
 
     def at(self, slots: float | None) -> float:
         """On so many slots; None for the run's own."""
         limits = self.more
-        if slots is None or slots == self.own_slots or limits is None:
+        if slots is None or slots == self.own_slots:
+            return self.own
+        if self.files is not None:
+            return float(self.files.count(np.asarray([float(slots)]), self.ratio)[0])
+        if limits is None:
             return self.own
         if slots < self.own_slots and self.fewer is not None:
             limits = self.fewer
@@ -147,16 +156,15 @@ class PartitionCount:
 
     def on(self, slots: FloatArray) -> FloatArray:
         """(n,) `at`."""
+        if self.files is not None:
+            counted = self.files.count(np.asarray(slots, dtype=float), self.ratio)
+            return np.where(slots == self.own_slots, self.own, counted)
         if self.fewer is None or self.more is None:
             return np.full(len(slots), self.own)
         cores = np.maximum(slots, LEAST_CORES)
         few, many = (np.minimum(np.maximum(cores, a), b) for a, b in (self.fewer, self.more))
         counted = self.per_core * np.where(slots < self.own_slots, few, many)
         return np.where(slots == self.own_slots, self.own, counted)
-
-
-LEAST_CORES = 2.0
-"""Spark takes no smaller number of cores for the parallelism of a cluster."""
 
 
 _VERSION_PART = re.compile(r"[0-9]{1,9}")

@@ -203,7 +203,7 @@ class StageShape:
         if self.follows is not None:
             return self.follows.partition_count(ratio, None)
         if self.growth is Growth.TASKS:
-            return self._splits.for_slots(self._splits.partitions(ratio), ratio)
+            return self._splits.count(ratio)
         return PartitionCount(n)
 
     def _takes_partitions(self) -> bool:

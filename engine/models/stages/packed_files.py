@@ -1,0 +1,116 @@
+"""Into how many splits Spark packs the files of a scan, on any number of cores.
+
+`FilePartition.maxSplitBytes` gives each core an equal share of all bytes, between the cost of
+opening a file and the largest split. Files larger than a split are cut; what is left of them, and
+smaller ones, are packed whole (`FilePartition.getFilePartitions`). Whole files seldom fill a split,
+so that a small input has somewhat more splits than there are cores: a second wave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.forecast import FloatArray
+
+ALIKE = 1.5
+"""A scan that had up to so many times as many splits as files of one size would, or as few, was
+packed like them; others were cut by something else (buckets, a format that says its own)."""
+
+LEAST_CORES = 2.0
+"""Spark takes no smaller number of cores for the parallelism of a cluster."""
+
+_WHOLE = 1e-9
+"""Less than this is a rounding error of a number of files or splits."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSizes:
+    """The files of one scan, taken to be of one size.
+
+    Args:
+        files: how many.
+        file_bytes: size of each.
+        split_bytes, open_cost_bytes: largest split, and what opening a file counts for.
+        cut: whether a file larger than a split is cut, as a compressed text is not.
+    """
+
+    files: float
+    file_bytes: float
+    split_bytes: float
+    open_cost_bytes: float
+    cut: bool = True
+
+    def largest(self, cores: FloatArray) -> FloatArray:
+        """(n,) bytes that a split may hold on so many cores."""
+        share = self.files * (self.file_bytes + self.open_cost_bytes) / cores
+        return np.minimum(self.split_bytes, np.maximum(self.open_cost_bytes, share))
+
+    def splits(self, cores: FloatArray) -> FloatArray:
+        """(n,) splits on so many cores."""
+        return self.packed(self.largest(cores))
+
+    def packed(self, largest: FloatArray) -> FloatArray:
+        """(n,) splits of which none holds more than so many bytes."""
+        pieces = np.floor(self.file_bytes / largest + _WHOLE)
+        rest = np.maximum(0.0, self.file_bytes - pieces * largest)
+        if not self.cut:
+            pieces, rest = np.where(pieces > 0.0, (1.0, 0.0), (0.0, self.file_bytes))
+        opened = rest + self.open_cost_bytes
+        together = np.floor((largest + self.open_cost_bytes) / opened + _WHOLE)
+        packed = np.where(rest > _WHOLE, self.files / np.maximum(1.0, together), 0.0)
+        return np.asarray(self.files * pieces + packed)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedFiles:
+    """The splits of one observed stage.
+
+    Args:
+        sizes: the files of each of its scans.
+        scans: how many; each is packed for itself, and they are taken to be alike.
+        cores: that it was packed for, and `splits`, as many as it had.
+    """
+
+    sizes: FileSizes
+    scans: int
+    cores: float
+    splits: float
+
+    @classmethod
+    def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
+        """None where as many splits are not those of such files, cut or uncut."""
+        own = np.asarray([max(float(cores), LEAST_CORES)])
+        for found in (sizes, FileSizes(sizes.files, sizes.file_bytes, sizes.split_bytes,
+                                       sizes.open_cost_bytes, cut=False)):  # fmt: skip
+            by_rule = scans * float(found.splits(own)[0])
+            if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
+                return cls(found, scans, float(own[0]), float(splits))
+        return None
+
+    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
+        """(n,) splits of `ratio` times the input on so many cores.
+
+        More input are more files of that size once splits are as large as they may be; until then
+        they get larger, and their number stays: so more is never less time. Less of it is cut for
+        the cores as well.
+        """
+        cores = np.maximum(cores, LEAST_CORES)
+        largest, least = self.sizes.largest(cores), self.sizes.open_cost_bytes
+        as_seen = largest == self.sizes.largest(np.asarray([self.cores]))
+        own = np.where(as_seen, self.splits, self.scans * self.sizes.splits(cores))
+        for_each = self.scans * cores
+        if ratio < 1.0:
+            most = self.scans * self.sizes.files * self.sizes.file_bytes * ratio / least
+            return np.asarray(np.maximum(own * ratio, np.minimum(np.minimum(own, for_each), most)))
+        grown = np.where(largest <= least, np.minimum(own * ratio, for_each), 0.0)
+        return np.asarray(np.maximum(np.maximum(own, self._full * ratio), grown))
+
+    @property
+    def _full(self) -> float:
+        """Splits where each is as large as it may be."""
+        most = np.asarray([self.sizes.split_bytes])
+        if self.sizes.largest(np.asarray([self.cores])) == most:
+            return self.splits
+        return min(self.splits, self.scans * float(self.sizes.packed(most)[0]))
