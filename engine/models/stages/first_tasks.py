@@ -1,4 +1,4 @@
-"""What tasks take once their code is known, where a log breaks off after the first ones.
+"""What tasks take once their code is known, where a log shows only the first ones.
 
 A first task loads and interprets code that later ones find compiled: an executor's first tasks take
 1 to 40 s longer, by how busy its machine is. No time fits them all. What fits is the time that a
@@ -97,6 +97,18 @@ def warm_given_first(first_seconds: float, overhead_seconds: float, new: NewCode
 MOST_WARM = 0.999
 GRID = 300
 """Largest share of a first task that a later one takes, and how many are weighed."""
+
+
+def lost_to_new_code(stage: StageRun, lanes: int) -> float | None:
+    """Seconds by which the tasks of a stage of one wave or two took longer than later ones of the
+    same data would, since its code was new; None where the log does not tell what they spent
+    outside their run time."""
+    mean, outside = stage.task_seconds.mean, stage.overhead_seconds
+    if not mean or outside is None or not outside.mean:
+        return None
+    new = _new_code(stage, min(lanes, stage.task_seconds.count), before=0)
+    later = warm_given_first(mean, max(LEAST_OVERHEAD_SECONDS, outside.mean), new)
+    return mean - later.seconds
 
 
 def warm_task(

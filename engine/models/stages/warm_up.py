@@ -9,6 +9,7 @@ half.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.stages.first_tasks import lost_to_new_code
 from engine.profile import Measure, StageRun
 
 PARTS = (1.0 / 32.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0)
@@ -198,8 +200,16 @@ def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
     own = (stage.task_seconds.mean or 0.0) * waves
     if own <= 0.0:
         return None
-    seconds = AGAIN_SECONDS / before if before else EXCESS_SECONDS
+    seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
     return falling_to(1.0 - min(EXCESS_SHARE, seconds / own), waves)
+
+
+def _new_code_seconds(stage: StageRun, lanes: int) -> float:
+    """What a slot loses to code that is new to it: the usual time, and what the stage's own tasks
+    tell of how long this machine loads code (`first_tasks.py`). Both leave about as much open in
+    log time, so that the answer lies half way."""
+    told = lost_to_new_code(stage, lanes)
+    return EXCESS_SECONDS if told is None else math.sqrt(EXCESS_SECONDS * told)
 
 
 def falling_to(late: float, waves: float) -> WarmUp:
@@ -213,9 +223,10 @@ EXCESS_SECONDS = 1.5
 AGAIN_SECONDS = 0.2
 EXCESS_SHARE = 0.8
 MOST_COLD = 2.5
-"""Prior: what a slot loses to new code in each stage, as time, as the largest share of its time in
-the stage, and as the most by which that share grows when it has less to do. The second stage of the
-same code loses the second, the third half of that, and so on: what has run often is compiled.
+"""Prior: what a slot loses to new code in each stage, as the usual time, as the largest share of
+its time in the stage, and as the most by which that share grows when it has less to do. The second
+stage of the same code loses the second, the third half of that, and so on: what has run often is
+compiled.
 Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
 benchmarks/logs.py in view."""
 
