@@ -136,7 +136,12 @@ def _likelihood(
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
-    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
+    if abs(math.log(ratio)) > LOG_RATIO:
+        cut = count / stage.tasks
+        totals = [StageLaw(law).total(ratio, base, tasks=cut) for law in WORK]
+    else:
+        totals = [base] * len(WORK)
+    work = np.asarray(totals) * stage.tasks / count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots)
     doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))

@@ -19,6 +19,7 @@ from engine.models.stages.task_times import (
     Growth,
     Scaled,
     StageShape,
+    faster_by,
 )
 from engine.models.stages.warm_up import WarmUps
 from engine.waves import Tasks, probabilities
@@ -154,9 +155,11 @@ class StageTable:
         """`StageShape.cut` of some stages at `ratio` times the input in (m,) partitions."""
         base = np.where(self._grows[places], ratio, 1.0)
         law = self._law_work[places]
-        faster = base * np.exp(np.maximum(law, 0.0) * np.log(ratio))
-        total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
         tasks, partitions, last = whole_tasks(wanted)
+        faster = base * np.exp(
+            np.maximum(law, 0.0) * faster_by(ratio, partitions / self.observed[places])
+        )
+        total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
         return Cuts(tasks, total * self.observed[places] / partitions, last)
 
     def drawn(self, place: int, scaled: Scaled) -> Tasks:

@@ -83,8 +83,8 @@ class StageLaw:
     """What several logs tell of a stage beyond its prior (`stage_laws.py`).
 
     Args:
-        work: below 0 this share of its work stays whatever the input; above 0 work grows with
-            the input to the power of 1 + this.
+        work: below 0 this share of its work stays whatever the input; above 0 work grows by this
+            power faster than the input (`faster_by`).
         partitions: power of the input with which its partitions grow; None for the rule of its
             `Growth`.
         slots: log of task time per doubling of tasks at once, beyond the prior's.
@@ -97,12 +97,29 @@ class StageLaw:
     slots: float = 0.0
     data: float | None = None
 
-    def total(self, ratio: float, base: float) -> float:
-        """Work at `ratio` times the input where the prior says `base`, both relative."""
+    def total(self, ratio: float, base: float, *, tasks: float) -> float:
+        """Work at `ratio` times the input in `tasks` times as many tasks where the prior says
+        `base`, all relative."""
         if self.work >= 0.0:
-            return base * math.exp(self.work * math.log(ratio))
+            return base * math.exp(self.work * float(faster_by(ratio, np.asarray(tasks))))
         return -self.work + (1.0 + self.work) * base
 
+
+def faster_by(ratio: float, tasks: FloatArray) -> FloatArray:
+    """(n,) log of the growth that makes work grow faster than the input, at `ratio` times the input
+    in (n,) times as many tasks.
+
+    Sorts, spills and full heaps slow a task by the data that it has itself; joins that multiply
+    rows, by that of the whole. Logs seldom tell the two apart, so that more of tasks as large as
+    before count half.
+    """
+    whole = math.log(ratio)
+    grown = whole - BY_TASK * np.log(tasks)
+    return np.asarray(np.clip(grown, min(0.0, whole), max(0.0, whole)))
+
+
+BY_TASK = 0.5
+"""Share of the growth of work beyond the input's that is by the data of a single task."""
 
 PRIOR_LAW = StageLaw()
 
@@ -152,10 +169,11 @@ class StageShape:
 
     def cut(self, ratio: float, wanted: float) -> Scaled:
         """The stage at `ratio` times the input in so many partitions."""
-        total = self.law.total(ratio, 1.0 if self.growth is Growth.NONE else ratio)
         partitions = max(min(wanted, LARGEST_TASKS), SMALLEST_STAGE)
         tasks = max(1, math.ceil(partitions - WHOLE))
         last = partitions - tasks + 1.0
+        base = 1.0 if self.growth is Growth.NONE else ratio
+        total = self.law.total(ratio, base, tasks=partitions / self.stage.tasks)
         work = total * self.stage.tasks / partitions
         return Scaled(tasks, work, last if last < 1.0 - WHOLE else 1.0)
 
