@@ -2,7 +2,8 @@
 
 Each job runs on real Spark at three input sizes on two slots and at two on one. `show` prints how
 far predictions from one and two logs of smaller runs are off and how often the intervals hold,
-beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs.
+beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
+jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py` over Parquet and JSON.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.
@@ -34,18 +35,25 @@ SIZES = (4, 12, 36)
 SLOTS = (1, 2)
 """Executors, of one core each, so that every task has a core of its own."""
 
-SMALL_MIB, ROOMY_MIB = 512, 1024
+SMALL_MIB, ROOMY_MIB, TABLES_MIB = 512, 1024, 1536
+TABLE_JOBS = (
+    "star_join", "json_clean", "forest", "lda", "inverted_index", "sessions", "cube", "nearest",
+    "upsert", "rules", "interactive",
+)  # fmt: skip
 JOBS = {
     "skewed_join": ROOMY_MIB, "windows": ROOMY_MIB, "words": ROOMY_MIB, "kmeans": ROOMY_MIB,
     "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,
     "broadcast_join": ROOMY_MIB, "cross_validation": ROOMY_MIB, "components": ROOMY_MIB,
     "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
+    **dict.fromkeys(TABLE_JOBS, TABLES_MIB),
 }  # fmt: skip
 """Memory of each job's executors in MiB: with little of it the large sort spills, and the large
 caches do not fit."""
 
-SETTINGS: dict[str, str] = {}
-"""What the jobs do not set themselves stays as Spark has it."""
+SETTINGS = {"spark.sql.files.maxPartitionBytes": "6m", "spark.sql.files.openCostInBytes": "1m"}
+"""Of the jobs over records, whose files are small; all else stays as Spark has it."""
+
+TABLE_SETTINGS = {"spark.driver.memory": "2g"}
 
 CACHES = ("cache_memory", "cache_disk")
 CONFIDENCES = (0.5, 0.8, 0.9)
@@ -65,6 +73,15 @@ class Made:
     @property
     def name(self) -> str:
         return f"{self.job}-{self.files}files-{self.executors}x{self.memory_mib}m"
+
+    @property
+    def reads_tables(self) -> bool:
+        return self.job in TABLE_JOBS
+
+    @property
+    def input(self) -> str:
+        """Name of the folder that it reads."""
+        return f"{'tables' if self.reads_tables else 'input'}-{self.files}"
 
     @property
     def cluster(self) -> Cluster:
@@ -171,17 +188,19 @@ def finished(folder: Path) -> list[Path]:
 
 def read_logs(folder: Path, jobs: Collection[str]) -> dict[Made, list[Run]]:
     """The logs in a folder, with the size of their input files as their input."""
-    sizes = {files: _bytes_in(folder / f"input-{files}") for files in SIZES}
     found: dict[Made, list[Run]] = {}
     for made in runs(jobs):
+        size = _bytes_in(folder / made.input)
         for path in finished(folder / made.name):
             run = engine.read(path).runs[0]
-            found.setdefault(made, []).append(replace(run, workload=Workload(sizes[made.files])))
+            found.setdefault(made, []).append(replace(run, workload=Workload(size)))
     return found
 
 
 def _bytes_in(folder: Path) -> float:
-    return float(sum(path.stat().st_size for path in folder.glob("*.csv")))
+    """Of records, or of tables as Parquet."""
+    paths = [*folder.glob("*.csv"), *folder.glob("parquet/*.parquet")]
+    return float(sum(path.stat().st_size for path in paths))
 
 
 def answers(logs: Logs, jobs: Sequence[str]) -> list[Answer]:

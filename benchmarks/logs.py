@@ -11,9 +11,9 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (67 runs, 35 minutes on an idle machine;
-its MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job
-and by question; `--jobs windows,words` makes and asks those alone.
+`--held-out` makes the runs of `held_out.py` instead (122 runs, 80 minutes on an idle machine; its
+MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job and
+by question; `--jobs windows,words` makes and asks those alone.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ from engine.models import MODELS
 from engine.profile import Profile, Run
 
 JOBS = Path(__file__).with_name("spark_jobs.py")
+TABLE_JOBS = Path(__file__).with_name("table_jobs.py")
 LINES_PER_FILE = 125_000
 BYTES_PER_FILE = 44.0 * LINES_PER_FILE
 """One input file is one partition."""
 
 
-SETTINGS = {"spark.sql.shuffle.partitions": "16"}
+SETTINGS = {"spark.sql.shuffle.partitions": "16", **held_out.SETTINGS}
 SMALL, ROOMY = 512, 1024
 AGGREGATE = [Made("aggregate", files, 2, ROOMY) for files in (6, 12, 24, 72)]
 AGGREGATE_ONE = Made("aggregate", 24, 1, ROOMY)
@@ -81,7 +82,10 @@ def main() -> None:
         if options.held_out:
             jobs = options.jobs or tuple(held_out.JOBS)
             for made in held_out.runs(jobs):
-                make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
+                if made.reads_tables:
+                    make(made, folder, options.repeats, write_tables, held_out.TABLE_SETTINGS)
+                else:
+                    make(made, folder, options.repeats, held_out.write_records, held_out.SETTINGS)
             held_out.show(folder, jobs, print_table)
             return
         wanted = list(
@@ -113,7 +117,7 @@ def make(
     logs = folder / made.name
     logs.mkdir(parents=True, exist_ok=True)
     for _ in range(repeats - len(held_out.finished(logs))):
-        source, out = folder / f"input-{made.files}", folder / "output"
+        source, out = folder / made.input, folder / "output"
         write(source, made.files)
         conf = {
             "spark.eventLog.enabled": "true",
@@ -122,31 +126,45 @@ def make(
             "spark.executor.memory": f"{made.memory_mib}m",
             "spark.driver.memory": "1g",
             "spark.executor.extraJavaOptions": "-XX:ActiveProcessorCount=1",
-            "spark.sql.files.maxPartitionBytes": "6m",
-            "spark.sql.files.openCostInBytes": "1m",
             "spark.ui.enabled": "false",
             **settings,
         }
-        submit(made, conf, (made.job, source.as_uri(), out.as_uri()))
+        master = f"local-cluster[{made.executors},1,{made.memory_mib}]"
+        script = TABLE_JOBS if made.reads_tables else JOBS
+        print(f"running {made.name}", file=sys.stderr, flush=True)
+        submit(made.job, master, conf, script, (made.job, source.as_uri(), out.as_uri()))
         shutil.rmtree(out, ignore_errors=True)
 
 
-def submit(made: Made, conf: dict[str, str], arguments: Sequence[str]) -> None:
-    master = f"local-cluster[{made.executors},1,{made.memory_mib}]"
+def submit(
+    name: str, master: str, conf: Mapping[str, str], script: Path, arguments: Sequence[str]
+) -> None:
     home = os.environ.get("SPARK_HOME")
     program = str(Path(home) / "bin" / "spark-submit") if home else shutil.which("spark-submit")
     if program is None:
         raise SystemExit("no Spark found: pip install 'sparkplan[spark]', or set SPARK_HOME")
     options = [part for item in conf.items() for part in ("--conf", "=".join(item))]
-    print(f"running {made.name}", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="sparkplan-work-") as work:
         done = subprocess.run(
-            [program, "--master", master, "--name", made.job, *options, str(JOBS), *arguments],
+            [program, "--master", master, "--name", name, *options, str(script), *arguments],
             env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LOCAL_DIRS": work},
             cwd=work, capture_output=True, text=True, check=False,
         )  # fmt: skip
     if done.returncode:
-        raise SystemExit(f"Spark failed on {made.name}:\n{done.stderr[-2000:]}")
+        raise SystemExit(f"Spark failed on {name}:\n{done.stderr[-2000:]}")
+
+
+def write_tables(folder: Path, files: int) -> None:
+    """The first files of a pool that Spark writes once; inputs of other sizes share them."""
+    pool, most = folder.parent / "tables", max(held_out.SIZES)
+    if not (pool / "json" / f"part-{most - 1:04d}.json").exists():
+        memory = {"spark.driver.memory": "4g", "spark.ui.enabled": "false"}
+        submit("tables", "local[2]", memory, TABLE_JOBS, ("write_files", str(pool), str(most)))
+    for source in (path for path in sorted(pool.glob("*/part-*")) if int(path.stem[5:]) < files):
+        link = folder / source.parent.name / source.name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        if not link.exists():
+            os.link(source, link)
 
 
 def write_input(folder: Path, files: int) -> None:

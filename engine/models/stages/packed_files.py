@@ -8,7 +8,7 @@ so that a small input has somewhat more splits than there are cores: a second wa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,7 +56,8 @@ class FileSizes:
         pieces = np.floor(self.file_bytes / largest + _WHOLE)
         rest = np.maximum(0.0, self.file_bytes - pieces * largest)
         if not self.cut:
-            pieces, rest = np.where(pieces > 0.0, (1.0, 0.0), (0.0, self.file_bytes))
+            pieces = np.minimum(pieces, 1.0)
+            rest = np.where(pieces > 0.0, 0.0, self.file_bytes)
         opened = rest + self.open_cost_bytes
         together = np.floor((largest + self.open_cost_bytes) / opened + _WHOLE)
         packed = np.where(rest > _WHOLE, self.files / np.maximum(1.0, together), 0.0)
@@ -82,8 +83,7 @@ class PackedFiles:
     def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
         """None where as many splits are not those of such files, cut or uncut."""
         own = np.asarray([max(float(cores), LEAST_CORES)])
-        for found in (sizes, FileSizes(sizes.files, sizes.file_bytes, sizes.split_bytes,
-                                       sizes.open_cost_bytes, cut=False)):  # fmt: skip
+        for found in (sizes, replace(sizes, cut=False)):
             by_rule = scans * float(found.splits(own)[0])
             if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
                 return cls(found, scans, float(own[0]), float(splits))
@@ -92,8 +92,9 @@ class PackedFiles:
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) splits of `ratio` times the input on so many cores.
 
-        More input are more files of that size once splits are as large as they may be; until then
-        they get larger, and their number stays: so more is never less time. Less of it is cut for
+        More input are more files of that size once splits are as large as they may be. Until then
+        they get larger and their number stays, so that more is never less time; but where no file
+        is cut, or none finer, there are more up to one for each core. Less of the input is cut for
         the cores as well.
         """
         cores = np.maximum(cores, LEAST_CORES)
@@ -104,7 +105,8 @@ class PackedFiles:
         if ratio < 1.0:
             most = self.scans * self.sizes.files * self.sizes.file_bytes * ratio / least
             return np.asarray(np.maximum(own * ratio, np.minimum(np.minimum(own, for_each), most)))
-        grown = np.where(largest <= least, np.minimum(own * ratio, for_each), 0.0)
+        one_each = (largest <= least) | (not self.sizes.cut)
+        grown = np.where(one_each, np.minimum(own * ratio, for_each), 0.0)
         return np.asarray(np.maximum(np.maximum(own, self._full * ratio), grown))
 
     @property

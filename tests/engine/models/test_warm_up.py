@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from made_runs import BLOCK, Stage, Values, measure, observed
 from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
+from engine.models.stages.first_tasks import lost_to_new_code
 from engine.models.stages.task_times import SET_UP_SECONDS, Scaled
 from engine.models.stages.warm_up import (
     PARTS,
@@ -76,6 +78,26 @@ def test_one_wave_or_no_order_leave_the_prior(seconds: float, late: float) -> No
         assert curve.late == pytest.approx(late)
         assert 1.0 < curve.mean(0.5) <= 2.0
         assert curve.mean(10.0) == pytest.approx(late + (1.0 - late) / 10.0)
+
+
+def late_beside(outside: float) -> float:
+    """Relative time of later tasks where those of one wave took 10 s, part of it outside their run
+    time."""
+    run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=8)
+    stage = replace(stage_of(run), overhead_seconds=measure(np.full(8, outside)))
+    lost, curve = lost_to_new_code(stage, 8), warm_up_of(stage, 8)
+    assert lost is not None
+    assert curve is not None
+    assert curve.late == pytest.approx(1.0 - math.sqrt(1.5 * lost) / 10.0)
+    return curve.late
+
+
+def test_how_long_a_machine_loads_code_is_told_by_its_tasks() -> None:
+    """The longer tasks are outside their run time, the more of them was new code."""
+    found = [late_beside(outside) for outside in (0.01, 0.1, 0.375, 1.5, 5.0)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] > 0.95
+    assert found[-1] < 0.7
 
 
 def test_code_that_ran_before_is_no_longer_new() -> None:

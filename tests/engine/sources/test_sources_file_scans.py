@@ -92,6 +92,7 @@ def test_the_size_of_the_files_is_told_where_bytes_are_counted_too(tmp_path: Pat
     """Of the whole table, also where a stage ran a part of its partitions or read no column."""
     run = changed(tmp_path, OLDER)
     assert [stage.files_bytes for stage in reading(run)] == [TABLE_BYTES] * 4
+    assert [stage.files_read for stage in reading(run)] == [4.0] * 4
     assert [s.files_bytes for s in run.stages if s.input_bytes is None] == [None] * (
         len(run.stages) - 4
     )
@@ -107,6 +108,12 @@ def test_a_log_without_the_size_of_the_files_leaves_it_open(
 ):
     run = changed(tmp_path, OLDER, change)
     assert {stage.files_bytes for stage in run.stages} == {None}
+
+
+def test_a_log_without_the_number_of_the_files_tells_their_size(tmp_path: Path):
+    run = changed(tmp_path, OLDER, ("number of files read", "number of something"))
+    told = {(stage.files_bytes, stage.files_read) for stage in reading(run)}
+    assert told == {(TABLE_BYTES, None)}
 
 
 def test_an_older_spark_that_was_told_to_read_vectored(tmp_path: Path):
