@@ -69,12 +69,14 @@ class PairFit:
         likelihood: (s, work, slots) log-likelihood; 0 where a stage has no counterpart.
         partitions: (s,) power of the input with which partitions grow, NaN where unknown or as
             the rules have it.
+        cut: (s,) the same, also where the rules have it so.
         data: (s,) the same of the bytes that a stage reads.
         driver: (x - 1, y - 1) of the driver's time y and the input x of j relative to i.
     """
 
     likelihood: NDArray[np.float32]
     partitions: FloatArray
+    cut: FloatArray
     data: FloatArray
     driver: tuple[float, float]
 
@@ -87,29 +89,28 @@ def pair_fit(one: Replay, other: Replay, *, unlike: Collection[int] = ()) -> Pai
     """
     stages, ratio = len(one.shapes), ratio_of(other.run.workload, one.run)
     likelihood = np.zeros((stages, len(WORK), len(SLOTS)), dtype=np.float32)
-    partitions, data = np.full(stages, np.nan), np.full(stages, np.nan)
+    partitions, cut, data = np.full((3, stages), np.nan)
     if _machine(one) != _machine(other):
-        return PairFit(likelihood, partitions, data, (0.0, 0.0))
+        return PairFit(likelihood, partitions, cut, data, (0.0, 0.0))
     for place, match in enumerate(matches(one.run, other.run)):
         if match is None or place in unlike:
             continue
         shape, seen = one.shapes[place], other.shapes[match]
         if abs(math.log(ratio)) > LOG_RATIO:
-            partitions[place] = _partition_power(shape, seen.stage.tasks, other.slots, ratio)
+            cut[place] = math.log(seen.stage.tasks / shape.stage.tasks) / math.log(ratio)
+            if not _as_ruled(shape, seen.stage.tasks, other.slots, ratio):
+                partitions[place] = cut[place]
             data[place] = _data_power(shape.stage, seen.stage, math.log(ratio))
         likelihood[place] = _likelihood(one, place, seen, other.slots, ratio)
     own, theirs = one.growing_driver_seconds, other.growing_driver_seconds
     driver = (ratio - 1.0, theirs / own - 1.0) if own > 0.0 else (0.0, 0.0)
-    return PairFit(likelihood, partitions, data, driver)
+    return PairFit(likelihood, partitions, cut, data, driver)
 
 
-def _partition_power(shape: StageShape, tasks: int, slots: int, ratio: float) -> float:
-    """Power of the input with which partitions grow; NaN where what Spark goes by says as many: it
-    says more of other inputs and clusters than any power."""
-    ruled = shape.scaled(ratio, None, slots).tasks
-    if abs(ruled - tasks) <= max(1.0, AS_RULED * tasks):
-        return math.nan
-    return math.log(tasks / shape.stage.tasks) / math.log(ratio)
+def _as_ruled(shape: StageShape, tasks: int, slots: int, ratio: float) -> bool:
+    """Whether what Spark goes by foretells so many tasks: it says more of other inputs and clusters
+    than any power of the input."""
+    return abs(shape.scaled(ratio, None, slots).tasks - tasks) <= max(1.0, AS_RULED * tasks)
 
 
 def _data_power(one: StageRun, other: StageRun, log_ratio: float) -> float:
@@ -136,12 +137,7 @@ def _likelihood(
     own, found = stage.task_seconds.total, seen.stage.task_seconds.total
     if min(own, found, shape.mean_seconds) <= 0.0:
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
-    if abs(math.log(ratio)) > LOG_RATIO:
-        cut = count / stage.tasks
-        totals = [StageLaw(law).total(ratio, base, tasks=cut) for law in WORK]
-    else:
-        totals = [base] * len(WORK)
-    work = np.asarray(totals) * stage.tasks / count
+    work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots)
     doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
@@ -196,9 +192,12 @@ def with_laws(replay: Replay, told: Sequence[tuple[PairFit, float]]) -> Replay:
     common = _mean(np.einsum("s,swm->wm", share * pieces, likelihood) + prior)
     around = _log_prior(*common)
     powers = _typical(np.stack([pair.partitions for pair in pairs]))
+    cuts = _typical(np.stack([pair.cut for pair in pairs]))
     data = _typical(np.stack([pair.data for pair in pairs]))
     shapes = tuple(
-        replace(shape, law=_law(likelihood[place] + around, powers[place], data[place]))
+        replace(
+            shape, law=_law(likelihood[place] + around, powers[place], cuts[place], data[place])
+        )
         for place, shape in enumerate(replay.shapes)
     )
     return replace(
@@ -219,10 +218,12 @@ def _mean(log_density: FloatArray) -> tuple[float, float]:
     return float(density.sum(axis=1) @ WORK), float(density.sum(axis=0) @ SLOTS)
 
 
-def _law(log_density: FloatArray, partitions: float, data: float) -> StageLaw:
+def _law(log_density: FloatArray, partitions: float, cut: float, data: float) -> StageLaw:
     work, slots = _mean(log_density)
-    grown, read = (None if math.isnan(power) else float(power) for power in (partitions, data))
-    return StageLaw(work, grown, slots, read)
+    grown, seen, read = (
+        None if math.isnan(power) else float(power) for power in (partitions, cut, data)
+    )
+    return StageLaw(work, grown, slots, read, seen)
 
 
 def _typical(values: FloatArray) -> FloatArray:

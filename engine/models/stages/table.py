@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -111,6 +112,11 @@ class StageTable:
         return np.asarray([shape.law.work for shape in self.shapes])
 
     @cached_property
+    def _law_cut(self) -> FloatArray:
+        cuts = [shape.law.cut for shape in self.shapes]
+        return np.asarray([math.nan if cut is None else cut for cut in cuts])
+
+    @cached_property
     def _grows(self) -> FloatArray:
         return np.asarray([shape.growth is not Growth.NONE for shape in self.shapes])
 
@@ -156,9 +162,8 @@ class StageTable:
         base = np.where(self._grows[places], ratio, 1.0)
         law = self._law_work[places]
         tasks, partitions, last = whole_tasks(wanted)
-        faster = base * np.exp(
-            np.maximum(law, 0.0) * faster_by(ratio, partitions / self.observed[places])
-        )
+        grown = faster_by(ratio, partitions / self.observed[places], self._law_cut[places])
+        faster = base * np.exp(np.maximum(law, 0.0) * grown)
         total = np.where(law >= 0.0, faster, -law + (1.0 + law) * base)
         return Cuts(tasks, total * self.observed[places] / partitions, last)
 
