@@ -67,7 +67,7 @@ class InputSplits:
         own = float(self.packed.count(np.asarray([self.packed.cores]), ratio)[0])
         if not self.rule.counts_slots:
             return PartitionCount(own)
-        return PartitionCount(own, self.rule.slots, files=self.packed, ratio=ratio)
+        return PartitionCount(own, self.rule.slots, by_cores=self.packed, ratio=ratio)
 
     def partitions(self, ratio: float) -> float:
         """Splits of `ratio` times the input on the run's own slots.

@@ -12,11 +12,12 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.packed_files import LEAST_CORES, PackedFiles
+from engine.models.stages.packed_files import LEAST_CORES
 from engine.profile import Run
 from engine.units import MIB
 
@@ -103,15 +104,18 @@ class Partitioning:
         """Whether what Spark takes for the parallelism follows the cluster."""
         return self.parallelism is None
 
-    def merged_by_slots(self, total_bytes: float) -> tuple[float, float]:
-        """Fewest and most partitions of `merged`, whatever the cores; between them one for each."""
-        most = max(1.0, total_bytes / max(self.smallest_bytes, 1.0))
-        return min(most, max(1.0, total_bytes / self.advisory_bytes)), most
-
     def most_splits(self, total_bytes: float) -> float:
         """Files of so many bytes are cut in a split for every core, but in no more than this for
         the cores' sake."""
         return total_bytes / self.open_cost_bytes
+
+
+class ByCores(Protocol):
+    """A rule of Spark's that counts cores."""
+
+    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
+        """(n,) partitions of `ratio` times the input on so many cores."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +128,8 @@ class PartitionCount:
         per_core: partitions for each core, between the limits.
         fewer, more: on fewer and on more slots than the run's, the least and the largest number of
             cores that count.
-        files: what says how many there are on other slots, at `ratio` times the input, in place of
-            those limits.
+        by_cores: what says how many there are on other slots, at `ratio` times the input, in place
+            of those limits.
     """
 
     own: float
@@ -133,21 +137,21 @@ class PartitionCount:
     per_core: float = 1.0
     fewer: tuple[float, float] | None = None
     more: tuple[float, float] | None = None
-    files: PackedFiles | None = None
+    by_cores: ByCores | None = None
     ratio: float = 1.0
 
     @property
     def counts_slots(self) -> bool:
         """Whether there may be others on another cluster."""
-        return self.fewer is not None or self.files is not None
+        return self.fewer is not None or self.by_cores is not None
 
     def at(self, slots: float | None) -> float:
         """On so many slots; None for the run's own."""
         limits = self.more
         if slots is None or slots == self.own_slots:
             return self.own
-        if self.files is not None:
-            return float(self.files.count(np.asarray([float(slots)]), self.ratio)[0])
+        if self.by_cores is not None:
+            return float(self.by_cores.count(np.asarray([float(slots)]), self.ratio)[0])
         if limits is None:
             return self.own
         if slots < self.own_slots and self.fewer is not None:
@@ -156,8 +160,8 @@ class PartitionCount:
 
     def on(self, slots: FloatArray) -> FloatArray:
         """(n,) `at`."""
-        if self.files is not None:
-            counted = self.files.count(np.asarray(slots, dtype=float), self.ratio)
+        if self.by_cores is not None:
+            counted = self.by_cores.count(np.asarray(slots, dtype=float), self.ratio)
             return np.where(slots == self.own_slots, self.own, counted)
         if self.fewer is None or self.more is None:
             return np.full(len(slots), self.own)

@@ -19,6 +19,7 @@ from engine.models.stages.drawn_times import drawn, drawn_outline
 from engine.models.stages.hot_partitions import HotPartitions, hot_partitions
 from engine.models.stages.input_splits import InputSplits
 from engine.models.stages.launch_order import LONGEST_FIRST, last_launched, launched
+from engine.models.stages.merged_partitions import MergedPartitions
 from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
@@ -261,13 +262,15 @@ class StageShape:
 
     def _merged_count(self, ratio: float, most: float) -> PartitionCount:
         """Partitions that adaptive execution merged, no more than configured."""
-        per_core = self.stage.tasks / min(self._merged(1.0, None), self.partitions)
-        own = min(per_core * self._merged(ratio, None), most)
+        rule = self._merging
+        merged = MergedPartitions(
+            most, self._shuffled_bytes, rule.smallest_bytes, rule.advisory_bytes,
+            rule.merged_for or rule.cores(None), self.stage.tasks, self.partitions,
+        )  # fmt: skip
+        own = merged.on_own(ratio)
         if not self.counts_slots:
             return PartitionCount(own)
-        low, high = self._merging.merged_by_slots(self._shuffled_bytes * ratio)
-        limits = min(low, most / per_core), min(high, most / per_core)
-        return PartitionCount(own, self.partitioning.slots, per_core, limits, limits)
+        return PartitionCount(own, self.partitioning.slots, by_cores=merged, ratio=ratio)
 
     @cached_property
     def _splits(self) -> InputSplits:

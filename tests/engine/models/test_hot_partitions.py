@@ -52,10 +52,11 @@ def times_of(shape: StageShape, ratio: float, slots: int | None) -> np.ndarray:
 
 
 def test_a_hot_partition_stays_as_large_on_more_cores() -> None:
-    """Ten seconds of 27.5 in all are one task's; 64 cores cut the rest finer, not that task."""
+    """Ten seconds of 27.5 in all are one task's; for 64 cores the rest is cut finer, three of 200
+    partitions in each of 68 tasks, and that task is not."""
     shape = reader(skewed())
     times = times_of(shape, 1.0, 64)
-    assert len(times) == 64
+    assert len(times) == 68
     assert times[-1] == pytest.approx(10.0)
     assert times[-2] < 0.6
 
@@ -127,10 +128,10 @@ def test_a_hot_partition_stays_as_large_in_very_many_tasks(stages: int) -> None:
     }
     seconds = np.asarray(reads.task_seconds.quantiles)
     after = [Stage(seconds, (n,), shuffle_bytes=1.0, more=more) for n in range(stages)]
-    config = {"spark.sql.shuffle.partitions": "10000"}
+    config = {"spark.sql.shuffle.partitions": "1000000"}
     replay = Replay.of(observed([source, *after], slots=SLOTS, config=config))
     few, many = (replay.replayed(slots, ratio=10.0) for slots in (3_900, 4_100))
-    assert (few.tasks[-1], many.tasks[-1]) == (3_900, 4_100)
+    assert 3_900 <= few.tasks[-1] < 4_000 < 4_100 <= many.tasks[-1] < 4_200
     assert many.seconds == pytest.approx(few.seconds, rel=0.01)
     assert many.end[-1] - many.start[-1] > 900.0
 

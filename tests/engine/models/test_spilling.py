@@ -130,7 +130,8 @@ def test_more_shuffle_partitions_cure_a_spill() -> None:
 
 
 def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
-    """A merged shuffle of 2,400 MiB: 8 tasks of 300 MiB on 8 slots, 16 of 150 MiB on 16."""
+    """A merged shuffle of 2,400 MiB: 8 tasks of 300 MiB on 8 slots, 16 of 150 MiB on 16. Of so many
+    small partitions a share is always full."""
     merged = {
         "sql_execution_id": 0,
         "operations": ("AQEShuffleRead", "Sort"),
@@ -140,7 +141,8 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
         Stage(np.full(8, 1.0), input_bytes=8 * 128 * MIB),
         Stage(np.full(8, 10.0), (0,), shuffle_bytes=2400 * MIB, more=merged),
     ]
-    run = replace(observed(stages, slots=8), spark_version="3.5.1")
+    config = {"spark.sql.shuffle.partitions": "100000"}
+    run = replace(observed(stages, slots=8, config=config), spark_version="3.5.1")
     (stage,) = spilling_stages(Replay.of(run))
     wide = replace(stage, shape=replace(stage.shape, partitioning=WIDE))
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])

@@ -1,0 +1,77 @@
+"""Merged shuffle partitions: as many as real Spark 3.5.9 had, on any number of cores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_partitions import plan, shapes
+
+from engine.models.stages.merged_partitions import MergedPartitions, together
+from engine.units import MIB
+
+CORES = np.asarray([2, 4, 8, 16, 24, 32, 40, 50, 64, 80, 100, 128, 160, 200, 250], dtype=float)
+OF_200 = [3, 5, 9, 17, 25, 34, 45, 59, 67, 100, 132, 200, 200, 200, 200]
+"""Tasks after a shuffle of two million keys in 200 partitions, by `minPartitionNum`, with no least
+size of a partition."""
+
+
+def merged(partitions: float = 200.0, *, least: float = 1.0, seen: float = 3.0) -> MergedPartitions:
+    """A shuffle of 1 GiB, known from two cores."""
+    return MergedPartitions(
+        partitions, 1024.0 * MIB, least, 1e6 * MIB, 2.0, seen, seen_of=partitions
+    )
+
+
+def test_whole_partitions_are_merged_as_spark_merged_them() -> None:
+    found = np.ceil(merged().count(CORES, 1.0))
+    assert found == pytest.approx(OF_200, rel=0.05, abs=1.0)
+
+
+def test_a_share_of_a_whole_number_holds_one_fewer_as_often_as_not() -> None:
+    found = together(np.asarray([0.5, 1.0, 2.0, 2.5, 3.9, 4.0, 4.1]))
+    assert found == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.15, 3.5, 3.85], abs=0.02)
+
+
+def test_a_small_last_one_is_merged_with_that_before() -> None:
+    """Half a per cent of 4 MiB; of 400 MiB it is a task of its own."""
+    small = MergedPartitions(200.0, 4.0 * MIB, MIB, 1024.0 * MIB, 2.0, 2.0, 200.0)
+    assert small.count(np.asarray([2.0]), 1.0).tolist() == [2.0]
+    assert 2.0 < small.count(np.asarray([2.0]), 100.0)[0] < 2.1
+    assert small.count(np.asarray([40.0]), 1.0).tolist() == [4.0], "none is below 1 MiB"
+
+
+@pytest.mark.parametrize("seen", [2.0, 3.0, 8.0])
+@pytest.mark.parametrize("partitions", [7.0, 40.0, 200.0])
+@pytest.mark.parametrize("least", [0.0, MIB])
+def test_more_input_never_has_fewer_partitions(
+    seen: float, partitions: float, least: float
+) -> None:
+    shuffle = MergedPartitions(
+        partitions, 300.0 * MIB, least, 64.0 * MIB, 4.0, seen, seen_of=partitions
+    )
+    ratios = np.geomspace(0.01, 100.0, 300)
+    by_cores = np.asarray([shuffle.count(CORES, ratio) for ratio in ratios]).T
+    own = np.asarray([shuffle.on_own(ratio) for ratio in ratios])
+    assert own[ratios.searchsorted(1.0)] == pytest.approx(min(seen, partitions), rel=0.05)
+    for found in (own, *by_cores):
+        assert (np.diff(found) >= -1e-9).all()
+        assert found.max() <= partitions
+
+
+def test_a_log_with_one_more_than_the_rule_has_no_more_for_each_core() -> None:
+    """Three tasks on two cores, of which the last is small, are not 1.5 for each core."""
+    assert merged(seen=3.0).count(CORES, 1.0) == pytest.approx(merged(seen=2.0).count(CORES, 1.0))
+    assert merged(seen=6.0).count(np.asarray([50.0]), 1.0)[0] > 150.0
+
+
+def test_the_log_s_own_cluster_has_what_was_seen() -> None:
+    for seen in (2.0, 3.0, 7.0):
+        assert merged(seen=seen).on_own(1.0) == pytest.approx(seen)
+
+
+def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
+    reader = shapes(plan())[1]
+    assert reader.partition_count(1.0, 40).at(16) == pytest.approx(40.0 / 2.0, rel=0.02)
+    assert reader.partition_count(1.0, 12).at(64) == 12.0
+    on = reader.partition_count(2.5, None).on(CORES)
+    assert [reader.partition_count(2.5, None).at(cores) for cores in CORES] == pytest.approx(on)
