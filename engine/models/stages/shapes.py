@@ -109,7 +109,7 @@ def _shape(
         mean_seconds=mean,
         cold=cold,
         overhead_seconds=overhead or 0.0,
-        partitions=whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS,
+        partitions=_shuffle_partitions(run),
         partitioning=partitioning,
         warm_up=warm_up_of(stage, partitioning.slots, before=before),
     )
@@ -167,7 +167,7 @@ def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
     fewer than configured, as its plan says where that is known (a number of partitions that the
     query asks for is never merged). Of as many as configured none was merged where no two of them
     are as small as the target together; elsewhere they may be."""
-    partitions = whole(run.config, "spark.sql.shuffle.partitions") or SHUFFLE_PARTITIONS
+    partitions = _shuffle_partitions(run)
     said = run.config.get("spark.sql.adaptive.enabled")
     adaptive = said.lower() == "true" if said else spark_version(run) >= ADAPTIVE_SINCE
     if stage.sql_execution_id is None or not adaptive or stage.shuffle_read_bytes is None:
@@ -177,6 +177,13 @@ def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
     if stage.operations and not MERGED_READS.intersection(stage.operations):
         return False
     return stage.tasks < partitions and (stage.tasks > 1 or bool(stage.operations))
+
+
+def _shuffle_partitions(run: Run) -> int:
+    """As many as a shuffle of Spark SQL has before any are merged."""
+    first = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
+    named = whole(run.config, first) or whole(run.config, "spark.sql.shuffle.partitions")
+    return named or SHUFFLE_PARTITIONS
 
 
 def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:

@@ -75,3 +75,10 @@ def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
     assert reader.partition_count(1.0, 12).at(64) == 12.0
     on = reader.partition_count(2.5, None).on(CORES)
     assert [reader.partition_count(2.5, None).at(cores) for cores in CORES] == pytest.approx(on)
+
+
+def test_a_number_of_partitions_to_begin_with_counts_before_the_usual_one() -> None:
+    """Of 64 partitions two are merged for each of 30 cores, of 200 six or seven."""
+    first = {"spark_sql_adaptive_coalescePartitions_initialPartitionNum": "64"}
+    found = [shapes(plan(**config))[1].partition_count(1.0, None).at(30) for config in ({}, first)]
+    assert found == pytest.approx([200.0 / 6.0, 32.0], rel=0.02)
