@@ -19,7 +19,7 @@ from engine.catalog import InstanceType
 from engine.cluster import BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, STAGE_AMOUNTS, Profile, Run, StageRun
+from engine.profile import CATEGORIES, FILE_AMOUNTS, STAGE_AMOUNTS, Profile, Run, StageRun
 from engine.sources.profile_schema import (
     BESIDE_KEYS,
     FORMAT,
@@ -206,7 +206,7 @@ def _check_amounts(entry: object, names: Sequence[str], located: Located, path: 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    _check_amounts(stage, STAGE_AMOUNTS, located, path)
+    _check_amounts(stage, (*STAGE_AMOUNTS, *FILE_AMOUNTS), located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),

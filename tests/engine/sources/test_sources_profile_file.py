@@ -55,6 +55,8 @@ stages = st.builds(
     input_bytes=st.none() | measures,
     memory_spilled_bytes=st.none() | st.just(0.0) | numbers,
     deserialize_seconds=st.none() | st.just(0.0) | numbers,
+    files_bytes=st.none() | st.just(0.0) | numbers,
+    files_read=st.none() | st.just(0.0) | numbers,
     operations=st.lists(texts, max_size=3).map(tuple),
     waste=st.builds(Waste, failed_tasks=st.integers(0, 9), seconds=st.just(0.0) | numbers),
 )
@@ -234,13 +236,15 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
         ("tasks: 0", "tasks must be at least 1, not 0"),
         ("task_cpus: 0", "task_cpus must be at least 1, not 0"),
         ("task_cpus: -2", "task_cpus must be at least 1, not -2"),
+        ("files_bytes: -1", "files_bytes must be at least 0, not -1"),
+        ("files_read: -3", "files_read must be at least 0, not -3"),
         (
             "task_seconds: {count: 0, total: 0, quantiles: []}",
             "count of task_seconds must be at least 1, not 0",
         ),
     ],
 )
-def test_a_stage_without_tasks_is_refused(key: str, said: str) -> None:
+def test_numbers_that_no_stage_has_are_refused(key: str, said: str) -> None:
     stage = {
         "stage_id": "7", "name": "scan", "tasks": "2", "submitted_seconds": "0",
         "completed_seconds": "4", "task_seconds": "{count: 2, total: 8, quantiles: [3, 5]}",
