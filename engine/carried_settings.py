@@ -20,7 +20,9 @@ CARRIED = (
     "spark.serializer",
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",
+    "spark.sql.files.minPartitionNum",
     "spark.sql.files.openCostInBytes",
+    "spark.sql.leafNodeDefaultParallelism",
     "spark.sql.shuffle.partitions",
     TASK_CPUS,
 )

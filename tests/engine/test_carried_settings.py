@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 import engine
-from engine.carried_settings import carried_settings
+from engine.carried_settings import CARRIED, carried_settings
 from engine.profile import Profile, Run
+from engine.sources.settings import KEPT_CONFIG, KEPT_PREFIXES
 
 KEY = "spark.sql.shuffle.partitions"
 
@@ -21,9 +22,18 @@ def test_what_partitions_joins_and_caches_follow_from_is_handed_over() -> None:
         KEY: "64",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
         "spark.memory.fraction": "0.5",
+        "spark.sql.files.minPartitionNum": "8",
+        "spark.sql.leafNodeDefaultParallelism": "9",
     }
     other = {"spark.executor.memory": "1g", "spark.driver.memory": "1g", "spark.master": "local"}
     assert carried_settings(profile_of({**said, **other})) == said
+
+
+def test_what_is_handed_over_is_kept_of_a_log() -> None:
+    assert set(CARRIED) <= {
+        *KEPT_CONFIG,
+        *(key for key in CARRIED if key.startswith(KEPT_PREFIXES)),
+    }
 
 
 def test_logs_that_differ_say_nothing() -> None:

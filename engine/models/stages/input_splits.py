@@ -48,7 +48,8 @@ class InputSplits:
         total = read.total if read is not None else None
         cut = max(total or 0.0, (stage.files_bytes or 0.0) if scan else 0.0)
         full = stage.tasks * rule.split_bytes
-        if scan and stage.tasks >= BY_SIZE * scans * rule.cores(None) and cut < LEAST_FULL * full:
+        by_size = stage.tasks >= BY_SIZE * scans * rule.cores_for_scans(None)
+        if scan and by_size and cut < LEAST_FULL * full:
             cut = full
         largest = (read.maximum or 0.0) if read is not None else 0.0
         packed = _packed(stage, scans, rule) if scan else None
@@ -65,7 +66,7 @@ class InputSplits:
         if self.packed is None:
             return self.for_slots(self.partitions(ratio), ratio)
         own = float(self.packed.count(np.asarray([self.packed.cores]), ratio)[0])
-        if not self.rule.counts_slots:
+        if not self.rule.scans_count_slots:
             return PartitionCount(own)
         return PartitionCount(own, self.rule.slots, by_cores=self.packed, ratio=ratio)
 
@@ -77,7 +78,7 @@ class InputSplits:
         for each core that is not what cut it: by files or by size there are so many. Of a union in
         a loop there are more scans, each cut as before.
         """
-        n, cores = self.tasks, self.scans * self.rule.cores(None)
+        n, cores = self.tasks, self.scans * self.rule.cores_for_scans(None)
         if self.read_bytes is None or self.in_a_loop:
             return n * ratio
         if self.is_scan and ratio < 1.0:
@@ -93,12 +94,12 @@ class InputSplits:
     def for_slots(self, partitions: float, ratio: float) -> PartitionCount:
         """Splits of a scan on any number of slots, from those on the run's own."""
         rule, size = self.rule, self.cut_bytes * ratio
-        if not self.is_scan or not rule.counts_slots or self.read_bytes is None:
+        if not self.is_scan or not rule.scans_count_slots or self.read_bytes is None:
             return PartitionCount(partitions)
         most, scans = rule.most_splits(size), self.scans * (ratio if self.in_a_loop else 1.0)
         least = min(partitions, self.tasks * ratio) if ratio < 1.0 else partitions
         fewer = more = least / scans, max(partitions, most) / scans
-        if self.tasks <= ONE_EACH * self.scans * rule.cores(None):
+        if self.tasks <= ONE_EACH * self.scans * rule.cores_for_scans(None):
             by_size = size / rule.split_bytes
             most = min(partitions, max(most, by_size))
             fewer = min(partitions, by_size) / scans, most / scans
@@ -106,13 +107,14 @@ class InputSplits:
 
 
 def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:
-    if not stage.files_read or stage.files_bytes is None or scans > WRITTEN_OUT:
+    if not stage.files_read or not stage.files_bytes or scans > WRITTEN_OUT:
         return None
     files = stage.files_read / scans
     sizes = FileSizes(
         files, stage.files_bytes / scans / files, rule.split_bytes, rule.open_cost_bytes
     )
-    return PackedFiles.of(sizes, scans=scans, cores=rule.cores(None), splits=stage.tasks)
+    cores = rule.cores_for_scans(None)
+    return PackedFiles.of(sizes, scans=scans, cores=cores, splits=stage.tasks)
 
 
 def _beside(stage: StageRun) -> int:

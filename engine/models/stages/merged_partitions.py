@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.packed_files import LEAST_CORES
 
 SPREAD = 0.05
 """Relative standard deviation of the partitions of a shuffle: hashing spreads some hundred keys in
@@ -81,7 +80,6 @@ class MergedPartitions:
         their number stays, so that more input is never less time. What is left for a last one is
         merged with that before where it is smaller than the smallest."""
         total = self.total_bytes * ratio
-        cores = np.maximum(cores, LEAST_CORES) if self.cores > 1.0 else np.asarray(cores)
         for_cores = partitions / together(partitions / cores)
         whole = np.floor(for_cores)
         last_is_small = (for_cores - whole) * total < self.smallest_bytes * for_cores

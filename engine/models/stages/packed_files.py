@@ -8,6 +8,7 @@ so that a small input has somewhat more splits than there are cores: a second wa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +18,6 @@ from engine.forecast import FloatArray
 ALIKE = 1.5
 """A scan that had up to so many times as many splits as files of one size would, or as few, was
 packed like them; others were cut by something else (buckets, a format that says its own)."""
-
-LEAST_CORES = 2.0
-"""Spark takes no smaller number of cores for the parallelism of a cluster."""
 
 _WHOLE = 1e-9
 """Less than this is a rounding error of a number of files or splits."""
@@ -82,11 +80,10 @@ class PackedFiles:
     @classmethod
     def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
         """None where as many splits are not those of such files, cut or uncut."""
-        own = np.asarray([max(float(cores), LEAST_CORES)])
         for found in (sizes, replace(sizes, cut=False)):
-            by_rule = scans * float(found.splits(own)[0])
+            by_rule = scans * float(found.splits(np.asarray([float(cores)]))[0])
             if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
-                return cls(found, scans, float(own[0]), float(splits))
+                return cls(found, scans, float(cores), float(splits))
         return None
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
@@ -97,17 +94,23 @@ class PackedFiles:
         is cut, or none finer, there are more up to one for each core. Less of the input is cut for
         the cores as well.
         """
-        cores = np.maximum(cores, LEAST_CORES)
-        largest, least = self.sizes.largest(cores), self.sizes.open_cost_bytes
-        as_seen = largest == self.sizes.largest(np.asarray([self.cores]))
-        own = np.where(as_seen, self.splits, self.scans * self.sizes.splits(cores))
-        for_each = self.scans * cores
+        own, for_each = self._own(cores), self.scans * cores
         if ratio < 1.0:
-            most = self.scans * self.sizes.files * self.sizes.file_bytes * ratio / least
-            return np.asarray(np.maximum(own * ratio, np.minimum(np.minimum(own, for_each), most)))
-        one_each = (largest <= least) | (not self.sizes.cut)
+            finest = self.scans * self.sizes.splits(np.asarray([math.inf])) * ratio
+            kept = np.minimum(np.minimum(own, for_each), finest)
+            return np.asarray(np.maximum(own * ratio, kept))
+        one_each = self.sizes.largest(cores) <= self.sizes.open_cost_bytes
+        one_each |= not self.sizes.cut
         grown = np.where(one_each, np.minimum(own * ratio, for_each), 0.0)
         return np.asarray(np.maximum(np.maximum(own, self._full * ratio), grown))
+
+    def _own(self, cores: FloatArray) -> FloatArray:
+        """(n,) splits of the observed input: as many as seen where they may be as large as there,
+        no fewer where they may not, and no more where they may be larger."""
+        largest, seen = self.sizes.largest(cores), self.sizes.largest(np.asarray([self.cores]))
+        by_rule = self.scans * self.sizes.splits(cores)
+        smaller = np.where(largest < seen, np.maximum(by_rule, self.splits), self.splits)
+        return np.where(largest > seen, np.minimum(by_rule, self.splits), smaller)
 
     @property
     def _full(self) -> float:

@@ -17,7 +17,6 @@ from typing import Protocol
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.models.stages.packed_files import LEAST_CORES
 from engine.profile import Run
 from engine.units import MIB
 
@@ -35,6 +34,9 @@ SMALLEST_MERGED_BYTES = 1.0 * MIB
 
 SMALLEST_SINCE = (3, 2)
 
+LEAST_CORES = 2.0
+"""Spark takes no smaller number of cores for the parallelism of a cluster."""
+
 SKEWED_BYTES = 256.0 * MIB
 """Default of `spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes`."""
 
@@ -51,6 +53,7 @@ class Partitioning:
         split_bytes, open_cost_bytes: largest input partition, and what opening a file counts for.
         skewed_bytes: from this size on a join splits a partition that is much larger than others;
             infinite where it does not.
+        scanned_for: cores for which files are cut; None for the parallelism.
     """
 
     slots: int
@@ -61,6 +64,7 @@ class Partitioning:
     split_bytes: float = SPLIT_BYTES
     open_cost_bytes: float = OPEN_COST_BYTES
     skewed_bytes: float = SKEWED_BYTES
+    scanned_for: int | None = None
 
     @classmethod
     def of(cls, run: Run, slots: int) -> Partitioning:
@@ -81,13 +85,19 @@ class Partitioning:
             whole(config, merging + "minPartitionSize") or smallest,
             whole(config, merging + "minPartitionNum") or (1 if size_first else None),
             whole(config, "spark.sql.files.maxPartitionBytes") or SPLIT_BYTES,
-            whole(config, "spark.sql.files.openCostInBytes") or OPEN_COST_BYTES,
+            _open_cost_bytes(config),
             skewed if splits else math.inf,
+            whole(config, "spark.sql.files.minPartitionNum")
+            or whole(config, "spark.sql.leafNodeDefaultParallelism"),
         )
 
     def cores(self, slots: int | None) -> int:
         """What Spark takes for the parallelism on so many slots; None for the run's own."""
         return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
+
+    def cores_for_scans(self, slots: int | None) -> int:
+        """The same for the files of a scan."""
+        return self.scanned_for or self.cores(slots)
 
     def merged(self, total_bytes: float, slots: int | None) -> float:
         """To how many partitions adaptive execution merges a shuffle, as a fraction."""
@@ -103,6 +113,11 @@ class Partitioning:
     def counts_slots(self) -> bool:
         """Whether what Spark takes for the parallelism follows the cluster."""
         return self.parallelism is None
+
+    @property
+    def scans_count_slots(self) -> bool:
+        """The same for the files of a scan."""
+        return self.scanned_for is None and self.counts_slots
 
     def most_splits(self, total_bytes: float) -> float:
         """Files of so many bytes are cut in a split for every core, but in no more than this for
@@ -151,7 +166,7 @@ class PartitionCount:
         if slots is None or slots == self.own_slots:
             return self.own
         if self.by_cores is not None:
-            return float(self.by_cores.count(np.asarray([float(slots)]), self.ratio)[0])
+            return float(self.on(np.asarray([float(slots)]))[0])
         if limits is None:
             return self.own
         if slots < self.own_slots and self.fewer is not None:
@@ -160,12 +175,12 @@ class PartitionCount:
 
     def on(self, slots: FloatArray) -> FloatArray:
         """(n,) `at`."""
+        cores = np.maximum(slots, LEAST_CORES)
         if self.by_cores is not None:
-            counted = self.by_cores.count(np.asarray(slots, dtype=float), self.ratio)
+            counted = self.by_cores.count(cores, self.ratio)
             return np.where(slots == self.own_slots, self.own, counted)
         if self.fewer is None or self.more is None:
             return np.full(len(slots), self.own)
-        cores = np.maximum(slots, LEAST_CORES)
         few, many = (np.minimum(np.maximum(cores, a), b) for a, b in (self.fewer, self.more))
         counted = self.per_core * np.where(slots < self.own_slots, few, many)
         return np.where(slots == self.own_slots, self.own, counted)
@@ -186,6 +201,15 @@ def whole(config: Mapping[str, str], key: str) -> int | None:
     """A configured number (of bytes, with or without a unit; of partitions)."""
     match = _WHOLE.fullmatch(config.get(key, "").strip().lower())
     return int(match[1]) * _SIZE_UNITS.get(match[2], 1) or None if match else None
+
+
+def _open_cost_bytes(config: Mapping[str, str]) -> float:
+    """What opening a file counts for: a byte where it is nothing, the least that a split holds."""
+    key = "spark.sql.files.openCostInBytes"
+    told = _WHOLE.fullmatch(config.get(key, "").strip().lower())
+    if told is not None and int(told[1]) == 0:
+        return 1.0
+    return whole(config, key) or OPEN_COST_BYTES
 
 
 def whole_tasks(wanted: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

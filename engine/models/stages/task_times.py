@@ -210,7 +210,7 @@ class StageShape:
         if self.growth is Growth.MERGED:
             rule = self._merging
             return self._merged_by_rule and rule.merged_for is None and rule.counts_slots
-        return self.partitioning.counts_slots and self._splits.is_scan
+        return self.partitioning.scans_count_slots and self._splits.is_scan
 
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or

@@ -100,6 +100,77 @@ def test_more_of_the_input_is_more_files() -> None:
     assert scan(4, slots=2, tasks=2).partition_count(9.0, None).at(None) == pytest.approx(6.0)
 
 
+def test_on_more_cores_there_are_no_fewer_splits_than_were_seen() -> None:
+    """19 splits where files of one size would be 15. These would be 16 on 16 cores: less by a hair
+    than the observed input had 16 there, and the input itself 19 smaller ones, in less time."""
+    sizes = FileSizes(3.0, 5000.0 * MIB, 1024.0 * MIB, 1.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=2, splits=19)
+    assert packed is not None
+    slots, less = np.asarray([2.0, 16.0, 20.0]), 1.0 - 1e-9
+    assert packed.count(slots, 1.0).tolist() == [19.0, 19.0, 21.0]
+    assert packed.count(slots, less) == pytest.approx([19.0, 19.0, 21.0])
+
+
+def test_on_fewer_cores_there_are_no_more_splits_than_were_seen() -> None:
+    sizes = FileSizes(36.0, FILE_MIB * MIB, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=40, splits=30)
+    assert packed is not None
+    assert packed.count(np.asarray([24.0, 40.0, 50.0]), 1.0).tolist() == [30.0, 30.0, 48.0]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "spark"), [(0.1, [4, 4, 6, 8, 100]), (0.3, [10, 10, 10, 10, 100])]
+)
+def test_fewer_small_files_are_spread_over_the_cores(ratio: float, spark: list[int]) -> None:
+    """A thousand files of 10 kB were 32 splits on 2 to 30 slots. 100 and 300 of them on 2, 4, 6, 8
+    and 100 slots: what a file counts for decides, not the few bytes that it has."""
+    sizes = FileSizes(1000.0, 10_000.0, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=2, splits=32)
+    assert packed is not None
+    found = packed.count(np.asarray([2.0, 4.0, 6.0, 8.0, 100.0]), ratio)
+    assert np.ceil(found).tolist() == spark
+
+
+def test_fewer_files_that_are_not_cut_are_fewer_splits() -> None:
+    sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=100, splits=12)
+    assert packed is not None
+    assert packed.count(np.asarray([36.0, 200.0]), 0.25).tolist() == [3.0, 3.0]
+
+
+def test_files_without_a_byte_say_nothing() -> None:
+    """The size of files is none where they are empty, or where a store does not tell it."""
+    run = plan(scan_tasks=1, scan_mib=1.0, slots=2)
+    empty = replace(run.stages[0], files_bytes=0.0, files_read=5.0)
+    before, after = (
+        shapes(replace(run, stages=(stage, *run.stages[1:])))[0] for stage in (run.stages[0], empty)
+    )
+    assert splits(after).tolist() == splits(before).tolist()
+
+
+@pytest.mark.parametrize("key", ["files_minPartitionNum", "leafNodeDefaultParallelism"])
+def test_cores_that_are_set_for_scans_count_and_not_the_slots(key: str) -> None:
+    """36 files of 17 MiB were 12 splits on any number of slots where they were cut for 10."""
+    shape = scan(36, slots=2, tasks=12, **{f"spark_sql_{key}": "10"})
+    assert not shape.counts_slots
+    assert splits(shape).tolist() == [12.0] * len(SLOTS)
+    assert splits(shape, 10.0).tolist() == [60.0] * len(SLOTS)
+
+
+def test_one_core_that_is_set_for_scans_is_one() -> None:
+    """Four files are 82 MiB with what opening them counts for, six are 122: one split."""
+    shape = scan(4, slots=8, tasks=1, spark_sql_files_minPartitionNum="1")
+    assert splits(shape, 1.5).tolist() == [1.0] * len(SLOTS)
+
+
+def test_opening_a_file_may_count_for_nothing() -> None:
+    """As many splits as Spark had of 36 files of 17 MiB, on 200 slots smaller ones than 4 MiB."""
+    shape = scan(36, slots=2, tasks=6, spark_sql_files_openCostInBytes="0")
+    count = shape.partition_count(1.0, None)
+    found = [count.at(slots) for slots in (16, 30, 50, 64, 100, 200)]
+    assert found == pytest.approx([18.0, 36.0, 54.0, 72.0, 108.0, 216.0], rel=0.01)
+
+
 def test_a_parallelism_that_is_set_counts_and_not_the_slots() -> None:
     shape = scan(36, slots=2, tasks=9, spark_default_parallelism="8")
     assert not shape.counts_slots

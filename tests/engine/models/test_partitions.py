@@ -312,8 +312,11 @@ def test_settings_of_the_log_decide() -> None:
             f"{merging}minPartitionNum": "3",
             "spark_sql_files_maxPartitionBytes": "256m",
             "spark_sql_files_openCostInBytes": "8m",
+            "spark_sql_files_minPartitionNum": "5",
+            "spark_sql_leafNodeDefaultParallelism": "6",
         }
     )
-    assert Partitioning.of(run, 4) == Partitioning(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB)
+    found = Partitioning(4, 7, 32 * MIB, 2 * MIB, 3, 256 * MIB, 8 * MIB, scanned_for=5)
+    assert Partitioning.of(run, 4) == found
     older = plan(spark_sql_adaptive_shuffle_targetPostShuffleInputSize="16m")
     assert Partitioning.of(older, 4).advisory_bytes == 16 * MIB
