@@ -17,21 +17,34 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
     """(n,) times in ascending order from sorted quantile points, with the given mean.
 
     Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
-    right; fewer times than points are scaled all.
+    right. Fewer times than points are those of tasks put together.
     """
     if len(values) == n:
         return values
     if len(values) == 1:
         return np.full(n, values[0])
+    if n < len(values):
+        return _put_together(values, n, mean)
     times = quantiles_at(values, _middles(n))
-    kept = 0
-    if n > len(values):
-        times[-1], kept = values[-1], 1
-    free = times[: n - kept]
-    rest = float(free.sum())
-    factor = (mean * n - float(times[n - kept :].sum())) / rest if rest > 0.0 else 1.0
-    free *= factor if 0.5 < factor < 2.0 else 1.0
+    times[-1] = values[-1]
+    rest = float(times[:-1].sum())
+    factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
+    times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
     return np.asarray(times)
+
+
+def _put_together(values: FloatArray, n: int, mean: float) -> FloatArray:
+    """(n,) times of fewer tasks than points: the means of as many equal shares of them, so that a
+    task which takes most of the time does so still. What the points have too much stands for more
+    tasks than took so long, and is the longest share's."""
+    sums = np.concatenate(([0.0], np.cumsum(values)))
+    ends = np.arange(n + 1) * (len(values) / n)
+    times = np.diff(np.interp(ends, np.arange(len(sums)), sums)) * (n / len(values))
+    least = times[-2] if n > 1 else 0.0
+    times[-1] = max(least, min(times[-1], mean * n - float(times[:-1].sum())))
+    total = float(times.sum())
+    times *= mean * n / total if total > 0.0 else 1.0
+    return np.asarray(np.maximum.accumulate(times))
 
 
 def drawn_outline(values: FloatArray, n: int, mean: float) -> tuple[FloatArray, FloatArray]:

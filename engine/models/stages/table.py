@@ -147,6 +147,12 @@ class StageTable:
         return found
 
     @cached_property
+    def _sums(self) -> FloatArray:
+        """(s, q + 1) sums of the quantiles before each."""
+        before = np.zeros((len(self.shapes), 1))
+        return np.concatenate((before, np.cumsum(self.values, axis=1)), axis=1)
+
+    @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
         """(s,) the longest time and the one before it, between which lies the tail."""
         rows = np.arange(len(self.shapes))
@@ -211,6 +217,23 @@ class StageTable:
             first + (np.take_along_axis(values, low + 1, axis=1) - first) * (at - low)
         )
 
+    def put_together(self, places: IntArray, n: FloatArray) -> FloatArray:
+        """(m, p) times by rank where there are fewer tasks (m, 1) than quantiles, as `drawn` has
+        them; beyond the last of a row its longest."""
+        rank, each = np.arange(int(n.max()) + 1), self.points[places][:, None] / n
+        ends = np.minimum(rank, n) * each
+        whole = np.minimum(ends.astype(np.int64), self.points[places][:, None] - 1)
+        sums = np.take_along_axis(self._sums[places], whole, axis=1)
+        sums += (ends - whole) * np.take_along_axis(self.values[places], whole, axis=1)
+        times, last = np.diff(sums, axis=1) / each, n.astype(np.int64) - 1
+        there, wanted = rank[:-1] <= last, self.mean_seconds[places][:, None] * n
+        rest = np.where(rank[:-1] < last, times, 0.0)
+        longest = np.minimum(np.take_along_axis(times, last, axis=1), wanted - _total(rest))
+        longest = np.maximum(longest, rest.max(axis=1, keepdims=True))
+        times = np.where(rank[:-1] < last, times, longest)
+        total = _total(np.where(there, times, 0.0))
+        return times * np.divide(wanted, total, out=np.ones_like(total), where=total > 0.0)
+
     def factor(
         self, places: IntArray, n: FloatArray, kept: FloatArray, rest: FloatArray
     ) -> FloatArray:
@@ -235,3 +258,8 @@ class StageTable:
         fixed = outside + np.minimum(SET_UP_SHARE * (seconds - outside), SET_UP_SECONDS)
         idle = self.dispatch_seconds[places][:, None]
         return np.asarray(fixed + (seconds - fixed) * work + idle)
+
+
+def _total(rows: FloatArray) -> FloatArray:
+    """(m, 1) sum of each row."""
+    return np.asarray(rows.sum(axis=1, keepdims=True))

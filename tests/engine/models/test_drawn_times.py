@@ -1,0 +1,40 @@
+"""Times of another number of tasks hold the work that the log's held."""
+
+import numpy as np
+import pytest
+
+from engine.models.stages.drawn_times import drawn
+
+ONE_LONG = np.concatenate((np.full(99, 1.0), [500.0]))
+"""A hundred tasks, of which one takes five sixths of the time."""
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 7, 20, 50, 99])
+def test_fewer_tasks_hold_the_same_work(tasks: int) -> None:
+    """Each has several of the log's: all of the time is there, most of it in one."""
+    mean = float(ONE_LONG.mean())
+    times = drawn(ONE_LONG, tasks, mean)
+    each = len(ONE_LONG) / tasks
+    assert (times * each).sum() == pytest.approx(ONE_LONG.sum())
+    assert times[-1] * each == pytest.approx(500.0 + each - 1.0)
+    assert np.all(np.diff(times) >= 0.0)
+
+
+def test_fewer_tasks_of_a_smooth_stage_are_shares_of_its_own() -> None:
+    """Tasks of 0 to 99 s in ten shares."""
+    assert drawn(np.arange(100.0), 10, 49.5) == pytest.approx(np.arange(10) * 10.0 + 4.5)
+
+
+def test_the_longest_of_many_is_not_that_of_a_quantile() -> None:
+    """Of ten thousand tasks one took 1,000 s and all others one: 201 quantiles would say that one
+    of 201 took so long. A tenth of the tasks hold it once."""
+    quantiles = np.concatenate((np.full(200, 1.0), [1000.0]))
+    times = drawn(quantiles, 100, (9999.0 + 1000.0) / 10_000.0)
+    assert times.sum() * 100.0 == pytest.approx(10_999.0)
+    assert times[-1] * 100.0 == pytest.approx(1000.0 + 99.0)
+
+
+def test_times_that_do_not_have_their_mean_are_scaled() -> None:
+    values = np.linspace(1.0, 2.0, 31)[:30]
+    times = drawn(values, 10, 3.0)
+    assert times == pytest.approx(values.reshape(10, 3).mean(axis=1) * 3.0 / values.mean())
