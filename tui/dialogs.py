@@ -245,6 +245,10 @@ def limits(app: PlannerApp, line: str | None = None) -> None:
     )
 
 
+MATCHED = ("time", "cost", "note")
+"""What the dialog shows of a composition, by the titles of the list's columns."""
+
+
 def listed(app: PlannerApp) -> None:
     """What the list of compositions is to hold; what is left of it is shown while typing."""
     if app.answer is None:
@@ -256,8 +260,12 @@ def listed(app: PlannerApp) -> None:
         found, _ = compositions.chosen_rows(
             replace(state, listed=typed), answer, marks, most=MOST_MATCHES
         )
-        shown = [[text_of(cell) for cell in row] for row in found]
-        return [Option(row[1], row[1], f"{row[2]}  {row[4]}  {row[6]}") for row in shown]
+        titles = [column.title for column in compositions.COLUMNS]
+        shown = [dict(zip(titles, map(text_of, row), strict=True)) for row in found]
+        return [
+            Option(row["composition"], row["composition"], "  ".join(row[of] for of in MATCHED))
+            for row in shown
+        ]
 
     _filter(
         app,

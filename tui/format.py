@@ -31,6 +31,16 @@ def usd_interval(low: float | None, high: float | None) -> str:
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
+def usd_span(low: float | None, high: float | None) -> str:
+    """The same in a cell of a table: "$2.10–$3.40", one amount, or a dash."""
+    ends = (usd(low), usd(high))
+    return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+
+
+USD_SPAN_CELLS = 17
+"""The widest of these, "$1234.00–$1890.50"."""
+
+
 def usd_difference(difference: float) -> str:
     """How far two costs are apart: two digits tell how much it matters, as in the reasons."""
     apart = abs(difference)

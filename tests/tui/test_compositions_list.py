@@ -163,9 +163,31 @@ def test_eighty_columns_hold_the_interval_and_the_note():
     natural = [column.width or 0 for column in columns]
     natural[1], natural[-1] = len("4 × c6id.2xlarge"), len("measured type")
     fitted = dict(fit_columns(columns, natural, 76))
-    assert len(fitted) == len(columns)
-    assert fitted[3] == text.SPAN_CELLS
-    assert fitted[6] >= len("transferred")
+    kept = {columns[place].title: cells for place, cells in fitted.items()}
+    assert {column.title for column in columns} - set(kept) == {"cost between"}
+    assert kept["interval"] == text.SPAN_CELLS
+    assert kept["note"] >= len("transferred")
+
+
+@pytest.mark.parametrize("view", ["2", "3"])
+async def test_a_wide_terminal_says_of_each_row_what_its_cost_lies_between(planner, view):
+    async with planner(deadline_seconds=3600.0).run_test(size=(200, 60)) as pilot:
+        app = await settled(pilot)
+        await pilot.press(view)
+        app = await settled(pilot)
+        best = app.answer.report.recommendation.recommended
+        shown = text_of(app)
+        assert "cost between" in shown
+        assert text.usd_span(best.cost_low_usd, best.cost_high_usd) in shown
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [(2.1, 3.4, "$2.10–$3.40"), (0.25, 0.25, "$0.25"), (None, None, "–"), (1.0, None, "–")],
+)
+def test_what_a_cost_lies_between_in_a_cell(low, high, says):
+    assert text.usd_span(low, high) == says
+    assert len(text.usd_span(1234.0, 9999.5)) <= text.USD_SPAN_CELLS
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -40,6 +40,7 @@ COLUMNS = (
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=2),
     Column(title="cost", width=7, align="right"),
+    Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="note", shrink=True, least=11, priority=3),
 )
@@ -215,6 +216,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
             tone,
         ),
         (text.usd(choice.cost_usd), tone),
+        (text.usd_span(choice.cost_low_usd, choice.cost_high_usd), tone),
         (text.percent(choice.p_deadline), tone),
         (SHORTER.get(choice.note, choice.note), note),
     )
@@ -228,6 +230,7 @@ def _rejected_row(rejected: Rejected, marks: Marks) -> Row:
         (text.seconds(rejected.seconds), "muted"),
         (missed(rejected), "muted"),
         (text.usd(rejected.cost_usd), "muted"),
+        ("", "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),
     ]

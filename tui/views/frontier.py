@@ -36,6 +36,7 @@ COLUMNS = (
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=3),
     Column(title="cost", width=7, align="right"),
+    Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="against above", shrink=True, least=22, priority=2),
 )
@@ -158,6 +159,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             text.seconds(choice.seconds),
             text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
             text.usd(choice.cost_usd),
+            text.usd_span(choice.cost_low_usd, choice.cost_high_usd),
             text.percent(choice.p_deadline),
             (saved, "muted"),
         )
@@ -188,15 +190,14 @@ def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
     choice, confidence = points[place], answer.report.goal.confidence
     line: list[Span] = [(words.composition(choice), "strong"), (" takes ", "base")]
     line.append((f"{text.seconds(choice.seconds)} ({words.in_words(choice, confidence)})", "base"))
-    line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
+    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+    line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong"), (between, "base")]
     if place:
         faster = points[place - 1]
         more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"
         line.append((more, "base"))
     promised = time_text(followed(answer, place).seconds)
-    return [
-        [*line, (f". Enter: deadline {promised}, kept at {text.percent(confidence)}.", "muted")]
-    ]
+    return [[*line, (f". Enter: deadline {promised} ({text.percent(confidence)}).", "muted")]]
 
 
 def selection(answer: Answer, place: int) -> SelectPoint:

@@ -125,10 +125,12 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
 def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     line: list[Span] = [(composition(choice), "strong"), (" takes ", "base")]
     line.append((f"{text.seconds(choice.seconds)} ({in_words(choice, state.confidence)})", "base"))
+    if choice.cost_usd is not None:
+        between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong"), (between, "base")]
     if best and choice.cost_usd is not None and best.cost_usd is not None:
         more = choice.cost_usd - best.cost_usd
         than = "more" if more >= 0 else "less"
-        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
         line.append((f", {text.usd_difference(more)} {than} than {composition(best)}", "base"))
     return [*line, (f"; {choice.note}." if choice.note else ".", "base")]
 
