@@ -24,7 +24,8 @@ from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.launching import launch_seconds, launching_seconds
 from engine.models.stages.locality import Locality
 from engine.models.stages.one_machine import of_local_master, waiting_law
-from engine.models.stages.partitions import PartitionCount, whole_tasks
+from engine.models.stages.partition_counts import CountedStages, PartitionCounts
+from engine.models.stages.partitions import whole_tasks
 from engine.models.stages.prepared import PreparedStages
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.slots_over_time import (
@@ -251,10 +252,7 @@ class Replay:
         """The stages, those whose number of tasks the cluster decides cut for so many slots; and by
         place slowdown and closed form at (s,) speeds, where there are enough stages."""
         stages = self._prepared(ratio, shuffle_partitions)
-        counts = self._counts(ratio, shuffle_partitions)
-        asked = () if slots == self.slots else self._counting_slots
-        others = {place: counts[place].at(slots) for place in asked}
-        others = {place: n for place, n in others.items() if n != counts[place].own}
+        others = self._cut_otherwise(slots, ratio, shuffle_partitions)
         if not others:
             return stages, stages.closed_forms(slots, speed)
         places = np.asarray(list(others))
@@ -279,27 +277,31 @@ class Replay:
         """The stages on the run's own slots."""
 
         def made() -> PreparedStages:
-            wanted = [count.own for count in self._counts(ratio, shuffle_partitions)]
+            wanted = self._counts(ratio, shuffle_partitions).own
             return PreparedStages.of(
-                self._table, ratio, np.asarray(wanted), growth=self.growth, slots=self.slots
+                self._table, ratio, wanted, growth=self.growth, slots=self.slots
             )
 
         return kept(self._kept.stages, (ratio, shuffle_partitions), made)
 
-    def _counts(self, ratio: float, shuffle_partitions: int | None) -> tuple[PartitionCount, ...]:
-        """Their partitions."""
-        return kept(
-            self._kept.counts,
-            (ratio, shuffle_partitions),
-            lambda: tuple(
-                shape.partition_count(ratio, shuffle_partitions) for shape in self.shapes
-            ),
-        )
+    def _cut_otherwise(
+        self, slots: int, ratio: float, shuffle_partitions: int | None
+    ) -> dict[int, float]:
+        """Partitions by place of the stages that have others on so many slots than on their own."""
+        counts = self._counts(ratio, shuffle_partitions)
+        found = counts.at(slots)
+        places = np.flatnonzero(found != counts.own)
+        return dict(zip(places.tolist(), found[places].tolist(), strict=True))
 
-    @cached_property
-    def _counting_slots(self) -> tuple[int, ...]:
-        """Stages whose number of tasks depends on the cluster."""
-        return tuple(place for place, shape in enumerate(self.shapes) if shape.counts_slots)
+    def _counts(self, ratio: float, shuffle_partitions: int | None) -> PartitionCounts:
+        """Their partitions."""
+        counted = kept(
+            self._kept.counted,
+            shuffle_partitions,
+            lambda: CountedStages(self.shapes, self.slots, shuffle_partitions),
+        )
+        key = (ratio, shuffle_partitions)
+        return kept(self._kept.counts, key, lambda: counted.at(ratio))
 
     def most_useful_slots(self, ratio: float, shuffle_partitions: int | None) -> int:
         """No more slots than this are ever busy: the tasks of all stages that ran side by side."""
@@ -307,8 +309,8 @@ class Replay:
         return kept(self._kept.useful, key, lambda: self._most_busy(ratio, shuffle_partitions))
 
     def _most_busy(self, ratio: float, shuffle_partitions: int | None) -> int:
-        wanted = [count.at(MOST_SLOTS) for count in self._counts(ratio, shuffle_partitions)]
-        tasks = whole_tasks(np.asarray(wanted))[0] * self._table.cpus
+        wanted = self._counts(ratio, shuffle_partitions).at(MOST_SLOTS)
+        tasks = whole_tasks(wanted)[0] * self._table.cpus
         order, sign = self._comings
         return max(1, int(np.cumsum((np.concatenate((tasks, tasks)) * sign)[order]).max()))
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from engine.models.stages.packed_files import FileSizes, PackedFiles
-from engine.models.stages.partitions import PartitionCount, Partitioning
+from engine.models.stages.partitions import PartitionCount, Partitioning, PerCore
 from engine.profile import StageRun
 
 
@@ -62,13 +60,9 @@ class InputSplits:
         return self.scans > WRITTEN_OUT
 
     def count(self, ratio: float) -> PartitionCount:
-        """Splits of `ratio` times the input on any number of slots."""
-        if self.packed is None:
-            return self.for_slots(self.partitions(ratio), ratio)
-        own = float(self.packed.count(np.asarray([self.packed.cores]), ratio)[0])
-        if not self.rule.scans_count_slots:
-            return PartitionCount(own)
-        return PartitionCount(own, self.rule.slots, by_cores=self.packed, ratio=ratio)
+        """Splits of `ratio` times the input on any number of slots, where nothing tells how files
+        were packed."""
+        return self.for_slots(self.partitions(ratio), ratio)
 
     def partitions(self, ratio: float) -> float:
         """Splits of `ratio` times the input on the run's own slots.
@@ -103,7 +97,8 @@ class InputSplits:
             by_size = size / rule.split_bytes
             most = min(partitions, max(most, by_size))
             fewer = min(partitions, by_size) / scans, most / scans
-        return PartitionCount(partitions, rule.slots, scans, fewer, more)
+        by_cores = PerCore(partitions, rule.slots, scans, *fewer, *more)
+        return PartitionCount(partitions, rule.slots, by_cores, ratio)
 
 
 def _packed(stage: StageRun, scans: int, rule: Partitioning) -> PackedFiles | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from engine.models.stages.partitions import PartitionCount
+from engine.models.stages.partition_counts import CountedStages, PartitionCounts
 from engine.models.stages.prepared import PreparedStages
 
 KEPT_INPUTS = 16
@@ -16,6 +16,7 @@ KEPT_INPUTS = 16
 Input = tuple[float, int | None]
 """Input relative to the log's, and number of shuffle partitions."""
 
+Key = TypeVar("Key")
 Kept = TypeVar("Kept")
 
 
@@ -25,16 +26,18 @@ class KeptInputs:
 
     Args:
         stages: those on the run's own slots.
-        counts: their partitions.
+        counts: their partitions, and `counted` what these follow from, by the number of shuffle
+            partitions alone.
         useful: slots beyond which none is ever busy.
     """
 
     stages: OrderedDict[Input, PreparedStages] = field(default_factory=OrderedDict)
-    counts: OrderedDict[Input, tuple[PartitionCount, ...]] = field(default_factory=OrderedDict)
+    counts: OrderedDict[Input, PartitionCounts] = field(default_factory=OrderedDict)
+    counted: OrderedDict[int | None, CountedStages] = field(default_factory=OrderedDict)
     useful: OrderedDict[Input, int] = field(default_factory=OrderedDict)
 
 
-def kept(store: OrderedDict[Input, Kept], key: Input, make: Callable[[], Kept]) -> Kept:
+def kept(store: OrderedDict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
     """What is known of an input, made when it is first asked for; threads may ask at once."""
     found = store.get(key)
     if found is None:

@@ -9,6 +9,7 @@ wave.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,17 +27,20 @@ def together(share: FloatArray) -> FloatArray:
     """(n,) how many partitions are merged on average where (n,) so many would fill a share: as many
     as fit, which of a whole number is a matter of chance."""
     fit = np.maximum(1.0, np.floor(share))
-    likely, next_one = (
-        1.0 / (1.0 + np.exp(-LOGISTIC * np.clip(spare / (SPREAD * np.sqrt(number)), -40.0, 40.0)))
-        for number in (fit, fit + 1.0)
-        for spare in (share - number,)
-    )
+    likely, next_one = _likely(share - fit, fit), _likely(share - fit - 1.0, fit + 1.0)
     return np.asarray(np.maximum(1.0, fit - 1.0 + likely + next_one))
 
 
-@dataclass(frozen=True, slots=True)
+def _likely(spare: FloatArray, number: FloatArray) -> FloatArray:
+    """(n,) how likely so many partitions leave some room, of which (n,) is spare on average."""
+    deviations = spare / (SPREAD * np.sqrt(number))
+    steep = np.minimum(np.maximum(-LOGISTIC * deviations, -40.0), 40.0)
+    return np.asarray(1.0 / (1.0 + np.exp(steep)))
+
+
+@dataclass(frozen=True)
 class MergedPartitions:
-    """The partitions of one observed shuffle.
+    """The partitions of one observed shuffle, or (as arrays) of each of m.
 
     Args:
         partitions: before any were merged.
@@ -46,44 +50,51 @@ class MergedPartitions:
         seen: as many as the log had, of `seen_of` before merging.
     """
 
-    partitions: float
-    total_bytes: float
-    smallest_bytes: float
-    advisory_bytes: float
-    cores: float
-    seen: float
-    seen_of: float
+    partitions: float | FloatArray
+    total_bytes: float | FloatArray
+    smallest_bytes: float | FloatArray
+    advisory_bytes: float | FloatArray
+    cores: float | FloatArray
+    seen: float | FloatArray
+    seen_of: float | FloatArray
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
         """(n,) partitions of `ratio` times the input on so many cores. A log with another number
         than the rule's, by more than one, has as much more or fewer everywhere."""
-        ruled = self._ruled(cores, ratio, self.partitions)
+        ruled, by_rule = self._ruled(cores, ratio, self.partitions), self._own_rule
+        off = np.where(np.abs(self.seen - by_rule) > 1.0, self.seen / by_rule, 1.0)
+        return np.asarray(np.minimum(np.maximum(ruled * off, 1.0), self.partitions))
+
+    def on_own(self, ratio: float) -> FloatArray:
+        """() or (m,) the same on the log's own cluster, where it had as many as were seen."""
         by_rule = self._own_rule
-        if abs(self.seen - by_rule) > 1.0:
-            ruled = ruled * (self.seen / by_rule)
-        return np.asarray(np.clip(ruled, 1.0, self.partitions))
+        grown = self._ruled(np.asarray(self.cores), ratio, self.partitions)
+        found = self.seen * grown / by_rule
+        if ratio >= 1.0:
+            more = self.seen - by_rule
+            as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
+            found = np.where(as_ruled, grown + more, found)
+        return np.asarray(np.minimum(found, self.partitions))
 
-    def on_own(self, ratio: float) -> float:
-        """The same on the log's own cluster, where it had as many as were seen."""
-        by_rule = self._own_rule
-        grown = float(self._ruled(np.asarray([self.cores]), ratio, self.partitions)[0])
-        if ratio >= 1.0 and 0.0 <= self.seen - by_rule <= 1.0 and self.partitions == self.seen_of:
-            return min(self.seen + grown - by_rule, self.partitions)
-        return min(self.seen * grown / by_rule, self.partitions)
+    @cached_property
+    def _own_rule(self) -> FloatArray:
+        """() or (m,) what the rule says of the log."""
+        ruled = self._ruled(np.asarray(self.cores), 1.0, self.seen_of)
+        return np.asarray(np.minimum(ruled, self.seen_of))
 
-    @property
-    def _own_rule(self) -> float:
-        return min(float(self._ruled(np.asarray([self.cores]), 1.0, self.seen_of)[0]), self.seen_of)
-
-    def _ruled(self, cores: FloatArray, ratio: float, partitions: float) -> FloatArray:
+    def _ruled(self, cores: FloatArray, ratio: float, partitions: float | FloatArray) -> FloatArray:
         """(n,) by the rule alone. Filled to the advisory size they grow with the input; until then
         their number stays, so that more input is never less time. What is left for a last one is
         merged with that before where it is smaller than the smallest."""
         total = self.total_bytes * ratio
-        for_cores = partitions / together(partitions / cores)
+        for_cores = partitions / together(np.asarray(partitions / cores))
         whole = np.floor(for_cores)
         last_is_small = (for_cores - whole) * total < self.smallest_bytes * for_cores
         for_cores = np.where(last_is_small, whole, for_cores)
-        most = total / self.smallest_bytes if self.smallest_bytes > 0.0 else np.inf
+        most = total / np.maximum(self.smallest_bytes, LEAST_BYTES)
         wanted = np.maximum(total / self.advisory_bytes, np.minimum(for_cores, most))
         return np.asarray(np.maximum(1.0, wanted))
+
+
+LEAST_BYTES = 1e-9
+"""Stands for a smallest size of nothing."""

@@ -25,7 +25,7 @@ from engine.batch import ClusterBatch
 from engine.forecast import FloatArray
 from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.job_phases import driver_seconds
-from engine.models.stages.task_times import PRIOR_LAW, StageLaw
+from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.profile import Notice, Run, StageRun
 
 CONTENTION = 0.5 * math.log(2.0)

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 
@@ -25,7 +27,7 @@ _WHOLE = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class FileSizes:
-    """The files of one scan, taken to be of one size.
+    """The files of one scan (or, as arrays, of each of m), taken to be of one size.
 
     Args:
         files: how many.
@@ -34,11 +36,11 @@ class FileSizes:
         cut: whether a file larger than a split is cut, as a compressed text is not.
     """
 
-    files: float
-    file_bytes: float
-    split_bytes: float
-    open_cost_bytes: float
-    cut: bool = True
+    files: float | FloatArray
+    file_bytes: float | FloatArray
+    split_bytes: float | FloatArray
+    open_cost_bytes: float | FloatArray
+    cut: bool | NDArray[np.bool_] = True
 
     def largest(self, cores: FloatArray) -> FloatArray:
         """(n,) bytes that a split may hold on so many cores."""
@@ -53,18 +55,17 @@ class FileSizes:
         """(n,) splits of which none holds more than so many bytes."""
         pieces = np.floor(self.file_bytes / largest + _WHOLE)
         rest = np.maximum(0.0, self.file_bytes - pieces * largest)
-        if not self.cut:
-            pieces = np.minimum(pieces, 1.0)
-            rest = np.where(pieces > 0.0, 0.0, self.file_bytes)
+        rest = np.where(self.cut, rest, np.where(pieces > 0.0, 0.0, self.file_bytes))
+        pieces = np.where(self.cut, pieces, np.minimum(pieces, 1.0))
         opened = rest + self.open_cost_bytes
         together = np.floor((largest + self.open_cost_bytes) / opened + _WHOLE)
         packed = np.where(rest > _WHOLE, self.files / np.maximum(1.0, together), 0.0)
         return np.asarray(self.files * pieces + packed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PackedFiles:
-    """The splits of one observed stage.
+    """The splits of one observed stage, or (as arrays) of each of m.
 
     Args:
         sizes: the files of each of its scans.
@@ -73,15 +74,15 @@ class PackedFiles:
     """
 
     sizes: FileSizes
-    scans: int
-    cores: float
-    splits: float
+    scans: float | FloatArray
+    cores: float | FloatArray
+    splits: float | FloatArray
 
     @classmethod
     def of(cls, sizes: FileSizes, *, scans: int, cores: int, splits: int) -> PackedFiles | None:
         """None where as many splits are not those of such files, cut or uncut."""
         for found in (sizes, replace(sizes, cut=False)):
-            by_rule = scans * float(found.splits(np.asarray([float(cores)]))[0])
+            by_rule = scans * float(found.splits(np.asarray(float(cores))))
             if abs(by_rule - splits) <= 1.0 or 1.0 / ALIKE <= by_rule / splits <= ALIKE:
                 return cls(found, scans, float(cores), float(splits))
         return None
@@ -96,26 +97,38 @@ class PackedFiles:
         """
         own, for_each = self._own(cores), self.scans * cores
         if ratio < 1.0:
-            finest = self.scans * self.sizes.splits(np.asarray([math.inf])) * ratio
-            kept = np.minimum(np.minimum(own, for_each), finest)
+            kept = np.minimum(np.minimum(own, for_each), self._finest * ratio)
             return np.asarray(np.maximum(own * ratio, kept))
         one_each = self.sizes.largest(cores) <= self.sizes.open_cost_bytes
-        one_each |= not self.sizes.cut
+        one_each |= np.logical_not(self.sizes.cut)
         grown = np.where(one_each, np.minimum(own * ratio, for_each), 0.0)
         return np.asarray(np.maximum(np.maximum(own, self._full * ratio), grown))
+
+    def on_own(self, ratio: float) -> FloatArray:
+        """() or (m,) the same on the cores of the log."""
+        return self.count(np.asarray(self.cores), ratio)
 
     def _own(self, cores: FloatArray) -> FloatArray:
         """(n,) splits of the observed input: as many as seen where they may be as large as there,
         no fewer where they may not, and no more where they may be larger."""
-        largest, seen = self.sizes.largest(cores), self.sizes.largest(np.asarray([self.cores]))
+        largest, seen = self.sizes.largest(cores), self._largest_on_own
         by_rule = self.scans * self.sizes.splits(cores)
         smaller = np.where(largest < seen, np.maximum(by_rule, self.splits), self.splits)
         return np.where(largest > seen, np.minimum(by_rule, self.splits), smaller)
 
-    @property
-    def _full(self) -> float:
-        """Splits where each is as large as it may be."""
-        most = np.asarray([self.sizes.split_bytes])
-        if self.sizes.largest(np.asarray([self.cores])) == most:
-            return self.splits
-        return min(self.splits, self.scans * float(self.sizes.packed(most)[0]))
+    @cached_property
+    def _largest_on_own(self) -> FloatArray:
+        """() or (m,) bytes that a split of the log's might hold."""
+        return self.sizes.largest(np.asarray(self.cores))
+
+    @cached_property
+    def _finest(self) -> FloatArray:
+        """() or (m,) splits on more cores than there are data for."""
+        return np.asarray(self.scans * self.sizes.splits(np.asarray(math.inf)))
+
+    @cached_property
+    def _full(self) -> FloatArray:
+        """() or (m,) splits where each is as large as it may be."""
+        most = np.asarray(self.sizes.split_bytes)
+        by_rule = np.minimum(self.splits, self.scans * self.sizes.packed(most))
+        return np.where(self._largest_on_own == most, self.splits, by_rule)

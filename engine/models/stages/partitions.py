@@ -126,63 +126,78 @@ class Partitioning:
 
 
 class ByCores(Protocol):
-    """A rule of Spark's that counts cores."""
+    """A rule of Spark's that counts cores, for one stage or (as arrays) for each of m."""
 
     def count(self, cores: FloatArray, ratio: float) -> FloatArray:
-        """(n,) partitions of `ratio` times the input on so many cores."""
+        """(n,) partitions of `ratio` times the input on so many cores; of m stages (m,), on one
+        number of cores."""
+        ...
+
+    def on_own(self, ratio: float) -> FloatArray:
+        """() or (m,) the same on the cluster of the log."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionCount:
-    """Partitions of a stage, as a function of the cluster's task slots.
+@dataclass(frozen=True)
+class PerCore:
+    """So many partitions for each core, between limits that follow from one input.
 
     Args:
-        own: on the run's own slots, and on any where there is no `fewer` and `more`.
+        own, own_slots: on the cluster of the log.
+        per_core: partitions for each core.
+        fewest, most: cores that count at least and at most on fewer slots than the log's, and
+            `fewest_beyond`, `most_beyond` on more.
+    """
+
+    own: float
+    own_slots: float
+    per_core: float
+    fewest: float
+    most: float
+    fewest_beyond: float
+    most_beyond: float
+
+    def count(self, cores: FloatArray, ratio: float) -> FloatArray:
+        fewer = cores < self.own_slots
+        least = np.where(fewer, self.fewest, self.fewest_beyond)
+        most = np.where(fewer, self.most, self.most_beyond)
+        return np.asarray(self.per_core * np.minimum(np.maximum(cores, least), most))
+
+    def on_own(self, ratio: float) -> FloatArray:
+        return np.asarray(self.own)
+
+
+@dataclass(frozen=True)
+class PartitionCount:
+    """Partitions of a stage at one input, as a function of the cluster's task slots.
+
+    Args:
+        own: on the run's own slots, and on any where there is no `by_cores`.
         own_slots: the run's.
-        per_core: partitions for each core, between the limits.
-        fewer, more: on fewer and on more slots than the run's, the least and the largest number of
-            cores that count.
-        by_cores: what says how many there are on other slots, at `ratio` times the input, in place
-            of those limits.
+        by_cores: what says how many there are on other slots, at `ratio` times the input.
     """
 
     own: float
     own_slots: int = 0
-    per_core: float = 1.0
-    fewer: tuple[float, float] | None = None
-    more: tuple[float, float] | None = None
     by_cores: ByCores | None = None
     ratio: float = 1.0
 
     @property
     def counts_slots(self) -> bool:
         """Whether there may be others on another cluster."""
-        return self.fewer is not None or self.by_cores is not None
+        return self.by_cores is not None
 
     def at(self, slots: float | None) -> float:
         """On so many slots; None for the run's own."""
-        limits = self.more
-        if slots is None or slots == self.own_slots:
+        if slots is None or slots == self.own_slots or self.by_cores is None:
             return self.own
-        if self.by_cores is not None:
-            return float(self.on(np.asarray([float(slots)]))[0])
-        if limits is None:
-            return self.own
-        if slots < self.own_slots and self.fewer is not None:
-            limits = self.fewer
-        return self.per_core * min(max(float(slots), LEAST_CORES, limits[0]), limits[1])
+        return float(self.by_cores.count(np.asarray(max(slots, LEAST_CORES)), self.ratio))
 
     def on(self, slots: FloatArray) -> FloatArray:
         """(n,) `at`."""
-        cores = np.maximum(slots, LEAST_CORES)
-        if self.by_cores is not None:
-            counted = self.by_cores.count(cores, self.ratio)
-            return np.where(slots == self.own_slots, self.own, counted)
-        if self.fewer is None or self.more is None:
+        if self.by_cores is None:
             return np.full(len(slots), self.own)
-        few, many = (np.minimum(np.maximum(cores, a), b) for a, b in (self.fewer, self.more))
-        counted = self.per_core * np.where(slots < self.own_slots, few, many)
+        counted = self.by_cores.count(np.maximum(slots, LEAST_CORES), self.ratio)
         return np.where(slots == self.own_slots, self.own, counted)
 
 

@@ -13,6 +13,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
+from engine.models.stages.stage_law import faster_by
 from engine.models.stages.task_times import (
     PLACED_TASKS,
     SET_UP_SECONDS,
@@ -20,7 +21,6 @@ from engine.models.stages.task_times import (
     Growth,
     Scaled,
     StageShape,
-    faster_by,
 )
 from engine.models.stages.warm_up import WarmUps
 from engine.waves import Tasks, probabilities

@@ -24,11 +24,13 @@ from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
     WHOLE,
+    ByCores,
     PartitionCount,
     Partitioning,
     whole_tasks,
 )
 from engine.models.stages.ranked_tasks import RankedTasks
+from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.warm_up import WarmUp
 from engine.profile import StageRun
 from engine.waves import DrawnTasks, Tasks
@@ -77,59 +79,6 @@ class Scaled:
     def partitions(self) -> float:
         """Whole partitions and the part of the last one."""
         return self.tasks - 1.0 + self.last
-
-
-@dataclass(frozen=True, slots=True)
-class StageLaw:
-    """What several logs tell of a stage beyond its prior (`stage_laws.py`).
-
-    Args:
-        work: below 0 this share of its work stays whatever the input; above 0 work grows with
-            the input to the power of 1 + this, cut as in the logs (else see `faster_by`).
-        partitions: power of the input with which its partitions grow; None for the rule of its
-            `Growth`.
-        slots: log of task time per doubling of tasks at once, beyond the prior's.
-        data: power of the input with which the bytes that it reads grow; None where no other log
-            tells. Apart from `work`: seconds that stay whatever the input are not bytes.
-        cut: power of the input with which its tasks grew in the logs that tell `work`; None where
-            they had the same input, or none told.
-    """
-
-    work: float = 0.0
-    partitions: float | None = None
-    slots: float = 0.0
-    data: float | None = None
-    cut: float | None = None
-
-    def total(self, ratio: float, base: float, *, tasks: float | None = None) -> float:
-        """Work at `ratio` times the input in `tasks` times as many tasks where the prior says
-        `base`, all relative; in as many as in the logs without `tasks`."""
-        if self.work < 0.0:
-            return -self.work + (1.0 + self.work) * base
-        grown = math.log(ratio)
-        if tasks is not None and self.cut is not None:
-            grown = float(faster_by(ratio, np.asarray(tasks), np.asarray(self.cut)))
-        return base * math.exp(self.work * grown)
-
-
-def faster_by(ratio: float, tasks: FloatArray, cut: FloatArray) -> FloatArray:
-    """(n,) log of the growth by which work grows faster than the input, at `ratio` times the input
-    in (n,) times as many tasks, where the power of that growth is from logs in which tasks grew
-    with the (n,) power `cut` of the input; NaN for as they did.
-
-    Sorts, spills and full heaps slow a task by the data that it has itself; joins that multiply
-    rows, by that of the whole. So what was seen of tasks that grew larger counts half for more of
-    them as large as before.
-    """
-    whole = math.log(ratio)
-    grown = np.clip(whole - BY_TASK * np.log(tasks), min(0.0, whole), max(0.0, whole))
-    return np.asarray(np.where(np.isnan(cut), whole, grown / (1.0 - BY_TASK * np.clip(cut, 0, 1))))
-
-
-BY_TASK = 0.5
-"""Share of the growth of work beyond the input's that is by the data of a single task."""
-
-PRIOR_LAW = StageLaw()
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,13 +164,19 @@ class StageShape:
     def partition_count(self, ratio: float, shuffle_partitions: int | None) -> PartitionCount:
         """Its partitions at `ratio` times the input, with another number of shuffle partitions or
         None."""
-        n, learnt = float(self.stage.tasks), self.law.partitions
+        n, learnt, rule = (
+            float(self.stage.tasks),
+            self.law.partitions,
+            self.rule(shuffle_partitions),
+        )
+        if rule is not None:
+            own = float(rule.on_own(ratio))
+            if not self.counts_slots:
+                return PartitionCount(own)
+            return PartitionCount(own, self.partitioning.slots, rule, ratio)
         if self.growth is Growth.MERGED:
-            most = float(max(shuffle_partitions or self.partitions, 1))
-            if self._merged_by_rule:
-                return self._merged_count(ratio, most)
             grown = ratio if learnt is None else math.exp(learnt * math.log(ratio))
-            return PartitionCount(min(n * grown, most))
+            return PartitionCount(min(n * grown, self._most(shuffle_partitions)))
         if shuffle_partitions and self._takes_partitions():
             return PartitionCount(float(shuffle_partitions))
         if learnt is not None:
@@ -231,6 +186,22 @@ class StageShape:
         if self.growth is Growth.TASKS:
             return self._splits.count(ratio)
         return PartitionCount(n)
+
+    def rule(self, shuffle_partitions: int | None) -> ByCores | None:
+        """The rule of Spark's that says how many partitions it has, where one does so on any
+        cluster and for any input."""
+        if self.growth is Growth.MERGED:
+            merged = self._merged_by_rule
+            return self._merged_from(self._most(shuffle_partitions)) if merged else None
+        if self.law.partitions is not None or (shuffle_partitions and self._takes_partitions()):
+            return None
+        if self.follows is not None:
+            return self.follows.rule(None)
+        return self._splits.packed if self.growth is Growth.TASKS else None
+
+    def _most(self, shuffle_partitions: int | None) -> float:
+        """Partitions before any are merged."""
+        return float(max(shuffle_partitions or self.partitions, 1))
 
     def _takes_partitions(self) -> bool:
         return self._shuffled_bytes > 0.0 and self.stage.tasks > 1 and not self.stage.coalesced
@@ -260,17 +231,21 @@ class StageShape:
         have one for each task before them, and other engines have more."""
         return self.stage.tasks <= MERGED_BEYOND * self._merged(1.0, None) + 1.0
 
-    def _merged_count(self, ratio: float, most: float) -> PartitionCount:
-        """Partitions that adaptive execution merged, no more than configured."""
-        rule = self._merging
-        merged = MergedPartitions(
-            most, self._shuffled_bytes, rule.smallest_bytes, rule.advisory_bytes,
-            rule.merged_for or rule.cores(None), self.stage.tasks, self.partitions,
-        )  # fmt: skip
-        own = merged.on_own(ratio)
-        if not self.counts_slots:
-            return PartitionCount(own)
-        return PartitionCount(own, self.partitioning.slots, by_cores=merged, ratio=ratio)
+    def _merged_from(self, most: float) -> MergedPartitions:
+        """What says how many there are, where none are more than this before merging."""
+        found = self._merged_rules.get(most)
+        if found is None:
+            rule = self._merging
+            found = self._merged_rules[most] = MergedPartitions(
+                most, self._shuffled_bytes, rule.smallest_bytes, rule.advisory_bytes,
+                float(rule.merged_for or rule.cores(None)), float(self.stage.tasks),
+                float(self.partitions),
+            )  # fmt: skip
+        return found
+
+    @cached_property
+    def _merged_rules(self) -> dict[float, MergedPartitions]:
+        return {}
 
     @cached_property
     def _splits(self) -> InputSplits:

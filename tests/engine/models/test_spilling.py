@@ -21,7 +21,7 @@ from engine.models.replay.spilling import (
 )
 from engine.models.sparkplan import Sparkplan
 from engine.models.stages.partitions import Partitioning
-from engine.models.stages.task_times import StageLaw
+from engine.models.stages.stage_law import StageLaw
 from engine.profile import Profile, Run
 
 MIB = 1024.0**2

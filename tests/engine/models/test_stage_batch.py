@@ -12,7 +12,8 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.stages.kept_inputs import KEPT_INPUTS
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.outlines import outlines
-from engine.models.stages.task_times import PLACED_TASKS, StageLaw
+from engine.models.stages.stage_law import StageLaw
+from engine.models.stages.task_times import PLACED_TASKS
 from engine.profile import Run
 
 SLOTS = 12
@@ -141,7 +142,7 @@ def test_stages_that_the_cluster_cuts_are_answered_at_once(
 ) -> None:
     """Scans that Spark cuts for the cores, as many as the cluster has."""
     replay = Replay.of(scans())
-    assert len(replay._counting_slots) == 20
+    assert sum(shape.counts_slots for shape in replay.shapes) == 20
     at_once = replay.replayed(slots, ratio=1.3)
     monkeypatch.setattr("engine.models.stages.prepared.FEWEST_STAGES", 1000)
     alone = replay.fresh().replayed(slots, ratio=1.3)

@@ -15,7 +15,7 @@ from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import pair_fit, with_laws
 from engine.models.stages.match import matches
-from engine.models.stages.task_times import StageLaw
+from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
 
 

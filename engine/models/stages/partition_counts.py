@@ -1,0 +1,115 @@
+"""Partitions of all stages of a run at once, on any number of slots.
+
+The planner asks the same stages on hundreds of clusters; those that one rule of Spark's tells are
+answered together, as rows of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from engine.forecast import FloatArray, IntArray
+from engine.models.stages.partitions import LEAST_CORES, ByCores
+from engine.models.stages.task_times import StageShape
+
+Ruled = list[tuple[IntArray, ByCores]]
+"""Places of stages, and the rule of all of them."""
+
+Rule = TypeVar("Rule")
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionCounts:
+    """Partitions of s stages at one input.
+
+    Args:
+        own: (s,) on the run's own slots, and on any for stages without a rule.
+        own_slots: the run's.
+        ratio: the input relative to the run's.
+        ruled: stages of which there may be others on another cluster.
+    """
+
+    own: FloatArray
+    own_slots: int
+    ratio: float
+    ruled: Ruled
+
+    def at(self, slots: float) -> FloatArray:
+        """(s,) on so many slots, as `PartitionCount.at`."""
+        if slots == self.own_slots:
+            return self.own
+        found, cores = self.own.copy(), np.asarray(max(slots, LEAST_CORES))
+        for places, rule in self.ruled:
+            found[places] = rule.count(cores, self.ratio)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class CountedStages:
+    """The stages of a run, with one number of shuffle partitions or None for the log's."""
+
+    shapes: Sequence[StageShape]
+    slots: int
+    shuffle_partitions: int | None
+
+    def at(self, ratio: float) -> PartitionCounts:
+        """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
+        own, others = np.empty(len(self.shapes)), []
+        for places, rule in self._ruled:
+            own[places] = rule.on_own(ratio)
+        for place in self._others:
+            count = self.shapes[place].partition_count(ratio, self.shuffle_partitions)
+            own[place] = count.own
+            if count.by_cores is not None:
+                others.append((place, count.by_cores))
+        counting = [(at, rule) for at, rule in self._ruled if self.shapes[at[0]].counts_slots]
+        return PartitionCounts(own, self.slots, ratio, [*counting, *together(others)])
+
+    @cached_property
+    def _rules(self) -> list[ByCores | None]:
+        return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
+
+    @cached_property
+    def _ruled(self) -> Ruled:
+        """Those told by a rule: where slots count apart from where they do not."""
+        found: Ruled = []
+        for counts in (True, False):
+            found += together(
+                [
+                    (place, rule)
+                    for place, rule in enumerate(self._rules)
+                    if rule is not None and self.shapes[place].counts_slots == counts
+                ]
+            )
+        return found
+
+    @cached_property
+    def _others(self) -> list[int]:
+        return [place for place, rule in enumerate(self._rules) if rule is None]
+
+
+def together(rules: Sequence[tuple[int, ByCores]]) -> Ruled:
+    """Stages by the kind of their rule."""
+    kinds: dict[type, list[tuple[int, ByCores]]] = {}
+    for place, rule in rules:
+        kinds.setdefault(type(rule), []).append((place, rule))
+    return [
+        (np.asarray([place for place, _ in alike]), stacked([rule for _, rule in alike]))
+        for alike in kinds.values()
+    ]
+
+
+def stacked(rules: Sequence[Rule]) -> Rule:
+    """One rule whose numbers are (m,) arrays, of m rules of one kind."""
+    first: Any = rules[0]
+    values = {}
+    for field in fields(first):
+        of_all = [getattr(rule, field.name) for rule in rules]
+        values[field.name] = stacked(of_all) if is_dataclass(of_all[0]) else np.asarray(of_all)
+    found: Rule = replace(first, **values)
+    return found

@@ -1,0 +1,71 @@
+"""Stages that one rule tells are answered together as each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from test_partitions import plan, shapes
+
+from engine.models.stages.merged_partitions import MergedPartitions
+from engine.models.stages.packed_files import PackedFiles
+from engine.models.stages.partition_counts import CountedStages
+from engine.models.stages.partitions import PerCore
+from engine.models.stages.task_times import StageShape
+from engine.units import MIB
+
+OWN = 8
+
+
+def files(count: int, tasks: int, mib: float) -> StageShape:
+    """A scan of so many files, which are known to be so many."""
+    run = plan(scan_tasks=tasks, scan_mib=mib / 5.0, slots=OWN)
+    known = replace(run.stages[0], files_bytes=mib * MIB, files_read=float(count))
+    return shapes(replace(run, stages=(known, *run.stages[1:])))[0]
+
+
+def of_every_kind() -> list[StageShape]:
+    """Files that are cut and that are not, scans of which nobody knows the files, merged shuffles
+    of cores and of size, small ones, and a stage whose partitions stay."""
+    by_size = {"spark_sql_adaptive_coalescePartitions_parallelismFirst": "false"}
+    return [
+        files(36, 9, 36 * 16.39),
+        *shapes(plan(scan_tasks=8, scan_mib=600.0, merged_tasks=9, slots=OWN)),
+        files(12, 12, 240.0),
+        files(1000, 32, 10.0),
+        *shapes(plan(scan_tasks=60, scan_mib=6000.0, shuffle_mib=3000.0, merged_tasks=50, slots=8)),
+        *shapes(plan(merged_tasks=1, slots=OWN, **by_size)),
+        *shapes(plan(scan_tasks=2, scan_mib=1.0, shuffle_mib=0.1, merged_tasks=1, slots=OWN)),
+        replace(files(36, 9, 36 * 16.39), law=replace(files(36, 9, 590.0).law, partitions=0.7)),
+    ]
+
+
+@pytest.mark.parametrize("shuffle_partitions", [None, 40])
+@pytest.mark.parametrize("ratio", [0.05, 0.7, 1.0, 2.3, 60.0])
+def test_together_as_each_by_itself(ratio: float, shuffle_partitions: int | None) -> None:
+    every = of_every_kind()
+    counts = CountedStages(every, OWN, shuffle_partitions).at(ratio)
+    alone = [shape.partition_count(ratio, shuffle_partitions) for shape in every]
+    assert counts.own == pytest.approx([count.own for count in alone])
+    for slots in (1, 2, OWN - 1, OWN, OWN + 1, 20, 64, 500):
+        assert counts.at(slots) == pytest.approx([count.at(slots) for count in alone])
+        some = np.asarray([float(slots), 3.0])
+        assert [count.at(slots) for count in alone] == pytest.approx(
+            [count.on(some)[0] for count in alone]
+        )
+
+
+def test_each_kind_is_there() -> None:
+    counts = CountedStages(of_every_kind(), OWN, None).at(1.3)
+    assert {type(rule) for _, rule in counts.ruled} == {PackedFiles, MergedPartitions, PerCore}
+    assert counts.at(500).tolist() != counts.own.tolist()
+
+
+def test_what_was_given_out_is_not_changed() -> None:
+    """The partitions on the run's own slots are kept for every later question."""
+    counts = CountedStages(of_every_kind(), OWN, None).at(1.3)
+    before = counts.own.copy()
+    counts.at(500)
+    assert counts.own.tolist() == before.tolist()
+    assert counts.at(OWN).tolist() == before.tolist()
