@@ -59,7 +59,7 @@ class FileSizes:
         pieces = np.where(self.cut, pieces, np.minimum(pieces, 1.0))
         opened = rest + self.open_cost_bytes
         together = np.floor((largest + self.open_cost_bytes) / opened + _WHOLE)
-        packed = np.where(rest > _WHOLE, self.files / np.maximum(1.0, together), 0.0)
+        packed = np.where(rest > _WHOLE, self.files / together, 0.0)
         return np.asarray(self.files * pieces + packed)
 
 

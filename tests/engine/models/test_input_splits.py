@@ -40,6 +40,15 @@ def test_more_of_such_files_are_more_splits() -> None:
     assert shape.partition_count(0.1, None).at(None) == pytest.approx(21.756 / 4.0)
 
 
+@pytest.mark.parametrize(("ratio", "splits"), [(1.5, 8.0), (4.0, 8.0), (8.0, 13.6)])
+def test_somewhat_more_of_a_small_input_is_as_many_larger_splits(
+    ratio: float, splits: float
+) -> None:
+    """217.6 MiB on eight slots are 8 splits of 27; there is a ninth once they hold 128 MiB."""
+    shape = wide(scan_tasks=8, read_mib=217.6, files_mib=217.6, slots=8)
+    assert shape.partition_count(ratio, None).at(None) == pytest.approx(splits)
+
+
 def test_splits_that_were_cut_by_size_tell_the_size_of_the_files() -> None:
     """64 splits on eight slots are 8 GiB, whatever of them was read: one for each of 512 slots."""
     shape = wide(scan_tasks=64, read_mib=400.0, files_mib=None, slots=8)
@@ -97,3 +106,12 @@ def test_a_large_split_of_the_log_tells_what_one_may_hold(of_file: float) -> Non
     shape = shapes(replace(run, stages=(stage, *run.stages[1:])))[0]
     assert shape.partition_count(4.0, None).at(None) == 8.0
     assert shape.partition_count(16.0, None).at(None) == pytest.approx(16.0 * 470.0 / 400.0)
+
+
+def test_more_files_that_are_not_cut_are_more_splits_however_large_one_is() -> None:
+    """Sixteen gzipped texts on two slots, one of 400 MiB and the others of 100: four times as many
+    of them are 64, though 64 splits of 400 MiB would hold more."""
+    run = plan(scan_tasks=16, scan_mib=1900.0, slots=2)
+    stage = replace(run.stages[0], input_bytes=measure(MIB * np.asarray([100.0] * 15 + [400.0])))
+    shape = shapes(replace(run, stages=(stage, *run.stages[1:])))[0]
+    assert shape.partition_count(4.0, None).at(None) == 64.0

@@ -64,6 +64,20 @@ def test_a_log_with_one_more_than_the_rule_has_no_more_for_each_core() -> None:
     assert merged(seen=6.0).count(np.asarray([50.0]), 1.0)[0] > 150.0
 
 
+def test_a_log_with_twice_the_rule_s_number_has_twice_as_many_everywhere() -> None:
+    """Two for each of two cores: no count of leftovers explains that."""
+    cores = np.asarray([2.0, 4.0, 10.0, 24.0])
+    found, ruled = merged(seen=4.0).count(cores, 1.0), merged(seen=2.0).count(cores, 1.0)
+    assert found / ruled == pytest.approx([2.0] * 4, rel=0.01)
+
+
+@pytest.mark.parametrize(("seen", "twice"), [(16.0, 32.0), (17.0, 33.0), (20.0, 40.0)])
+def test_one_more_than_the_rule_is_one_more_of_twice_the_input(seen: float, twice: float) -> None:
+    """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33."""
+    shuffle = MergedPartitions(200.0, 1024.0 * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
+    assert shuffle.on_own(2.0) == pytest.approx(twice)
+
+
 def test_the_log_s_own_cluster_has_what_was_seen() -> None:
     for seen in (2.0, 3.0, 7.0):
         assert merged(seen=seen).on_own(1.0) == pytest.approx(seen)

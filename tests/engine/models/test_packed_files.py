@@ -73,6 +73,21 @@ def test_splits_that_no_packing_makes_are_told_by_the_older_rules() -> None:
     assert PackedFiles.of(sizes, scans=1, cores=2, splits=64) is None
 
 
+def test_half_as_many_splits_as_files_of_one_size_make_are_other_files() -> None:
+    """Twelve files of 20 MiB in six buckets; on two slots their packing would make three splits."""
+    sizes = FileSizes(12.0, 20.0 * MIB, 128.0 * MIB, 4.0 * MIB)
+    assert PackedFiles.of(sizes, scans=1, cores=2, splits=6) is None
+
+
+def test_one_split_more_than_equal_files_make_is_packing() -> None:
+    """Files of 100, 5, 5, 5 and 5 MiB: with what opening each counts for, the last no longer fits.
+    Five of 24 MiB would be 1.25 splits, four in each."""
+    sizes = FileSizes(5.0, 24.0 * MIB, 128.0 * MIB, 4.0 * MIB)
+    packed = PackedFiles.of(sizes, scans=1, cores=1, splits=2)
+    assert packed is not None
+    assert packed.count(np.asarray([1.0, 10.0]), 1.0).tolist() == [2.0, 10.0]
+
+
 def test_files_that_are_not_quite_of_one_size_keep_what_was_seen() -> None:
     """17 splits where equal files would be 12.5: on 16 slots no other split is allowed, so that
     the files are packed in the same way there."""

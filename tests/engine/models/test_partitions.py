@@ -11,7 +11,7 @@ from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import Partitioning, spark_version, whole
-from engine.models.stages.task_times import StageShape
+from engine.models.stages.task_times import StageLaw, StageShape
 from engine.profile import Run
 from engine.units import MIB
 
@@ -175,6 +175,14 @@ def test_what_is_coalesced_to_a_number_stays_there(reads: dict[str, Any]) -> Non
     assert all((each.tasks, each.work) == (2, pytest.approx(8.0)) for each in asked)
     replay = Replay.of(run)
     assert replay.replayed(64).seconds == pytest.approx(replay.replayed(2).seconds, rel=0.1)
+
+
+def test_what_is_coalesced_is_not_cut_for_the_cores_where_logs_tell_its_number() -> None:
+    """Two logs of other sizes had two tasks each: a power of none, and two on 64 slots."""
+    reads = Stage(np.full(2, 4.0), input_bytes=1024 * MIB, more=SCAN | {"coalesced": True})
+    run = replace(observed([reads], slots=2), spark_version="3.5.1")
+    shape = replace(shapes(run)[0], law=StageLaw(partitions=0.0))
+    assert [shape.partition_count(8.0, None).at(slots) for slots in (None, 64)] == [2.0, 2.0]
 
 
 def test_the_first_rows_of_an_input_are_no_more_of_a_larger_one() -> None:

@@ -23,6 +23,7 @@ from engine.models.stages.warm_up import (
     warm_up_of,
 )
 from engine.profile import Run, StageRun
+from engine.sources.task_summary import WARM_UP_PARTS
 
 
 def order_of(seconds: Values) -> tuple[float, ...]:
@@ -61,6 +62,39 @@ def test_random_order_shows_no_warm_up() -> None:
     run = observed([Stage(seconds, input_bytes=64 * BLOCK)], slots=4)
     curve = warm_up_of(replace(run.stages[0], warm_up=order_of(seconds)), 4)
     assert curve is None or curve.mean(1.0) < 1.25
+
+
+def test_the_first_tasks_that_the_reader_counts_are_those_of_the_curve() -> None:
+    assert tuple(1.0 / part for part in (*WARM_UP_PARTS, 1)) == PARTS
+
+
+def test_what_chance_shows_as_often_counts_for_half() -> None:
+    """Half of 64 tasks take 1 s, half 3 s: of any four the mean has a variance of 0.25 (1/4 - 1/64)
+    relative to that of all. An excess whose square is as much is halved."""
+    run = observed([Stage(np.repeat([1.0, 3.0], 32), input_bytes=64 * BLOCK)], slots=4)
+    excess = math.sqrt(0.25 * (1.0 / 4.0 - 1.0 / 64.0))
+    order = (1.3, 1.0 + excess, 1.0, 1.0, 1.0)  # the first is of two tasks, less than one each
+    curve = warm_up_of(replace(run.stages[0], warm_up=order), 4)
+    assert curve is not None
+    assert curve.mean(1.0) == pytest.approx(1.0 + excess / 2.0)
+
+
+def test_two_tasks_for_each_slot_show_an_order() -> None:
+    """The first took 3 s and the second 1 s; a little of that is what chance may show."""
+    curve = warm_up_of(stage_of(heated(16, 8)), 8)
+    assert curve is not None
+    found = [curve.mean(waves) for waves in (1.0, 2.0, 4.0)]
+    assert found == pytest.approx([1.5, 1.0, 0.75], abs=0.03)
+
+
+def test_a_long_stage_without_its_order_is_charged_new_code_once_for_each_slot() -> None:
+    """80 tasks of 1 s on 8 slots: each slot loses 1.5 of its 10 s, and no more than two and a half
+    times that share of its time at the beginning; from five tasks on all of it is over."""
+    run = observed([Stage(np.full(80, 1.0), input_bytes=80 * BLOCK)], slots=8)
+    curve = warm_up_of(replace(stage_of(run), warm_up=()), 8)
+    assert curve is not None
+    found = [curve.mean(waves) for waves in (1.25, 5.0, 10.0, 20.0)]
+    assert found == pytest.approx([0.85 + 0.15 * 2.5, (4.25 + 1.5) / 5.0, 1.0, (17.0 + 1.5) / 20.0])
 
 
 def test_an_order_without_a_trend_says_there_is_none() -> None:
