@@ -13,7 +13,7 @@ from test_partitions import plan
 
 from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.stage_laws import pair_fit, with_laws
+from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, with_laws
 from engine.models.stages.match import matches
 from engine.models.stages.stage_law import StageLaw
 from engine.profile import Run
@@ -153,6 +153,48 @@ def test_partitions_stay_with_the_rules_that_foretold_them() -> None:
     assert taught.replayed(2, ratio=36.0).tasks[0] == math.ceil(36.0 * 65.0 / 128.0)
 
 
+def test_partitions_grow_no_faster_than_the_power_of_one_and_a_half() -> None:
+    """Four times the input in 64 times the tasks is another way of cutting it, not growth."""
+    small, large = (
+        replace(run, stages=(run.stages[0], replace(run.stages[1], tasks=tasks)))
+        for run, tasks in ((job(1.0), 40), (job(4.0), 64 * 40))
+    )
+    assert learnt(small, large).shapes[1].law.partitions == 1.5
+
+
+def test_stages_that_agree_bear_each_other_out_up_to_eight() -> None:
+    """Work of 4 s each that grows with the root of the input: what disturbs a run disturbs all of
+    its stages, so that sixteen say no more than eight."""
+
+    def run(scale: float, stages: int) -> Run:
+        seconds = np.full(8, 0.5 * math.sqrt(scale))
+        read = Stage(seconds, input_bytes=8 * BLOCK * scale, more={"name": "0"})
+        rest = [
+            Stage(seconds, (i - 1,), shuffle_bytes=1e9 * scale, more={"name": str(i)})
+            for i in range(1, stages)
+        ]
+        return observed([read, *rest], slots=4)
+
+    laws = {n: learnt(run(1.0, n), run(4.0, n)).shapes[0].law.work for n in (1, 2, 4, 8, 16)}
+    assert 0.0 > laws[1] > laws[2] + 0.01 > laws[4] + 0.02 > laws[8] + 0.03
+    assert laws[16] == pytest.approx(laws[8])
+
+
+def test_the_likelihood_of_a_law_is_a_normal_one_of_log_time() -> None:
+    """160 s of work vary by 0.12 and half a second between two runs; a law off by so much more
+    than another is so much less likely, up to four times that."""
+
+    def run(scale: float) -> Replay:
+        read = Stage(np.full(8, 20.0 * scale), input_bytes=8 * BLOCK * scale)
+        return Replay.of(observed([read], slots=8))
+
+    found = pair_fit(run(1.0), run(4.0)).likelihood[0][:, SLOTS == 0.0].ravel()
+    steps = np.diff(found[WORK >= 0.0][:4], n=2)
+    variance = 0.12**2 + (0.5 / 160.0) ** 2
+    assert steps == pytest.approx([-((math.log(4.0) / 16.0) ** 2) / variance] * 2, rel=0.05)
+    assert found.min() == pytest.approx(-0.5 * 4.0**2)
+
+
 def test_growth_with_slots_is_learnt() -> None:
     """Tasks that take 15 % longer with each doubling of slots; the prior says 10 %."""
     runs = [job(1.0, slots=m) for m in (4, 8, 16)]
@@ -170,12 +212,16 @@ def test_growth_with_slots_is_learnt() -> None:
 
 
 def test_driver_time_grows_only_where_logs_show_it_and_never_when_idle() -> None:
+    """Four times the time at four times the input, each 0.2 off in log, beside a prior of 0 ± 0.3
+    for the share that grows."""
     constant = learnt(job(1.0), job(4.0))
     assert constant.driver_growth == pytest.approx(0.0, abs=0.02)
     growing = learnt(job(1.0, gap=4.0), job(4.0, gap=16.0))
-    assert growing.driver_growth > 0.5
+    known, prior = 3.0**2 / (0.2 * 4.0) ** 2, 1.0 / 0.3**2
+    assert growing.driver_growth == pytest.approx(known / (known + prior), rel=0.02)
     gap = growing.replayed(4, ratio=4.0).driver_seconds - growing.replayed(4).driver_seconds
     assert gap == pytest.approx(12.0, rel=0.5)
+    assert learnt(job(1.0, gap=16.0), job(4.0, gap=4.0)).driver_growth == 0.0
     idle = learnt(job(1.0, gap=400.0), job(4.0, gap=1600.0))
     assert idle.driver_growth == 0.0
     assert Replay.of(job(1.0, gap=400.0)).growing_gaps == ()

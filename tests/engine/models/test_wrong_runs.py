@@ -103,6 +103,32 @@ def test_the_evidence_of_a_hypothesis_is_that_of_the_other_runs(
     assert found == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_slow_run_that_no_other_was_as_hard_as_may_be_right() -> None:
+    """A memory cliff begins at the fewest machines; the next fewest beside them are judged only
+    where those are not themselves thought wrong."""
+    told = evidence(m2=2.5, m3=2.5, m6=2.5)
+    sought = _Sought.of(told, told, posterior(told), HARDER)
+    for wrong, asked in (((0,), False), ((0, 3), False), ((0, 1), False), ((1, 3), True)):
+        assert (sought._log_evidence(wrong) > -math.inf) is asked
+
+
+def test_left_out_errors_are_those_of_laws_that_the_other_runs_bear_out() -> None:
+    """For two laws, against what a normal distribution with known others says of each run."""
+    told = evidence(m6=2.0)
+    two = posterior(told).laws.pick(np.asarray([3, 7]))
+    sought = _Sought.of(told, told, Followed(two, 0.0, lambda: two), HARDER)
+    residuals = told.log_seconds[:, None] - two.log_times(told.at)
+    x = told.effects / RUN_NOISE
+    covariance = np.eye(len(MACHINES)) + x @ x.T
+    for place, found in enumerate(sought.errors):
+        others = np.delete(np.arange(len(MACHINES)), place)
+        by_others = np.linalg.solve(covariance[np.ix_(others, others)], residuals[others])
+        error = residuals[place] - covariance[place, others] @ by_others
+        spread = NOISE_DOF * RUN_NOISE**2 + np.einsum("rd,rd->d", residuals[others], by_others)
+        density = spread ** (-0.5 * (NOISE_DOF + len(others) - 1.0))
+        assert found == pytest.approx(error @ density / density.sum())
+
+
 def test_counts_are_of_the_runs_in_which_something_went_wrong() -> None:
     told, _ = followed_by(evidence(m6=2.0, m12=1.7), ANY, HARDER)
     assert told.counts is not None
