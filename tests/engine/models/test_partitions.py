@@ -79,6 +79,14 @@ def test_a_small_shuffle_is_cut_for_the_cores_whatever_its_size() -> None:
     assert merged.scaled(100.0, None).tasks == 100
 
 
+def test_a_leftover_of_a_small_shuffle_is_no_other_rule() -> None:
+    """1.25 MiB are one partition of the smallest size and a quarter more, two tasks; ten times as
+    much is cut for the four cores and not in twenty."""
+    merged = shapes(plan(merged_tasks=2, shuffle_mib=1.25))[1]
+    assert merged.counts_slots
+    assert merged.scaled(10.0, None).tasks <= 5
+
+
 def test_work_is_conserved_however_it_is_cut() -> None:
     merged = shapes(plan())[1]
     for slots in (1, 3, 16, 1000):

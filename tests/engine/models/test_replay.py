@@ -117,12 +117,17 @@ def test_stages_of_jobs_without_times_follow_each_other() -> None:
 
 
 def test_time_between_tasks_is_learnt() -> None:
-    """A slot that idles 0.5 s before each task of 2 s: 20 waves on 2 slots, 5 on 8."""
+    """A slot that idles 0.5 s before each task of 2 s: 20 waves on 2 slots, 5 on 8; 625 waves of
+    so many tasks that they are only drawn to be placed one by one."""
     run = observed([Stage(np.full(40, 2.5), input_bytes=40 * BLOCK)], slots=2)
     stage = replace(run.stages[0], task_seconds=measure(np.full(40, 2.0)))
     replay = without_growth(replace(run, stages=(stage,)))
     assert replay.dispatch_seconds[0] == pytest.approx(0.5)
     assert replay.replayed(8).seconds == pytest.approx(12.5)
+    for exact in (False, True):
+        found = replay.replayed(8, ratio=125.0, exact=exact)
+        assert found.tasks == (5000,)
+        assert found.seconds == pytest.approx(625 * 2.5)
 
 
 @pytest.mark.parametrize("code", ["dynamic-allocation", "lost-executors"])

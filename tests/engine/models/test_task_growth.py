@@ -61,6 +61,13 @@ def test_more_shuffle_partitions_spread_the_same_work() -> None:
     assert own.end[1] - own.start[1] == pytest.approx(10 * (4.0 - fixed) + 40 * fixed)
 
 
+@pytest.mark.parametrize(("tasks", "expected"), [(1, 1), (2, 40)])
+def test_a_single_task_is_no_number_of_shuffle_partitions(tasks: int, expected: int) -> None:
+    """What a query brings together in one task, it does with any number of partitions."""
+    _, replay = growth_of(Stage(np.full(tasks, 4.0), shuffle_bytes=1e9))
+    assert replay.replayed(4, shuffle_partitions=40).tasks == (20, expected)
+
+
 def test_a_small_input_fills_its_partitions_first() -> None:
     """Two splits of 8 MiB each: ten times the input still fits two of 128 MiB; a hundred times
     needs 13."""
