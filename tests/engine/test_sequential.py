@@ -260,6 +260,22 @@ def test_a_budget_beside_a_deadline_only_forbids() -> None:
     assert Decision(rate, 70.0, budget_usd=0.8).best(belief) == 0
 
 
+@pytest.mark.parametrize(
+    ("deadline", "budget", "least", "words"),
+    [
+        (None, None, "cost", "expected cost"),
+        (60.0, None, "cost", "cost and lateness"),
+        (None, 1.0, "time", "time and the budget"),
+        (60.0, 1.0, "cost", "cost, lateness and the budget"),
+    ],
+)
+def test_advice_says_what_it_weighs(
+    deadline: float | None, budget: float | None, least: str, words: str
+) -> None:
+    decision = Decision(np.ones(1), deadline, budget_usd=budget, least=least)
+    assert decision.weighs == words
+
+
 def test_what_does_not_grow_with_the_time_counts() -> None:
     belief, rate = sure([100.0, 60.0]), np.array([0.01, 0.02])
     assert Decision(rate, None).best(belief) == 0

@@ -92,6 +92,14 @@ def test_measures_of_a_task(tmp_path: Path) -> None:
     assert run.workload.input_bytes == 1e6
 
 
+def test_stages_of_which_only_the_tasks_are_told_did_not_fail(tmp_path: Path) -> None:
+    events = [event for event in log.one_stage() if "Stage Info" not in event]
+    run = run_of(tmp_path, events)
+    (stage,) = run.stages
+    assert (stage.tasks, stage.submitted_seconds, stage.completed_seconds) == (4, 2.0, 10.0)
+    assert run.notices == ()
+
+
 def test_no_finished_task_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no finished task"):
         run_of(tmp_path, [*log.header(), log.end(5.0)])

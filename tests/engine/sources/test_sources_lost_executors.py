@@ -86,6 +86,7 @@ def test_an_executor_that_died_is_no_dynamic_allocation(
         ("Executor decommission.", DYNAMIC),
         (None, DYNAMIC),
         ("Executor decommission: worker decommissioned", AUTOSCALING),
+        (None, AUTOSCALING),
     ],
 )
 def test_an_executor_that_was_sent_away_was_not_lost(
@@ -95,9 +96,12 @@ def test_an_executor_that_was_sent_away_was_not_lost(
     assert codes(run) == ["dynamic-allocation"]
 
 
-def test_dynamic_allocation_and_a_crash_are_both_said(tmp_path: Path) -> None:
+@pytest.mark.parametrize("settings", [DYNAMIC, AUTOSCALING], ids=["dynamic", "autoscaling"])
+def test_dynamic_allocation_and_a_crash_are_both_said(
+    tmp_path: Path, settings: dict[str, str]
+) -> None:
     gone = log.removed("1", 7.0, reason="Command exited with code 137")
-    assert codes(two_executors(tmp_path, gone, **DYNAMIC)) == [
+    assert codes(two_executors(tmp_path, gone, **settings)) == [
         "dynamic-allocation",
         "lost-executors",
     ]
