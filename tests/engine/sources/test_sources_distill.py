@@ -16,6 +16,11 @@ from engine.sources.profile_file import write_profile
 DATA = Path(__file__).parents[2] / "data"
 
 
+def place_of(events: list[log.Event], task: int) -> int:
+    """Where the end of a task stands."""
+    return [event.get("Task Info", {}).get("Task ID") for event in events].index(task)
+
+
 def test_one_stage(tmp_path: Path) -> None:
     run = run_of(tmp_path, log.one_stage())
     assert (run.application, run.app_id, run.spark_version) == ("job", "app-1", "3.5.1")
@@ -38,16 +43,35 @@ def test_one_stage(tmp_path: Path) -> None:
     assert stage.deserialize_seconds is None
 
 
-def test_a_success_that_ended_before_it_began_is_not_measured(tmp_path: Path) -> None:
-    """A damaged log: its time is not known, and the run is not whole."""
+@pytest.mark.parametrize("field", ["Finish Time", "Launch Time"])
+def test_a_success_without_a_time_that_makes_sense_is_not_measured(
+    tmp_path: Path, field: str
+) -> None:
+    """A damaged log, in which a task ended or began at 0: the run is not whole, which is said."""
     events = log.one_stage()
-    (place,) = [n for n, one in enumerate(events) if one.get("Task Info", {}).get("Task ID") == 1]
-    events[place] = log.task(0, 1, 4.0, 3.5)
+    place = place_of(events, 1)
+    events[place]["Task Info"][field] = 0
     run = run_of(tmp_path, events)
     (stage,) = run.stages
     assert (stage.tasks, stage.task_seconds.count, stage.task_seconds.total) == (4, 3, 6.0)
-    assert min(stage.task_seconds.quantiles) > 0.0
+    assert stage.task_seconds.quantiles == (2.0,) * 3
     assert not run.complete
+    (said,) = (notice.text for notice in run.notices)
+    assert said.startswith("1 task event made no sense, 1 of 4 tasks of 1 stage is missing")
+
+
+@pytest.mark.parametrize(
+    ("reason", "waste"), [("ExceptionFailure", (1, 0, 2.0)), ("TaskKilled", (0, 1, 2.0))]
+)
+def test_a_task_that_nothing_did_again_is_waste(
+    tmp_path: Path, reason: str, waste: tuple[int, int, float]
+) -> None:
+    events = log.one_stage()
+    events[place_of(events, 1)] = log.task(0, 1, 4.0, 6.0, reason=reason)
+    (stage,) = run_of(tmp_path, events).stages
+    assert (stage.task_seconds.count, stage.task_seconds.total) == (3, 6.0)
+    found = stage.waste
+    assert (found.failed_tasks, found.killed_tasks, found.seconds) == waste
 
 
 def test_measures_of_a_task(tmp_path: Path) -> None:
