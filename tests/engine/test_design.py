@@ -192,8 +192,16 @@ def test_candidates_that_cannot_identify_the_terms_are_refused() -> None:
     m, scale = np.full(5, 4.0), np.linspace(0.1, 1.0, 5)
     features = columns(ERNEST_TERMS, m, scale)
     assert list(undetermined(features)) == [0, 2, 3]
+    others = columns(ERNEST_TERMS, np.asarray([1.0, 2.0, 4.0, 8.0, 16.0]), scale)
+    assert list(undetermined(others)) == []
     with pytest.raises(BadInput, match="cannot tell all 4 coefficients apart"):
         a_optimal(features, np.ones(5), 3.0)
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf")])
+def test_a_cost_that_makes_no_sense_is_refused(cost: float) -> None:
+    with pytest.raises(BadInput, match="costs finite and at least 0"):
+        a_optimal(np.eye(2), np.asarray([1.0, cost]), 3.0)
 
 
 @pytest.mark.parametrize("budget", [0.0, -1.0, float("nan"), float("inf")])
