@@ -116,14 +116,6 @@ def test_measures_of_a_task(tmp_path: Path) -> None:
     assert run.workload.input_bytes == 1e6
 
 
-def test_stages_of_which_only_the_tasks_are_told_did_not_fail(tmp_path: Path) -> None:
-    events = [event for event in log.one_stage() if "Stage Info" not in event]
-    run = run_of(tmp_path, events)
-    (stage,) = run.stages
-    assert (stage.tasks, stage.submitted_seconds, stage.completed_seconds) == (4, 2.0, 10.0)
-    assert run.notices == ()
-
-
 def test_no_finished_task_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no finished task"):
         run_of(tmp_path, [*log.header(), log.end(5.0)])
@@ -316,35 +308,6 @@ def of_two_shuffles(*, given_up: bool) -> list[log.Event]:
 def test_the_rest_of_another_shuffle_is_work(tmp_path: Path, given_up: bool) -> None:
     run = run_of(tmp_path, of_two_shuffles(given_up=given_up))
     assert not [stage.stage_id for stage in run.stages if stage.recomputed]
-
-
-def test_skipped_stages_are_resolved_by_their_rdd(tmp_path: Path) -> None:
-    """Stage 2 is the skipped twin of stage 0 (same RDD); stage 4's lost twin leads on to 0."""
-    zero, one = log.info(0, 1, rdds=[log.rdd(7)]), log.info(1, 1, parents=[0], rdds=[log.rdd(8)])
-    two = log.info(2, 1, rdds=[log.rdd(7)])
-    three = log.info(3, 1, parents=[2], rdds=[log.rdd(9)])
-    four, five = (
-        log.info(4, 1, parents=[2], rdds=[log.rdd(10)]),
-        log.info(5, 1, parents=[4], rdds=[log.rdd(11)]),
-    )
-    events = [*log.header(), log.job(0, [zero, one], 1.0)]
-    for place, stage in enumerate((zero, one)):
-        at = 2.0 + place
-        events += [log.submitted(stage, at), log.task(place, place, at, at + 1.0, index=0),
-                   log.completed(stage, at, at + 1.0)]  # fmt: skip
-    properties = {"spark.sql.execution.id": "5"}
-    events += [log.job_end(0, 4.0), log.job(1, [two, three], 4.0, **properties)]
-    events += [log.job(2, [four, five], 4.0)]
-    for number, stage in ((3, three), (5, five)):
-        events += [log.submitted(stage, 5.0), log.task(number, number, 5.0, 6.0, index=0),
-                   log.completed(stage, 5.0, 6.0)]  # fmt: skip
-    run = run_of(tmp_path, [*events, log.end(7.0)])
-    assert {stage.stage_id: stage.parents for stage in run.stages} == {
-        0: (), 1: (0,), 3: (0,), 5: (0,),
-    }  # fmt: skip
-    assert stage_of(run, 3).sql_execution_id == 5
-    assert stage_of(run, 3).job_ids == (1,)
-    assert [job.stage_ids for job in run.jobs] == [(0, 1), (2, 3), (4, 5)]
 
 
 @pytest.mark.parametrize(
