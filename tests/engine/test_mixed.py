@@ -126,10 +126,17 @@ def test_a_mix_says_by_how_much_it_is_better_than_one_type() -> None:
 
 
 def test_the_cost_is_that_of_every_node_and_one_master() -> None:
+    """Of the predicted time, and of the shortest and the longest."""
     chosen = best(300.0, 2).recommended
     hourly = chosen.composition["big"] * 1.50 + chosen.composition["small"] * 0.20 + 0.20
-    billed = float(billed_seconds(chosen.seconds, CATALOG.billing))
-    assert chosen.cost_usd == pytest.approx(hourly * 1.25 * billed / 3600.0)
+    times = (chosen.low, chosen.seconds, chosen.high)
+    costs = [
+        hourly * 1.25 * float(billed_seconds(seconds, CATALOG.billing)) / 3600.0
+        for seconds in times
+        if seconds is not None
+    ]
+    found = [chosen.cost_low_usd, chosen.cost_usd, chosen.cost_high_usd]
+    assert found == pytest.approx(costs)
     assert chosen.cost.total_usd == pytest.approx(chosen.cost_usd)
     assert chosen.cost.master_usd == pytest.approx(0.20 * chosen.seconds / 3600.0)
 
