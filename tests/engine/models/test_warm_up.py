@@ -205,7 +205,7 @@ def test_what_logs_are_held_against_is_what_is_replayed(work: float, slots: int)
         speed=1.0 / slowdown.warm,
     )
     typical = typical_seconds(replay, 0, np.asarray([work]), tasks=64, slots=slots)
-    assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.01 if slots == 8 else 0.08)
+    assert tasks.total / 64 == pytest.approx(float(typical[0]), rel=0.002 if slots == 8 else 0.08)
 
 
 @pytest.mark.parametrize(("own", "other"), [(1.0, 4.0), (4.0, 1.0), (1.0, 2.0)])
