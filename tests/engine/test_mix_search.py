@@ -243,6 +243,24 @@ def test_one_type_is_the_one_type_law_exactly() -> None:
         assert forecast.dof[0] == law.dof[row, n - 1]
 
 
+def test_a_mix_is_as_unsure_as_the_least_sure_of_its_types() -> None:
+    """With the degrees of freedom of that one; the others' count where it is no member."""
+    law = MixLaw(
+        seconds=np.full((3, 8), 100.0),
+        log_scale=np.repeat([[0.1], [0.3], [0.2]], 8, axis=1),
+        dof=np.repeat([[4.0], [20.0], [9.0]], 8, axis=1),
+        slots=np.full(3, 4.0),
+        speed=np.ones(3),
+        executor_cores=np.full(3, 4),
+        tasks=np.asarray([]),
+        work=np.asarray([]),
+    )
+    rows = np.asarray([[0, 1, 2], [0, 1, 2], [0, 1, 2]])
+    found = law.forecast(rows, np.asarray([[2, 1, 3], [2, 0, 3], [2, 0, 0]]))
+    assert found.log_scale.tolist() == [0.3, 0.2, 0.1]
+    assert found.dof.tolist() == [20.0, 9.0, 4.0]
+
+
 def test_unlike_sizes_of_equal_cores_are_one_pool() -> None:
     """A serial part and divisible work: six small nodes and a large one are their cores' sum."""
     nodes = np.arange(1, 65)

@@ -322,3 +322,5 @@ def test_a_run_of_unknown_stages_or_slots_cannot_be_replayed() -> None:
     stages, jobs = etl()
     with pytest.raises(ValueError, match="stages and slots"):
         Replay.of(replace(observed(stages, jobs, slots=8), stages=()))
+    with pytest.raises(ValueError, match="stages and slots"):
+        Replay.of(replace(observed(stages, jobs, slots=8), cluster=Cluster()))
