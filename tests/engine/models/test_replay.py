@@ -282,6 +282,19 @@ def test_the_curve_agrees_with_single_replays(ratio: float) -> None:
         assert off.max() <= 0.03
 
 
+def test_no_more_slots_are_of_use_than_tasks_ran_side_by_side() -> None:
+    """30 and 20 tasks at once, then 40 that waited for both; twice the input is 60 and 40 splits,
+    and as many shuffle partitions as before."""
+    stages = [
+        Stage(np.full(30, 4.0), input_bytes=30 * BLOCK),
+        Stage(np.full(20, 4.0), input_bytes=20 * BLOCK),
+        Stage(np.full(40, 4.0), (0, 1), shuffle_bytes=1e9),
+    ]
+    replay = Replay.of(observed(stages, slots=8))
+    assert [replay.most_useful_slots(ratio, None) for ratio in (1.0, 2.0)] == [50, 100]
+    assert replay.most_useful_slots(1.0, 70) == 70
+
+
 def huge(stages: int = 20, tasks: int = 50_000) -> Run:
     """A million tasks in a chain of stages, as a log on 1,000 slots would tell them."""
     random, slots, at, found = np.random.default_rng(1), 1000, 0.0, []
