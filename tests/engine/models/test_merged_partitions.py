@@ -71,10 +71,16 @@ def test_a_log_with_twice_the_rule_s_number_has_twice_as_many_everywhere() -> No
     assert found / ruled == pytest.approx([2.0] * 4, rel=0.01)
 
 
-@pytest.mark.parametrize(("seen", "twice"), [(16.0, 32.0), (17.0, 33.0), (20.0, 40.0)])
-def test_one_more_than_the_rule_is_one_more_of_twice_the_input(seen: float, twice: float) -> None:
-    """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33."""
-    shuffle = MergedPartitions(200.0, 1024.0 * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
+@pytest.mark.parametrize(
+    ("mib", "seen", "twice"),
+    [(1024.0, 16.0, 32.0), (1024.0, 17.0, 33.0), (1040.0, 17.0, 33.25), (1024.0, 20.0, 40.0)],
+)
+def test_one_more_than_the_rule_is_one_more_of_twice_the_input(
+    mib: float, seen: float, twice: float
+) -> None:
+    """1 GiB is 16 partitions of 64 MiB; a leftover makes 17, and of 2 GiB 33. 1,040 MiB are 16.25
+    by the rule: 17 are 0.75 more, and so they are of twice as much."""
+    shuffle = MergedPartitions(200.0, mib * MIB, MIB, 64.0 * MIB, 2.0, seen, seen_of=200.0)
     assert shuffle.on_own(2.0) == pytest.approx(twice)
 
 
