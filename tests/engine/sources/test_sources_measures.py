@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import sparklog as log
+from distilled import run_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,3 +89,18 @@ def test_a_sketch_of_different_values_keeps_its_quantiles() -> None:
     measure = of_sketch(sketch, unit=1.0)
     assert measure is not None
     assert measure.quantiles == pytest.approx(tuple(np.arange(0, 101, 10)), abs=1.0)
+
+
+@pytest.mark.parametrize(("remote", "local"), [(0, 400), (600, 0), (600, 400)])
+def test_a_shuffle_that_is_read_from_one_side_alone_is_known(
+    tmp_path: Path, remote: int, local: int
+) -> None:
+    """On one machine no byte of it comes from another."""
+    read = {"Remote Bytes Read": remote, "Local Bytes Read": local}
+    task = log.task(0, 0, 2.0, 4.0, metrics={"Shuffle Read Metrics": read})
+    events = [*log.header(), log.submitted(log.info(0, 1), 1.0), task, log.end(5.0)]
+    (stage,) = run_of(tmp_path, events).stages
+    assert stage.shuffle_read_bytes is not None
+    assert stage.shuffle_read_bytes.total == remote + local
+    assert stage.shuffle_remote_read_bytes is not None
+    assert stage.shuffle_remote_read_bytes.total == remote
