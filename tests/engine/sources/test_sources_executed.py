@@ -87,3 +87,17 @@ def test_before_spark_1_5_the_parents_are_what_had_written_a_shuffle_for_the_job
     run = run_of(tmp_path, [*events, log.end(9.0)])
     assert stage_of(run, 3).parents == (0,)
     assert all(stage_of(run, number).parents == () for number in (0, 1, 2, 4))
+
+
+def test_what_a_stage_reads_from_the_cache_is_no_input_of_the_run(tmp_path: Path) -> None:
+    """Of its two tasks one found its block there; the other read the file."""
+    methods = (("Hadoop", 1_000_000), ("Memory", 400_000))
+    given = [{"Data Read Method": method, "Bytes Read": size} for method, size in methods]
+    tasks = [
+        log.task(0, n, 2.0, 4.0, metrics={"Input Metrics": told}) for n, told in enumerate(given)
+    ]
+    stage = log.info(0, 2)
+    events = [*log.header(), log.submitted(stage, 2.0), *tasks, log.completed(stage, 2.0, 4.0)]
+    run = run_of(tmp_path, [*events, log.end(5.0)])
+    assert stage_of(run, 0).cached_input_bytes == 400_000.0
+    assert run.workload.input_bytes == 1_000_000.0
