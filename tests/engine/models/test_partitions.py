@@ -11,7 +11,8 @@ from made_runs import Job, Stage, observed
 
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import Partitioning, spark_version, whole
-from engine.models.stages.task_times import StageLaw, StageShape
+from engine.models.stages.stage_law import StageLaw
+from engine.models.stages.task_times import StageShape
 from engine.profile import Run
 from engine.units import MIB
 
