@@ -58,21 +58,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except engine.EngineError as error:
-        print(f"sparkplan: {text.shown(str(error))}", file=sys.stderr)
+        streams.say(f"sparkplan: {text.shown(str(error))}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("sparkplan: interrupted", file=sys.stderr)
+        streams.say("sparkplan: interrupted")
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        print("sparkplan: out of memory; give fewer logs at a time", file=sys.stderr)
+        streams.say("sparkplan: out of memory; give fewer logs at a time")
         return 2
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"sparkplan: {text.shown(where + (error.strerror or str(error)))}", file=sys.stderr)
+        where = streams.place_of(error)
+        what = error.strerror or str(error)
+        streams.say(f"sparkplan: {text.shown(f'{where}: {what}' if where else what)}")
         return 2
+    finally:
+        streams.drop_unwritten()
 
 
 def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) -> None:

@@ -6,6 +6,7 @@ import ast
 import io
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,3 +145,52 @@ def test_every_sign_in_a_text_has_an_ascii_form() -> None:
 def test_an_error_of_another_kind_is_not_swallowed() -> None:
     with pytest.raises(UnicodeDecodeError):
         streams.in_ascii_forms(UnicodeDecodeError("ascii", b"\xff", 0, 1, "no"))
+
+
+def left_by_shell(line: str, *, given: str = "") -> subprocess.CompletedProcess[str]:
+    """A command line of the shell, with what it does to the streams."""
+    command = f"{shlex.quote(sys.executable)} -m tui.cli {line}"
+    return subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, input=given, capture_output=True, text=True, check=False
+    )
+
+
+def test_a_closed_stdout_is_one_line_and_bad_usage() -> None:
+    done = left_by_shell("samples >&-")
+    assert done.returncode == 2
+    assert done.stderr == "sparkplan: standard output: Bad file descriptor\n"
+
+
+def test_a_closed_stdout_does_not_matter_where_nothing_goes_there(tmp_path: Path) -> None:
+    done = left_by_shell(f"profile sort-small -o {tmp_path}/sort.yaml >&-")
+    assert done.returncode == 0
+    assert (tmp_path / "sort.yaml").exists()
+
+
+def test_messages_do_not_go_among_the_data_where_stderr_is_closed() -> None:
+    done = left_by_shell("predict sort-small --nodes 2 --json 2>&-")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["warnings"]
+    assert left_by_shell("predict nope 2>&-").stdout == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("predict nope 2>/dev/full", 2, ""),
+        ("predict sort-small --nodes 2 2>/dev/full", 2, ""),
+        ("samples >/dev/full", 2, "sparkplan: standard output: No space left on device\n"),
+        ("samples >/dev/full 2>&1", 2, ""),
+    ],
+)
+def test_a_full_disk_is_no_answer_of_the_planner(line: str, status: int, said: str) -> None:
+    done = left_by_shell(line)
+    assert (done.returncode, done.stderr) == (status, said)
+
+
+def test_a_closed_stdin_is_an_empty_one() -> None:
+    done = left_by_shell("predict - --nodes 2 <&-")
+    assert done.returncode == 2
+    assert done.stderr.startswith("sparkplan: standard input: is empty")
+    assert done.stderr.count("\n") == 1
