@@ -191,6 +191,10 @@ def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
         UnknownName: for a name or glob that matches no type, with close matches.
         BadInput: when no pattern is given.
     """
+    if isinstance(patterns, str):
+        raise BadInput(
+            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{patterns!r}]"
+        )
     if not patterns:
         raise BadInput("no instance types named", remedy="name some, such as m5.*, or '*' for all")
     matched: dict[str, None] = {}

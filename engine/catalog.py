@@ -272,3 +272,16 @@ class Catalog:
             if instance.cpu_score_per_vcpu is not None:
                 scores.setdefault(instance.cpu_benchmark, []).append(instance.cpu_score_per_vcpu)
         return {benchmark: statistics.median(found) for benchmark, found in scores.items()}
+
+
+def require_catalog(catalog: object) -> None:
+    """Refuses the name of a catalog in place of the catalog.
+
+    Raises:
+        BadInput: for anything that is no `Catalog`.
+    """
+    if not isinstance(catalog, Catalog):
+        raise BadInput(
+            f"a catalog is needed, not {catalog!r}",
+            remedy='load it with engine.load_catalog("aws")',
+        )

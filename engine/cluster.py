@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from numbers import Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from engine.catalog import InstanceType
+from engine.catalog import InstanceType, require_catalog
 from engine.errors import BadInput
 from engine.units import parse_memory_gib
 
@@ -21,6 +22,11 @@ LEAST_HEAP_GIB = 450.0 / 1024.0
 (`UnifiedMemoryManager`, INVALID_EXECUTOR_MEMORY)."""
 
 
+def is_number(value: object) -> bool:
+    """Whether it is one; text and True are none."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) -> float:
     """A heap in GiB that Spark starts an executor with.
 
@@ -30,6 +36,8 @@ def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) 
     Raises:
         BadInput: for less, in MiB, as heaps that small are written.
     """
+    if not is_number(heap_gib) or heap_gib == math.inf:
+        raise BadInput(f"a heap is a number of GiB, not {heap_gib!r}", where=where, remedy=remedy)
     if not heap_gib >= LEAST_HEAP_GIB:
         raise BadInput(
             f"an executor of {heap_gib * 1024.0:.4g} MiB is refused by Spark, which needs at least "
@@ -73,8 +81,11 @@ class Workload:
     def __post_init__(self) -> None:
         for name in ("input_bytes", "iterations", "scale"):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise BadInput(f"{name} must be more than zero, not {value}", where="workload")
+            if value is not None:
+                _more_than_zero(name, value, where="workload")
+        for name, value in self.parameters.items():
+            if not is_number(value) or not math.isfinite(value):
+                raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
 
@@ -203,10 +214,17 @@ class Cluster:
         predicts. `instance_type` None means nodes like those that the profile ran on.
 
         Raises:
+            BadInput: for numbers below one, and a shape or a price that is not more than zero.
             UnknownName: when the catalog does not hold the type and no shape is given.
         """
         _at_least_one("nodes", nodes)
+        shape = {"vcpus": vcpus, "memory_gib": memory_gib, "price_usd_per_hour": price_usd_per_hour}
+        for name, value in shape.items():
+            if value is not None:
+                _more_than_zero(name, value, remedy="leave it out where it is not known")
         instance = None
+        if catalog is not None:
+            require_catalog(catalog)
         if catalog is not None and instance_type is not None and vcpus is None:
             offer = catalog.offer(instance_type)
             instance = offer.instance
@@ -256,6 +274,14 @@ class Cluster:
         )
 
 
+def _more_than_zero(
+    name: str, value: float, *, where: str | None = None, remedy: str | None = None
+) -> None:
+    if not is_number(value) or not (math.isfinite(value) and value > 0):
+        shown = value if is_number(value) else repr(value)
+        raise BadInput(f"{name} must be more than zero, not {shown}", where=where, remedy=remedy)
+
+
 def _at_least_one(name: str, value: int) -> None:
-    if isinstance(value, bool) or int(value) != value or value < 1:
+    if not is_number(value) or value < 1 or value % 1 != 0:
         raise BadInput(f"{name} must be a whole number of at least 1, not {value}")

@@ -20,7 +20,7 @@ from datetime import date
 import numpy as np
 
 from engine.candidates import Candidates, select_candidates
-from engine.catalog import Billing, Catalog
+from engine.catalog import Billing, Catalog, require_catalog
 from engine.choices import NO_INTERVAL, Answers
 from engine.cluster import Workload
 from engine.errors import BadInput
@@ -98,6 +98,7 @@ def recommend(
     """
     if not 1 <= mix <= MOST_TYPES:
         raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix}", where="--mix")
+    require_catalog(catalog)
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing

@@ -24,7 +24,8 @@ MOST_SECONDS = 10 * 365.25 * 86400.0
 """No deadline is later: ten years."""
 
 MOST_TIMES = 1e6
-"""Times the largest run beyond which a prediction would be a number without a meaning."""
+"""Times the largest run, or its part, beyond which a prediction would be a number without a
+meaning."""
 
 
 MOST_WHOLE = 1_000_000
@@ -327,9 +328,10 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
 
 def check_times(times: float, text: str) -> None:
     """Refuses a size so far from every run that nothing is known about it."""
-    if times > MOST_TIMES:
+    if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
+        bound = "less than 1/" if times < 1.0 else "more than "
         raise engine.BadInput(
-            f"{text!r} is more than {MOST_TIMES:,.0f} times the largest run",
+            f"{text!r} is {bound}{MOST_TIMES:,.0f} times the largest run",
             where="--input-size",
             remedy="check the unit",
         )

@@ -230,6 +230,7 @@ class FittedModel(ABC):
         """
         _check_confidence(confidence)
         workload = workload or self.profile.reference_workload
+        _check_size(workload, self.profile)
         batch = ClusterBatch.of([cluster], self.profile)
         forecast = self.forecast(batch, workload)
         explanation = self.explain(batch, workload)
@@ -265,14 +266,19 @@ class FittedModel(ABC):
             BadInput: when the lengths differ, and as `predict`.
         """
         _check_confidence(confidence)
-        workloads = workloads or [self.profile.reference_workload]
+        if workloads is None:
+            workloads = [self.profile.reference_workload]
         n = max(len(clusters), len(workloads))
-        if {len(clusters), len(workloads)} - {1, n}:
-            raise BadInput(f"{len(clusters)} clusters do not pair with {len(workloads)} workloads")
+        if {len(clusters), len(workloads)} - {1, n} or n == 0:
+            raise BadInput(
+                f"{len(clusters)} clusters do not pair with {len(workloads)} workloads",
+                remedy="give as many of both, or one of either",
+            )
         clusters = list(clusters) * (n // len(clusters))
         workloads = list(workloads) * (n // len(workloads))
         seconds, low, high = np.empty(n), np.empty(n), np.empty(n)
         for workload, places in _by_workload(workloads):
+            _check_size(workload, self.profile)
             batch = ClusterBatch.of([clusters[i] for i in places], self.profile)
             forecast = self.forecast(batch, workload)
             seconds[places] = forecast.seconds
@@ -320,6 +326,22 @@ def _known(value: float) -> float | None:
 def _check_confidence(confidence: float) -> None:
     if not 0.0 < confidence < 1.0:
         raise BadInput(f"confidence must lie between 0 and 1, not {confidence}")
+
+
+MOST_TIMES = 1e6
+"""Times the largest run, or its part, beyond which a prediction is a number without a meaning."""
+
+
+def _check_size(workload: Workload, profile: Profile) -> None:
+    size, largest = workload.input_bytes, profile.reference_workload.input_bytes
+    times = size / largest if size and largest else workload.scale
+    if times is not None and not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
+        bound = "less than 1/" if times < 1.0 else "more than "
+        raise BadInput(
+            f"an input {times:.3g} times that of the largest run is {bound}{MOST_TIMES:,.0f} of it",
+            where="workload",
+            remedy="check the unit of input_bytes",
+        )
 
 
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:

@@ -22,8 +22,8 @@ from engine.sources.merge import together
 from engine.sources.reader import Reader
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.workflow_values import (
-    MOST_TIMES,
     core_count,
+    input_bytes,
     input_times,
     instance_type,
     node_count,
@@ -33,7 +33,7 @@ from engine.sources.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.units import parse_bytes, parse_memory_gib
+from engine.units import parse_memory_gib
 from engine.yaml_values import Located, Schema, load
 
 FORMAT = "sparkplan-workflow/1"
@@ -332,13 +332,8 @@ def _workload(entry: _Reader, profile: Profile) -> Workload | None:
             where=entry.where("input_size"),
             remedy="give a factor such as 2x (times the largest run)",
         )
-    size = entry.need("input_size", parse_bytes)
-    if size > MOST_TIMES * reference.input_bytes:
-        raise BadInput(
-            f"input_size: {text!r} is more than {MOST_TIMES:,.0f} times the largest run",
-            where=entry.where("input_size"),
-            remedy="check the unit",
-        )
+    largest = reference.input_bytes
+    size = entry.need("input_size", lambda text: input_bytes(text, largest))
     return Workload(size, reference.iterations, reference.parameters)
 
 

@@ -21,7 +21,7 @@ LEAST_RATE, MOST_RATE = 1.0, 1e15
 """Of one task, and bytes per second of one node; what lies beyond is a slip of the unit."""
 
 MOST_TIMES = 1e6
-"""Times the largest run beyond which nothing is known of a job."""
+"""Times the largest run, or its part, beyond which nothing is known of a job."""
 
 _GBPS = re.compile(r"^([\d.]+)\s*([kmg]?)(?:bps|bit/s)$", re.IGNORECASE)
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -87,8 +87,24 @@ def task_bytes(text: str) -> float:
 def input_times(text: str) -> float | None:
     """The factor in "3x"; None where the text is a size."""
     value = parse_times(text)
-    if value is not None and value > MOST_TIMES:
-        raise BadInput(f"{text!r} is more than {MOST_TIMES:,.0f} times the largest run")
+    if value is not None:
+        check_times(value, text)
+    return value
+
+
+def check_times(times: float, text: str) -> None:
+    """Refuses an input of so many times that of the largest run that nothing is known of it."""
+    if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
+        bound = "less than 1/" if times < 1.0 else "more than "
+        raise BadInput(
+            f"{text!r} is {bound}{MOST_TIMES:,.0f} times the largest run", remedy="check the unit"
+        )
+
+
+def input_bytes(text: str, largest_bytes: float) -> float:
+    """An input of a job whose largest run had so many bytes."""
+    value = parse_bytes(text)
+    check_times(value / largest_bytes, text)
     return value
 
 

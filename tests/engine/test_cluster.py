@@ -80,3 +80,43 @@ def test_many_clusters_share_their_types() -> None:
     assert len(batch) == 3
     assert len(batch.types) == 1
     assert batch.nodes.tolist() == [1.0, 2.0, 3.0]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize("executors", [NAN, INF, "3", None])
+def test_executors_that_are_no_number_are_refused_in_a_line(executors: int) -> None:
+    with pytest.raises(BadInput, match="executors must be a whole number of at least 1"):
+        Cluster.of_executors(executors=executors, executor_cores=2)
+
+
+@pytest.mark.parametrize("heap_gib", [INF, "8g", True])
+def test_a_heap_is_a_number_of_gib(heap_gib: float) -> None:
+    with pytest.raises(BadInput, match=f"a heap is a number of GiB, not {heap_gib!r}"):
+        Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=heap_gib)
+
+
+@pytest.mark.parametrize("value", [NAN, INF, -1.0, 0.0, "4"])
+@pytest.mark.parametrize("name", ["vcpus", "memory_gib", "price_usd_per_hour"])
+def test_a_shape_that_is_given_is_more_than_zero(name: str, value: float) -> None:
+    shape = {"vcpus": 4, "memory_gib": 16.0, "price_usd_per_hour": 0.2, name: value}
+    with pytest.raises(BadInput, match=f"{name} must be more than zero, .*; leave it out"):
+        Cluster.of_nodes(instance_type="x", nodes=8, **shape)  # type: ignore[arg-type]
+
+
+def test_the_name_of_a_catalog_is_no_catalog() -> None:
+    with pytest.raises(BadInput, match="a catalog is needed, not 'aws'; load it with"):
+        Cluster.of_nodes(instance_type="m5.xlarge", nodes=8, catalog="aws")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["48GB", NAN, INF, -1])
+def test_an_input_is_a_number_of_bytes(value: float) -> None:
+    with pytest.raises(BadInput, match="workload: input_bytes must be more than zero"):
+        Workload(input_bytes=value)
+
+
+@pytest.mark.parametrize("value", ["5", NAN, None])
+def test_a_parameter_is_a_number(value: float) -> None:
+    with pytest.raises(BadInput, match="workload: k must be a number"):
+        Workload(input_bytes=1e9, parameters={"k": value})

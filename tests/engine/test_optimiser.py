@@ -335,3 +335,10 @@ def test_types_without_a_prediction_are_rejected() -> None:
     assert [(entry.instance, entry.code) for entry in answer.rejected] == [
         ("fast", "no-prediction")
     ]
+
+
+def test_a_name_is_no_catalog_and_one_glob_no_list() -> None:
+    with pytest.raises(BadInput, match="a catalog is needed, not 'aws'; load it with"):
+        recommend(model(two_law), catalog="aws")  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match=r"a list of instance types is needed, not 's\*'; write"):
+        recommend(model(two_law), catalog=TWO, instances="s*")

@@ -227,6 +227,8 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"curve {LOG} --over iterations --iterations 1:1000000000", "1,000"),
         (f"predict {LOG} --input-size 1e30GB", "check the unit"),
         (f"predict {LOG} --input-size 1e30x", "check the unit"),
+        (f"predict {LOG} --input-size 1e-300x", "less than 1/1,000,000 times the largest run"),
+        (f"predict {LOG} --input-size 48", "less than 1/1,000,000 times the largest run"),
         (f"predict {LOG} --deadline 1e300h", "ten years"),
         (f"predict {LOG} --catalog papers", "--instance"),
         (f"recommend {LOG} --deadline 1h --max-executors 5 --executor-cores 2 --spot", "--spot"),

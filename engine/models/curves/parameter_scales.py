@@ -6,7 +6,6 @@ the same is said in `workloads.py`.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.profile import Run
 
@@ -77,13 +75,7 @@ def nearest(runs: Sequence[Run], wanted: Mapping[str, float]) -> tuple[dict[str,
 
     Args:
         runs: at least one; each says all that is wanted.
-
-    Raises:
-        BadInput: for a parameter that is no finite number.
     """
-    for name, value in wanted.items():
-        if not math.isfinite(value):
-            raise BadInput(f"{name} is {value:g}", where="workload", remedy="give a finite number")
     sets = Counter(tuple(run.workload.parameters[name] for name in wanted) for run in runs)
     values, counts = np.asarray([*sets]), np.asarray([*sets.values()])
     doublings = ParameterScales.of(values).doublings

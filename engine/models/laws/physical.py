@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.errors import BadInput, ModelDoesNotFit
+from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel
 from engine.models.curves.machines import (
@@ -263,19 +263,7 @@ def _telling(runs: Sequence[Run], wanted: Workload) -> list[Run]:
         said = [*wanted.parameters, *(["iterations"] if wanted.iterations is not None else [])]
         remedy = "say them in every run, or leave them out"
         raise ModelDoesNotFit(f"no run says all of {', '.join(said)}", remedy=remedy)
-    for run in telling:
-        _check_numbers(run, wanted)
     return telling
-
-
-def _check_numbers(run: Run, wanted: Workload) -> None:
-    for name in wanted.parameters:
-        if not math.isfinite(value := run.workload.parameters[name]):
-            raise BadInput(
-                f"{name} is {value:g}",
-                where=run.source or None,
-                remedy="correct it, or leave the run out",
-            )
 
 
 def _catalog(runs: Sequence[Run]) -> Catalog | None:

@@ -118,7 +118,7 @@ def test_a_log_that_does_not_say_a_parameter_does_not_have_it(model: str) -> Non
 def test_parameters_that_no_log_says_together_are_refused() -> None:
     with pytest.raises(ModelDoesNotFit, match="no run says all of"):
         asked(fit(log(0.5, a=1.0), log(b=2.0)), a=1.0)
-    with pytest.raises(BadInput, match="k is nan"):
+    with pytest.raises(BadInput, match="k must be a number, not nan"):
         asked(fit(log(k=2.0)), k=math.nan)
 
 

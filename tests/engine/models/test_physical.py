@@ -276,9 +276,6 @@ def test_one_type_in_two_shapes_is_refused() -> None:
 def test_a_number_that_is_none_is_named() -> None:
     with pytest.raises(BadInput, match=r"runs.csv:7: no run lasts inf s"):
         Run(float("inf"), nodes(4), Workload(1.0), source="runs.csv:7")
-    nan = Run(60.0, nodes(4), Workload(1.0, parameters={"k": float("nan")}))
-    with pytest.raises(BadInput, match="k is nan"):
-        fit(run(2, k=1.0), run(4, k=1.0), nan)
 
 
 def test_iterations_scale_and_say_when_they_are_beyond() -> None:

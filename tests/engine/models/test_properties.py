@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from made_runs import Job, Stage, observed
 
 from engine.cluster import Cluster, Layout, Workload
+from engine.errors import BadInput
 from engine.models import MODELS
 from engine.models.base import FittedModel, Model
 from engine.profile import Profile, Run
@@ -155,3 +156,25 @@ def test_phases_add_up(model: Model) -> None:
     found = fitted(model, 1).predict(cluster=on(6))
     if found.phases is not None:
         assert sum(found.phases.values()) == pytest.approx(found.seconds, rel=1e-6)
+
+
+@every_model
+@pytest.mark.parametrize("times", [1e-300, 1e-7, 1e7, 1e300])
+def test_a_size_far_from_every_run_is_refused(model: Model, times: float) -> None:
+    model_fitted, far = fitted(model, 1), Workload(2.0 * times)
+    with pytest.raises(BadInput, match=r"workload: an input .* times that of the largest run"):
+        model_fitted.predict(cluster=on(4), workload=far)
+    with pytest.raises(BadInput, match=r"workload: an input .* times that of the largest run"):
+        model_fitted.predict_many(clusters=[on(4)], workloads=[far])
+
+
+def test_clusters_and_workloads_pair() -> None:
+    model_fitted = fitted(BY_NAME["ernest"], 1)
+    for clusters, workloads in (
+        ([], []),
+        ([], [Workload(1.0)]),
+        ([on(1)] * 3, [Workload(1.0)] * 2),
+    ):
+        said = f"{len(clusters)} clusters do not pair with {len(workloads)} workloads"
+        with pytest.raises(BadInput, match=said):
+            model_fitted.predict_many(clusters=clusters, workloads=workloads)

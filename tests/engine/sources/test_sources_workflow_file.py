@@ -169,6 +169,14 @@ BAD = {
         "jobs:\n- {name: a, source: word-count-small, input_size: 1e30x}\n",
         r"w.yaml:4: input_size: '1e30x' is more than 1,000,000 times the largest run",
     ),
+    "a part out of reach": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: 1e-300x}\n",
+        r"w.yaml:4: input_size: '1e-300x' is less than 1/1,000,000 times .*; check the unit",
+    ),
+    "a size below reach": (
+        "jobs:\n- {name: a, source: word-count-small, input_size: 3}\n",
+        r"w.yaml:4: input_size: '3' is less than 1/1,000,000 times .*; check the unit",
+    ),
     "a size out of reach": (
         "jobs:\n- {name: a, source: word-count-small, input_size: 9e20}\n",
         r"w.yaml:4: input_size: '9e20' is more than 1,000,000 times .*; check the unit",
