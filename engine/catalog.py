@@ -58,6 +58,10 @@ class InstanceType:
         return None if self.cpu_score is None else self.cpu_score / self.vcpus
 
 
+MOST_VCPUS, MOST_MEMORY_GIB = 1e6, 1e9
+"""Of one machine: more is a slip."""
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What one node costs per hour, since when, and who says so; `estimated` is shown with it."""

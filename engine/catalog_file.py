@@ -13,7 +13,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
-from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, Catalog, InstanceType, Offer, Price
 from engine.catalog_index import (
     OTHER_REGIONS,
     SHAPES,
@@ -32,7 +32,16 @@ from engine.catalog_rules import (
     price_column,
     told_of,
 )
-from engine.cells import TypedTable, iso_date, one_of, placed, typed_table, whole_number, yes_or_no
+from engine.cells import (
+    TypedTable,
+    iso_date,
+    number_above,
+    one_of,
+    placed,
+    typed_table,
+    whole_number,
+    yes_or_no,
+)
 from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Convert, Section, read_yaml
 
@@ -41,8 +50,8 @@ V = TypeVar("V")
 
 
 _SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
-    "vcpus": POSITIVE,
-    "memory_gib": POSITIVE,
+    "vcpus": number_above(0.0, at_most=MOST_VCPUS),
+    "memory_gib": number_above(0.0, at_most=MOST_MEMORY_GIB),
     "family": str,
     "arch": one_of("x86_64", "arm64"),
     "generation": whole_number,

@@ -16,9 +16,15 @@ from engine.errors import BadInput, UnknownName
 from engine.located_yaml import Convert, Section
 from engine.units import with_point
 
+LEAST_NUMBER, MOST_NUMBER = 1e-15, 1e15
+"""No price, size or speed of a machine lies beyond; what follows from one that does leaves the
+range of numbers."""
 
-def number_above(minimum: float, *, or_equal: bool = False) -> Convert[float]:
-    """A converter to a finite number above (or from) `minimum`."""
+
+def number_above(
+    minimum: float, *, or_equal: bool = False, at_most: float = MOST_NUMBER
+) -> Convert[float]:
+    """A converter to a number above (or from) `minimum` and up to `at_most`."""
     bound = f"{'at least' if or_equal else 'more than'} {minimum:g}"
 
     def convert(text: str) -> float:
@@ -31,6 +37,10 @@ def number_above(minimum: float, *, or_equal: bool = False) -> Convert[float]:
         above = value >= minimum if or_equal else value > minimum
         if not above or value == float("inf"):
             raise ValueError(f"must be {bound}, not {text}")
+        if value > at_most:
+            raise ValueError(f"must be at most {at_most:,.0f}, not {text}")
+        if 0.0 < value < LEAST_NUMBER:
+            raise ValueError(f"must be at least {LEAST_NUMBER:g}, not {text}")
         return value
 
     return convert

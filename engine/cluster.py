@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from engine.catalog import Catalog
 
 
+MOST_NODES = 1_000_000
+"""Nodes, executors or cores of one cluster: more is a slip."""
+
 LEAST_HEAP_GIB = 450.0 / 1024.0
 """Spark refuses to start an executor with less: 1.5 times the 300 MiB that it reserves, since 1.6
 (`UnifiedMemoryManager`, INVALID_EXECUTOR_MEMORY)."""

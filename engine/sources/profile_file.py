@@ -9,17 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from engine.catalog import InstanceType
-from engine.cluster import BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
+from engine.cluster import MOST_NODES, BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, FILE_AMOUNTS, STAGE_AMOUNTS, Profile, Run, StageRun
+from engine.profile import (
+    CATEGORIES,
+    FILE_AMOUNTS,
+    STAGE_AMOUNTS,
+    Profile,
+    Run,
+    StageRun,
+)
 from engine.sources.profile_schema import (
     BESIDE_KEYS,
     FORMAT,
@@ -143,9 +150,18 @@ def _instance_type(name: str, located: Located) -> InstanceType:
             raise UnknownName("key", key, known, where=located.where(f"{path}.{key}"))
     try:
         shape = {"vcpus": nan, "memory_gib": nan, **entry, "name": name}
-        return msgspec.convert(shape, InstanceType, strict=False)
+        found = msgspec.convert(shape, InstanceType, strict=False)
     except msgspec.ValidationError as error:
         raise _wrong(str(error), located, below=path) from None
+    for key, most in (("vcpus", MOST_VCPUS), ("memory_gib", MOST_MEMORY_GIB)):
+        value = getattr(found, key)
+        if not isnan(value) and not 0.0 < value <= most:
+            raise BadInput(
+                f"{key} must be more than zero and at most {most:,.0f}, not {value:g}",
+                where=located.where(f"{path}.{key}"),
+                remedy="correct it, or leave it out where it is not known",
+            )
+    return found
 
 
 def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, path: str) -> Run:
@@ -172,6 +188,12 @@ def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
         if value is not None and not (isfinite(value) and value > 0):
             raise BadInput(
                 f"{name} must be more than zero, not {value:g}",
+                where=located.where(f"{path}.{name}"),
+            )
+    for name in _COUNTS:
+        if (getattr(entry, name) or 0) > MOST_NODES:
+            raise BadInput(
+                f"{name} must be at most {MOST_NODES:,}, not {getattr(entry, name)}",
                 where=located.where(f"{path}.{name}"),
             )
     _check_amounts(entry, ("driver_seconds", *_MEMORY), located, path)
@@ -207,6 +229,7 @@ def _check_amounts(entry: object, names: Sequence[str], located: Located, path: 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
     _check_amounts(stage, (*STAGE_AMOUNTS, *FILE_AMOUNTS), located, path)
+    _check_measures(stage, located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
         ("task_cpus", "task_cpus", stage.task_cpus),
@@ -221,10 +244,44 @@ def _check_stage(stage: StageRun, located: Located, path: str) -> None:
             )
 
 
+def _check_measures(stage: StageRun, located: Located, path: str) -> None:
+    """Amounts are none below zero, and no time is more than a log can tell."""
+    correct = "correct it, or leave it out where it is not known"
+    for name in _MEASURES:
+        measure = getattr(stage, name)
+        most = MOST_CLOCK_SECONDS if name.endswith("_seconds") else MOST_BYTES
+        values = (
+            () if measure is None else (measure.total / (measure.count or 1), *measure.quantiles)
+        )
+        if not all(0.0 <= value <= most for value in values):
+            raise BadInput(
+                f"{name} must lie between 0 and {most:g}",
+                where=located.where(f"{path}.{name}"),
+                remedy=correct,
+            )
+    for name in ("submitted_seconds", "completed_seconds"):
+        if not abs(getattr(stage, name)) <= MOST_CLOCK_SECONDS:
+            raise BadInput(
+                f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {getattr(stage, name):g}",
+                where=located.where(f"{path}.{name}"),
+                remedy=correct,
+            )
+    if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):
+        raise BadInput(
+            "warm_up must be more than zero", where=located.where(f"{path}.warm_up"), remedy=correct
+        )
+
+
 _POSITIVE = (
     "seconds", "nodes", "price_usd_per_hour", "executors", "executor_cores",
     "executor_memory_gib", *BESIDE_KEYS, "input_size", "iterations", "scale",
 )  # fmt: skip
+MOST_CLOCK_SECONDS = 1e16
+"""Milliseconds in 64 bits, as Spark writes them, end before."""
+MOST_BYTES = 1e18
+"""No task moves more."""
+_COUNTS = ("nodes", "executors", "executor_cores")
+_MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 

@@ -11,11 +11,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from math import isfinite, nan
+from math import inf, isfinite, nan
 from pathlib import Path
 
-from engine.catalog import InstanceType
-from engine.cluster import Cluster, NodeGroup, Workload, checked_heap_gib
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
+from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
 from engine.sources.column_names import meant_by, renames
@@ -40,6 +40,11 @@ MOST_ROWS = 1_000_000
 _DELIMITERS = ",;\t|"
 _WORDS = ("application", "instance_type")
 """Columns of names."""
+_MOST = {
+    "nodes": MOST_NODES, "executors": MOST_NODES, "executor_cores": MOST_NODES,
+    "vcpus": MOST_VCPUS, "memory_gib": MOST_MEMORY_GIB, "executor_memory_gib": MOST_MEMORY_GIB,
+}  # fmt: skip
+"""Columns -> what no cluster has more of."""
 _NO_VALUE = frozenset({"", "na", "n/a", "null", "none", "-"})
 
 
@@ -246,6 +251,12 @@ def _value(
         unknown = "correct the cell, or leave it empty where the value is not known"
         remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
         raise BadInput(f"{column} must be more than zero, not {text}", where=where, remedy=remedy)
+    if value > _MOST.get(name, inf):
+        raise BadInput(
+            f"{column} must be at most {_MOST[name]:,.0f}, not {text}",
+            where=where,
+            remedy="correct the cell",
+        )
     if whole and not value.is_integer():
         raise BadInput(
             f"{column} must be a whole number, not {text}", where=where, remedy="correct the cell"

@@ -36,19 +36,20 @@ HEAD = "format: sparkplan-profile/1\nname: x\n"
 
 texts = st.text(max_size=20).filter(lambda text: not any(0xD800 <= ord(c) < 0xE000 for c in text))
 numbers = st.floats(min_value=1e-9, max_value=1e30)
+amounts = st.floats(min_value=1e-9, max_value=MOST_SECONDS)
 measures = st.builds(
     Measure,
     count=st.integers(1, 10**6),
-    total=numbers,
-    quantiles=st.lists(numbers, min_size=1, max_size=5).map(lambda v: tuple(sorted(v))),
+    total=amounts,
+    quantiles=st.lists(amounts, min_size=1, max_size=5).map(lambda v: tuple(sorted(v))),
 )
 stages = st.builds(
     StageRun,
     stage_id=st.integers(0, 10**6),
     name=texts,
     tasks=st.integers(1, 10**6),
-    submitted_seconds=numbers,
-    completed_seconds=numbers,
+    submitted_seconds=amounts,
+    completed_seconds=amounts,
     task_seconds=measures,
     parents=st.lists(st.integers(0, 99), max_size=3).map(tuple),
     sql_execution_id=st.none() | st.integers(0, 99),
@@ -193,6 +194,9 @@ def test_hand_written_runs() -> None:
         (HEAD + "runs:\n- seconds: 1\n  stages:\n  - {stage_id: 1}\n", 6, "name is missing"),
         (HEAD + "instance_types:\n  a: {vcpu: 4}\n", 4, "did you mean vcpus"),
         (HEAD + "instance_types:\n  a:\n    memory_gib: much\n", 5, "memory_gib"),
+        (HEAD + "instance_types:\n  a:\n    vcpus: 1e30\n", 5, "at most 1,000,000, not 1e"),
+        (HEAD + "instance_types:\n  a:\n    memory_gib: -4\n", 5, "more than zero"),
+        (HEAD + "runs:\n- nodes: 1000001\n  seconds: 1\n", 4, "nodes must be at most 1,000,000"),
         (HEAD + "optex:\n- t_init_seconds: 3\n", 4, "missing"),
         (HEAD + "runs: [\n", 4, "not valid YAML"),
         (HEAD + "a: &x 1\n", 3, "key"),
@@ -242,6 +246,25 @@ def test_a_wrong_measure_is_said_with_its_line(tmp_path: Path) -> None:
             "task_seconds: {count: 0, total: 0, quantiles: []}",
             "count of task_seconds must be at least 1, not 0",
         ),
+        (
+            "task_seconds: {count: 2, total: 8, quantiles: [-1, 5]}",
+            "task_seconds must lie .*",
+        ),
+        (
+            "task_seconds: {count: 2, total: 8, quantiles: [3, 1e308]}",
+            "task_seconds must lie .*",
+        ),
+        (
+            "task_seconds: {count: 2, total: nan, quantiles: [3, 5]}",
+            "task_seconds must lie .*",
+        ),
+        ("run_seconds: {count: 2, total: -8, quantiles: [3, 5]}", "run_seconds must lie .*"),
+        (
+            "input_bytes: {count: 2, total: 8, quantiles: [3, 1e300]}",
+            "input_bytes must lie .*",
+        ),
+        ("submitted_seconds: 1e30", "submitted_seconds must be at most 1e\\+16, not 1e\\+30"),
+        ("warm_up: [1, 1, -1e308, 1, 1]", "warm_up must be more than zero"),
     ],
 )
 def test_numbers_that_no_stage_has_are_refused(key: str, said: str) -> None:

@@ -250,3 +250,12 @@ def test_only_what_may_be_unknown_may_be_left_empty(
     with pytest.raises(BadInput) as caught:
         read(str(path))
     assert caught.value.remedy == remedy
+
+
+@pytest.mark.parametrize("column", ["nodes", "vcpus", "memory_gib", "executors", "executor_cores"])
+def test_more_than_a_cluster_has_is_refused(tmp_path: Path, column: str) -> None:
+    (tmp_path / "runs.csv").write_text(f"nodes,input_size,seconds,{column}\n2,5,9,1e30\n")
+    if column == "nodes":
+        (tmp_path / "runs.csv").write_text("nodes,input_size,seconds\n1e30,5,9\n")
+    with pytest.raises(BadInput, match=rf"runs.csv:2: {column} must be at most 1,000,000(,000)?, "):
+        read(tmp_path / "runs.csv")
