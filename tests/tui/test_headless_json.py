@@ -74,3 +74,17 @@ def test_a_catalog_is_valid_or_its_problems_are_listed(
     bad = answer(capsys, f"catalog validate {file}", status=2)
     assert bad["types"] is None
     assert str(file) in bad["problems"][0]
+
+
+def test_no_text_of_a_log_steers_the_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    written = r"café \x1b[31m \x9b31m \u202e \u2028 \x7f \U000e0041"
+    path = tmp_path / "job.yaml"
+    runs = "runs:\n- {seconds: 9, nodes: 2, input_size: 5}\n"
+    path.write_text(f'format: sparkplan-profile/1\nname: "{written}"\n{runs}')
+    assert main(["profile", str(path), "--json"]) == 0
+    out = capsys.readouterr().out.removesuffix("\n")
+    assert out.isprintable()
+    assert "café" in out
+    assert json.loads(out)["name"] == "café \x1b[31m \x9b31m \u202e \u2028 \x7f \U000e0041"

@@ -15,9 +15,13 @@ from tui import streams
 
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object; a number that is not known is null. Where a character cannot be written it
-    is escaped: data are not replaced by forms that look like them."""
+    is escaped: data are not replaced by forms that look like them. So are those that steer a
+    terminal: JSON itself has no escapes for U+009B, which begins a sequence as ESC [ does."""
     escaped = not streams.is_utf8(sys.stdout)
-    print(json.dumps(_plain(value), ensure_ascii=escaped, allow_nan=False))
+    line = json.dumps(_plain(value), ensure_ascii=escaped, allow_nan=False)
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
+    print(line)
 
 
 def print_file(content: str) -> None:
