@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         workloads=[point.workload for point in points],
         confidence=args.confidence,
     )
+    target.check_answered(predictions.seconds, points[0].cluster)
     costs = [
         engine.cost_of(point.cluster, float(seconds), profile)
         for point, seconds in zip(points, predictions.seconds, strict=True)

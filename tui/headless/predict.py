@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     cluster = target.cluster_of(args, profile, nodes=args.nodes)
     workload = options.workload_of(args, profile)
     prediction = fitted.predict(cluster=cluster, workload=workload, confidence=args.confidence)
+    target.check_answered([prediction.seconds], cluster)
     evidence = Evidence.of(fitted, workload, profile)
     if args.json:
         output.print_json(as_dict(prediction, evidence, args.deadline))
