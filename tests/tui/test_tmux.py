@@ -111,6 +111,14 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.wait_for("ended with 0")
 
 
+def test_messages_that_go_to_a_file_leave_the_planner_on_the_terminal(terminal, tmp_path):
+    terminal.start(f"2>{tmp_path}/messages", size=(80, 24), env=COLOURS)
+    terminal.wait_for("[1 Curves]", "finishes in")
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+    assert (tmp_path / "messages").read_bytes() == b""
+
+
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 def test_ctrl_z_goes_to_the_shell_and_fg_draws_everything_again(terminal):
     terminal.start_in_shell(size=(80, 24), env=COLOURS)

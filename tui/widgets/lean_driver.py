@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import signal
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
@@ -63,7 +64,8 @@ class LeanDriver(LinuxDriver):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._lean = LeanOutput()
-        self._file: Any = Surviving(self._file)
+        # Textual draws on stderr; that is where people send messages away from (`2>FILE`).
+        self._file: Any = Surviving(sys.__stdout__ or sys.stdout)
         self._watched = False
         self._continued = False
 
