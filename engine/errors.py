@@ -42,7 +42,16 @@ class EngineError(Exception):
             text += f"; {self.remedy}"
         if self.choices:
             text += f" (choices: {', '.join(self.choices)})"
-        return " ".join(text.split())
+        return " ".join(map(_shortened, text.split()))
+
+
+LONGEST_WORD = 400
+"""Characters of a word in a message: longer ones are no path, but a cell or a line gone wrong."""
+
+
+def _shortened(word: str) -> str:
+    """A word as a message shows it."""
+    return word if len(word) <= LONGEST_WORD else f"{word[:60]}…{word[-20:]}"
 
 
 class BadInput(EngineError):
@@ -62,7 +71,7 @@ class BudgetTooSmall(BadInput):
 
 
 class UnknownName(BadInput):
-    """A name that is not in a closed list: close matches are offered, else the list itself.
+    """A name that is not in a closed list: close matches are offered, and a short list itself.
 
     Args:
         remedy: where to find the valid names, said when nothing is close.
@@ -85,7 +94,7 @@ class UnknownName(BadInput):
         close = get_close_matches(name, names, n=3, cutoff=0.6) if long or not alike else []
         if close:
             remedy = f"did you mean {' or '.join(close)}?"
-        listed = () if close or long else names
+        listed = () if long else names
         super().__init__(f"unknown {kind} {name!r}", where=where, remedy=remedy, choices=listed)
         self.name = name
         self.close = tuple(close)

@@ -26,6 +26,8 @@ def write_text(
     Raises:
         BadInput: when it cannot be written.
     """
+    if not str(path):
+        raise BadInput("no file is named", remedy="add its name")
     target = Path(path)
     try:
         stream = _is_stream(target)

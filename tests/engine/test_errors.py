@@ -13,7 +13,9 @@ def test_exit_codes_belong_to_the_class() -> None:
 
 def test_an_unknown_name_offers_close_matches_before_the_whole_list() -> None:
     known = ["m5.xlarge", "m5.large", "r5.xlarge"]
-    assert "did you mean m5.xlarge" in str(UnknownName("instance type", "m5.xlrge", known))
+    near = str(UnknownName("instance type", "m5.xlrge", known))
+    assert "did you mean m5.xlarge" in near
+    assert near.endswith("(choices: m5.large, m5.xlarge, r5.xlarge)")
     assert "choices: m5.large, m5.xlarge, r5.xlarge" in str(UnknownName("type", "zzz", known))
 
 
@@ -26,3 +28,10 @@ def test_a_list_of_many_lines_is_left_out_as_well() -> None:
         UnknownName("sample", "zzz", [f"a-long-name-{i:020}" for i in range(20)], remedy="r")
     )
     assert said == "unknown sample 'zzz'; r"
+
+
+def test_a_cell_gone_wrong_does_not_fill_the_screen() -> None:
+    said = str(BadInput(f"no number: '{'9' * 6000}'", where="a/path/" * 50, remedy="correct it"))
+    assert said.startswith("a/path/" * 50 + ": no number: '999")
+    assert said.endswith("999'; correct it")
+    assert len(said) < 600

@@ -71,3 +71,8 @@ def test_names_of_open_files_are_told_from_files_in_memory() -> None:
         write_text(f"/proc/self/fd/{open_file.fileno()}", "straight")
         open_file.seek(0)
         assert open_file.read() == "straight"
+
+
+def test_a_file_without_a_name_is_none() -> None:
+    with pytest.raises(BadInput, match="no file is named; add its name"):
+        write_text("", "text")

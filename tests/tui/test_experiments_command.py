@@ -132,7 +132,8 @@ def test_the_papers_own_plans(capsys: pytest.CaptureFixture[str]) -> None:
         ("collect --app 'job.py {fraction}' --into out --run 4", "not NODES@FRACTION"),
         ("collect --app 'job.py {size}' --into out --run 4@10% --dry-run", "unknown placeholder"),
         ("collect --app job.py --into out --run 4@10% --conf x --dry-run", "not KEY=VALUE"),
-        ("collect --app job.py --into out --plan nowhere.json --dry-run", "nowhere.json"),
+        ("collect --app job.py --into out --plan nowhere.json --dry-run",
+         "nowhere.json: No such file or directory; name a file"),
         ("collect --app job.py --into out --run 4@10% --spark-submit /nowhere", "not a command"),
     ],
 )  # fmt: skip

@@ -129,6 +129,16 @@ def test_profile_gives_the_same_predictions_as_its_log(
         assert yaml["seconds"] == pytest.approx(log["seconds"], rel=0.02)
 
 
+def test_a_dash_is_standard_output_for_profiles_as_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    out, _ = run(capsys, f"profile {LOG} -o -")
+    assert out == run(capsys, f"profile {LOG}")[0]
+    assert answer(capsys, f"profile {LOG} -o - --json")["file"] is None
+    assert not list(tmp_path.iterdir())
+
+
 def test_simcost_shows_what_it_learnt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rates = tmp_path / "rates.yaml"
     rates.write_text(

@@ -112,6 +112,12 @@ def planned(args: argparse.Namespace) -> tuple[engine.Experiment, ...]:
             spoken = sys.stdin.read() if args.plan == "-" else Path(args.plan).read_text("utf-8")
         except UnicodeDecodeError:
             raise engine.BadInput("is not text", where=where) from None
+        except OSError as error:
+            raise engine.BadInput(
+                error.strerror or "cannot be read",
+                where=where,
+                remedy="name a file with what sparkplan experiments --json printed, or - for stdin",
+            ) from None
         found += engine.experiments_in(spoken, where=where)
     if not found:
         raise engine.BadInput(

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import engine
+from tui import format as text
 from tui import options
 from tui.headless import output
 
@@ -14,7 +15,7 @@ from tui.headless import output
 def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     options.add_origin(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of stdout")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of stdout (-)")
     options.add_json(parser)
     parser.add_argument(
         "--optex",
@@ -37,14 +38,15 @@ def run(args: argparse.Namespace) -> int:
         told = None if args.iterations is None else options.iterations(args.iterations)
         profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
     said = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
-    if args.output is not None:
-        engine.write_profile(profile, args.output)
-        print(f"wrote {args.output}", file=sys.stderr)
+    file = None if args.output == "-" else args.output
+    if file is not None:
+        engine.write_profile(profile, file)
+        print(f"wrote {text.shown(file)}", file=sys.stderr)
     if args.json:
         warnings = output.notices(said)
-        output.print_json({"file": args.output, **as_dict(profile), "warnings": warnings})
+        output.print_json({"file": file, **as_dict(profile), "warnings": warnings})
         return 0
-    if args.output is None:
+    if file is None:
         output.print_file(engine.format_profile(profile))
     output.print_notices(said)
     return 0
