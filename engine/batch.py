@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.beside_heap import observed_layout, planned_beside
+from engine.carried_settings import task_cpus
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput
 from engine.forecast import FloatArray, IntArray
-from engine.memory import layout_of
+from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
 
 
@@ -183,4 +184,9 @@ def _default_layout(
     if instance is None or math.isnan(instance.vcpus) or math.isnan(instance.memory_gib):
         return None
     rule = catalog.memory_rule if catalog else MemoryRule()
-    return layout_of(instance, rule, beside_per_core=planned_beside(profile))
+    return layout_of(
+        instance,
+        rule,
+        executor_cores=executor_cores_for(task_cpus(profile)),
+        beside_per_core=planned_beside(profile),
+    )

@@ -12,12 +12,13 @@ import numpy as np
 
 from engine.batch import complete
 from engine.beside_heap import planned_beside, planned_notices
+from engine.carried_settings import task_cpus
 from engine.catalog import Catalog, InstanceType, Offer
 from engine.cluster import BesideHeap, Cluster, Layout
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.limits import NO_LIMITS, Limits
-from engine.memory import layout_of
+from engine.memory import executor_cores_for, layout_of
 from engine.platforms import NOT_SUPPORTED, SERVICE
 from engine.profile import Notice, Profile
 from engine.recommendation import Rejected
@@ -248,9 +249,15 @@ def _laid_out(
     layouts: list[Layout] = []
     rejected: list[Rejected] = []
     measured, beside = frozenset(profile.instance_types), planned_beside(profile)
+    cores = executor_cores_for(task_cpus(profile))
     for name in names:
         offer = catalog.offers[name]
-        layout = _layout(offer, catalog, profile if name in measured else None, beside)
+        if name in measured:
+            layout = _measured_layout(offer, catalog, profile)
+        else:
+            layout = layout_of(
+                offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
+            )
         if layout is None:
             reason = f"holds no executor ({offer.instance.memory_gib:g} GiB{_because(beside)})"
             rejected.append(Rejected(name, None, reason, "no-executor"))
@@ -276,13 +283,9 @@ def _because(beside: BesideHeap | None) -> str:
     return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
 
 
-def _layout(
-    offer: Offer, catalog: Catalog, profile: Profile | None, beside: BesideHeap | None
-) -> Layout | None:
-    """As a single prediction lays executors out: like the measured runs on that type, where there
-    are some, else by the catalog's rule."""
-    if profile is None:
-        return layout_of(offer.instance, catalog.memory_rule, beside_per_core=beside)
+def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout | None:
+    """As a single prediction lays executors out: like the measured runs on that type, where these
+    tell it, else by the catalog's rule."""
     one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
     laid = complete(one, profile)
     if laid.executors is None or laid.executor_cores is None:

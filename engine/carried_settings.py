@@ -44,3 +44,9 @@ def carried_settings(profile: Profile) -> dict[str, str]:
         and _VALUE.match(value)
         and all(config.get(key) == value for config in logs)
     }
+
+
+def task_cpus(profile: Profile) -> int:
+    """Cores that each task holds, where all logs say the same; else one, Spark's default."""
+    told = carried_settings(profile).get(TASK_CPUS, "")
+    return max(1, int(told)) if told.isdecimal() else 1

@@ -123,6 +123,12 @@ def beside_of(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
     return beside or None
 
 
+def executor_cores_for(task_cpus: int) -> int:
+    """Cores of an executor by default where each task holds so many (`spark.task.cpus`): no more
+    than its tasks fill, for the rest would idle, and enough for one."""
+    return max(task_cpus, EXECUTOR_CORES // task_cpus * task_cpus)
+
+
 def layout_of(
     instance: InstanceType,
     rule: MemoryRule,

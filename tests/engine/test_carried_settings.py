@@ -79,17 +79,28 @@ def test_exports_have_the_settings_of_the_log_or_those_asked_for(
     assert f"{KEY}={asked or 200} (as in the logs" in plain
 
 
-@pytest.mark.parametrize(("held", "given"), [("8", "4"), ("3", "3")])
-def test_a_task_holds_no_more_cores_than_its_executor_has(held: str, given: str) -> None:
-    """Spark does not start where spark.task.cpus is more than spark.executor.cores."""
+@pytest.mark.parametrize(
+    ("held", "given", "type_", "cores"),
+    [
+        ("8", "4", "m5.xlarge", 4),
+        ("8", "8", "m5.2xlarge", 8),
+        ("3", "3", "m5.xlarge", 3),
+        ("2", "2", "m5.2xlarge", 4),
+    ],
+)
+def test_executors_have_the_cores_that_their_tasks_hold(
+    held: str, given: str, type_: str, cores: int
+) -> None:
+    """Spark does not start where spark.task.cpus is more than spark.executor.cores, and what tasks
+    do not fill idles."""
     profile, prices = engine.read("nightly-features"), engine.load_catalog("aws")
     run = profile.runs[0]
     run = replace(run, config={**run.config, "spark.task.cpus": held})
     profile = replace(profile, runs=(run,))
-    request = engine.PlanRequest(profile, prices, instances=("m5.xlarge",), max_nodes=8)
+    request = engine.PlanRequest(profile, prices, instances=(type_,), max_nodes=8)
     found = engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
     text = engine.export(found, to="spark-submit", profile=profile, catalog=prices)
-    assert "--executor-cores 4" in text
+    assert f"--executor-cores {cores}" in text
     assert f"--conf spark.task.cpus={given}" in text
     assert ("[fewer-task-cpus]" in text) is (held != given)
     assert ("tasks of the logs held 8 cores each" in text) is (held != given)
