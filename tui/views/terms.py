@@ -60,6 +60,7 @@ COLUMNS = {
     "time": "time: the median of what is predicted: half of the runs end earlier",
     "interval": "interval: {odds} runs are expected to end within it",
     "cost": "cost: of one run at its expected time: nodes, master, service, disks",
+    "cost between": "cost between: what a run costs at the ends of that interval",
     "in time": "in time: the probability that a run ends within the deadline",
     "note": "note: what the row rests on, or why it lost",
     "against above": "against above: what waiting longer than the row above saves",
