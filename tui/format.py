@@ -31,10 +31,10 @@ def usd_interval(low: float | None, high: float | None) -> str:
     return "" if UNKNOWN in ends or ends[0] == ends[1] else f" ({ends[0]} to {ends[1]})"
 
 
-def usd_span(low: float | None, high: float | None) -> str:
+def usd_span(low: float | None, high: float | None, *, to: str = "–") -> str:
     """The same in a cell of a table: "$2.10–$3.40", one amount, or a dash."""
     ends = (usd(low), usd(high))
-    return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}"
+    return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else to.join(ends)
 
 
 USD_SPAN_CELLS = 17

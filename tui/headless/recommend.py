@@ -322,6 +322,7 @@ def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
             text.seconds(choice.seconds),
             text.span(choice.low, choice.high),
             text.usd(choice.cost_usd),
+            text.usd_span(choice.cost_low_usd, choice.cost_high_usd, to=" to "),
             text.percent(choice.p_deadline),
             choice.note or "",
         )
