@@ -95,7 +95,7 @@ class Frame:
             scales=scales_of_shares(fewest),
             low=float(per_input.min()),
             high=float(per_input.max()),
-            cliff_inside=len(np.unique(per_input.round(9))) >= DISTINCT_FOR_CLIFF,
+            cliff_inside=bool(np.ptp(per_input) > SAME_MEMORY),
             iterations=float(runs.iterations.max()),
             cores_differ=bool(np.ptp(runs.cores) > SAME_CORES * runs.cores.max()),
         )
@@ -168,8 +168,8 @@ class Seen:
 SAME_CORES = 1e-9
 """Relative difference below which machines have as many cores."""
 
-DISTINCT_FOR_CLIFF = 4
-"""Distinct values of memory per input from which on a cliff between them is considered."""
+SAME_MEMORY = 1e-9
+"""Difference of log memory per input below which it is the same."""
 
 
 @dataclass(frozen=True, eq=False)
