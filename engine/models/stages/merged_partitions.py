@@ -63,7 +63,7 @@ class MergedPartitions:
         than the rule's, by more than one, has as much more or fewer everywhere."""
         ruled, by_rule = self._ruled(cores, ratio, self.partitions), self._own_rule
         off = np.where(np.abs(self.seen - by_rule) > 1.0, self.seen / by_rule, 1.0)
-        return np.asarray(np.minimum(np.maximum(ruled * off, 1.0), self.partitions))
+        return np.asarray(np.minimum(np.maximum(ruled * off, 1.0), self._filled))
 
     def on_own(self, ratio: float) -> FloatArray:
         """() or (m,) the same on the log's own cluster, where it had as many as were seen."""
@@ -74,13 +74,27 @@ class MergedPartitions:
             more = self.seen - by_rule
             as_ruled = (more >= 0.0) & (more <= 1.0) & (self.partitions == np.asarray(self.seen_of))
             found = np.where(as_ruled, grown + more, found)
-        return np.asarray(np.minimum(found, self.partitions))
+        return np.asarray(np.minimum(found, self._filled))
 
     @cached_property
     def _own_rule(self) -> FloatArray:
         """() or (m,) what the rule says of the log."""
-        ruled = self._ruled(np.asarray(self.cores), 1.0, self.seen_of)
-        return np.asarray(np.minimum(ruled, self.seen_of))
+        return np.asarray(np.minimum(self._asked, self.seen_of))
+
+    @cached_property
+    def _asked(self) -> FloatArray:
+        """() or (m,) what the log's bytes ask for, were there as many partitions to merge."""
+        return self._ruled(np.asarray(self.cores), 1.0, self.seen_of)
+
+    @cached_property
+    def _filled(self) -> FloatArray:
+        """() or (m,) partitions that hold anything: Spark drops empty ones. Where the log's bytes
+        leave none to merge, those that it had are all that keys were hashed to; of another number
+        as many as as many keys fill."""
+        few = np.asarray(self._asked >= self.seen_of)
+        empty = np.where(few, np.maximum(0.0, 1.0 - self.seen / self.seen_of), 0.0)
+        partitions = np.asarray(self.partitions)
+        return np.asarray(partitions * (1.0 - empty ** (self.seen_of / partitions)))
 
     def _ruled(self, cores: FloatArray, ratio: float, partitions: float | FloatArray) -> FloatArray:
         """(n,) by the rule alone. Filled to the advisory size they grow with the input; until then

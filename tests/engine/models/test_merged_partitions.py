@@ -89,6 +89,28 @@ def test_the_log_s_own_cluster_has_what_was_seen() -> None:
         assert merged(seen=seen).on_own(1.0) == pytest.approx(seen)
 
 
+@pytest.mark.parametrize("seen", [1.0, 8.0, 199.0])
+def test_partitions_too_large_to_merge_are_those_that_hold_anything(seen: float) -> None:
+    """48 GiB ask for 768 partitions of 64 MiB, so that none of 200 is merged: a log with 8 tasks
+    has 192 empty ones (keys of few values), on any cluster and of more data."""
+    keys = MergedPartitions(200.0, 48.0 * 1024.0 * MIB, MIB, 64.0 * MIB, 16.0, seen, seen_of=200.0)
+    assert keys.on_own(1.0) == pytest.approx(seen)
+    assert keys.on_own(30.0) == pytest.approx(seen)
+    assert keys.count(CORES, 1.0) == pytest.approx([seen] * len(CORES))
+
+
+@pytest.mark.parametrize(
+    ("seen", "spark"), [(8.0, {4: 3, 200: 8, 1000: 8}), (156.0, {4: 4, 200: 156, 1000: 262})]
+)
+def test_as_many_keys_fill_another_number_of_partitions(seen: float, spark: dict[int, int]) -> None:
+    """8 and 300 keys in Spark 3.5.9, of two amounts of data: a key often finds its partition filled
+    by another one."""
+    for partitions, tasks in spark.items():
+        keys = MergedPartitions(float(partitions), 48e3 * MIB, MIB, 64.0 * MIB, 16.0, seen, 200.0)
+        found = [float(keys.on_own(1.0)), float(keys.count(np.asarray(64.0), 3.0))]
+        assert found == pytest.approx([tasks] * 2, rel=0.03, abs=0.5)
+
+
 def test_another_number_of_shuffle_partitions_is_merged_anew() -> None:
     reader = shapes(plan())[1]
     assert reader.partition_count(1.0, 40).at(16) == pytest.approx(40.0 / 2.0, rel=0.02)
