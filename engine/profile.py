@@ -78,9 +78,6 @@ STAGE_AMOUNTS = (
 )  # fmt: skip
 """Fields of a stage that are sums over its tasks."""
 
-FILE_AMOUNTS = ("files_bytes", "files_read")
-"""Fields of a stage that tell what its scans were cut from."""
-
 
 @dataclass(frozen=True, slots=True)
 class Waste:

@@ -19,14 +19,7 @@ from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import (
-    CATEGORIES,
-    FILE_AMOUNTS,
-    STAGE_AMOUNTS,
-    Profile,
-    Run,
-    StageRun,
-)
+from engine.profile import CATEGORIES, STAGE_AMOUNTS, Profile, Run, StageRun
 from engine.sources.profile_schema import (
     BESIDE_KEYS,
     FORMAT,
@@ -228,7 +221,7 @@ def _check_amounts(entry: object, names: Sequence[str], located: Located, path: 
 
 def _check_stage(stage: StageRun, located: Located, path: str) -> None:
     """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    _check_amounts(stage, (*STAGE_AMOUNTS, *FILE_AMOUNTS), located, path)
+    _check_amounts(stage, (*STAGE_AMOUNTS, *_FILES), located, path)
     _check_measures(stage, located, path)
     numbers = (
         ("tasks", "tasks", stage.tasks),
@@ -282,6 +275,7 @@ MOST_BYTES = 1e18
 """No task moves more."""
 _COUNTS = ("nodes", "executors", "executor_cores")
 _MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
+_FILES = ("files_bytes", "files_read")
 _MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 
