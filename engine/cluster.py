@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from numbers import Real
@@ -30,6 +31,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def is_finite(value: float) -> bool:
+    """Whether it is a number that a float can hold: Python's whole numbers have no end."""
+    return is_number(value) and abs(value) <= sys.float_info.max
+
+
 def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) -> float:
     """A heap in GiB that Spark starts an executor with.
 
@@ -39,7 +45,7 @@ def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) 
     Raises:
         BadInput: for less, in MiB, as heaps that small are written.
     """
-    if not is_number(heap_gib) or heap_gib == math.inf:
+    if not is_number(heap_gib) or heap_gib > sys.float_info.max:
         raise BadInput(f"a heap is a number of GiB, not {heap_gib!r}", where=where, remedy=remedy)
     if not heap_gib >= LEAST_HEAP_GIB:
         raise BadInput(
@@ -87,7 +93,7 @@ class Workload:
             if value is not None:
                 _more_than_zero(name, value, where="workload")
         for name, value in self.parameters.items():
-            if not is_number(value) or not math.isfinite(value):
+            if not is_finite(value):
                 raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
@@ -217,7 +223,8 @@ class Cluster:
         predicts. `instance_type` None means nodes like those that the profile ran on.
 
         Raises:
-            BadInput: for numbers below one, and a shape or a price that is not more than zero.
+            BadInput: for numbers below one or beyond any cluster, and a shape or a price that is
+                not more than zero.
             UnknownName: when the catalog does not hold the type and no shape is given.
         """
         _at_least_one("nodes", nodes)
@@ -280,7 +287,7 @@ class Cluster:
 def _more_than_zero(
     name: str, value: float, *, where: str | None = None, remedy: str | None = None
 ) -> None:
-    if not is_number(value) or not (math.isfinite(value) and value > 0):
+    if not (is_finite(value) and value > 0):
         shown = value if is_number(value) else repr(value)
         raise BadInput(f"{name} must be more than zero, not {shown}", where=where, remedy=remedy)
 
@@ -288,3 +295,5 @@ def _more_than_zero(
 def _at_least_one(name: str, value: int) -> None:
     if not is_number(value) or value < 1 or value % 1 != 0:
         raise BadInput(f"{name} must be a whole number of at least 1, not {value}")
+    if value > MOST_NODES:
+        raise BadInput(f"{name} must be at most {MOST_NODES:,}, not {value}")

@@ -271,8 +271,9 @@ _POSITIVE = (
 )  # fmt: skip
 MOST_CLOCK_SECONDS = 1e16
 """Milliseconds in 64 bits, as Spark writes them, end before."""
-MOST_BYTES = 1e18
-"""No task moves more."""
+MOST_BYTES = 1e20
+"""Bytes in 64 bits, as Spark writes them, end before, and so do sums of some: what is read from a
+log, damaged counts included, can be read from its profile."""
 _COUNTS = ("nodes", "executors", "executor_cores")
 _MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
 _FILES = ("files_bytes", "files_read")

@@ -120,3 +120,27 @@ def test_an_input_is_a_number_of_bytes(value: float) -> None:
 def test_a_parameter_is_a_number(value: float) -> None:
     with pytest.raises(BadInput, match="workload: k must be a number"):
         Workload(input_bytes=1e9, parameters={"k": value})
+
+
+ENDLESS = 10**400
+"""More than any float holds."""
+
+
+@pytest.mark.parametrize("count", [1_000_001, 10**18, pytest.param(ENDLESS, id="endless")])
+@pytest.mark.parametrize("name", ["executors", "executor_cores"])
+def test_no_cluster_has_more_than_a_million_executors_or_cores(name: str, count: int) -> None:
+    with pytest.raises(BadInput, match=f"{name} must be at most 1,000,000, not 10"):
+        Cluster.of_executors(**{"executors": 4, "executor_cores": 2, name: count})
+    with pytest.raises(BadInput, match="nodes must be at most 1,000,000"):
+        Cluster.of_nodes(instance_type="m5.xlarge", nodes=count)
+
+
+def test_whole_numbers_without_end_are_refused_in_a_line() -> None:
+    with pytest.raises(BadInput, match="input_bytes must be more than zero, not 1000"):
+        Workload(ENDLESS)
+    with pytest.raises(BadInput, match="rows must be a number, not 1000"):
+        Workload(1e9, parameters={"rows": ENDLESS})
+    with pytest.raises(BadInput, match="memory_gib must be more than zero, not 1000"):
+        Cluster.of_nodes(instance_type="x", nodes=8, vcpus=4, memory_gib=ENDLESS)
+    with pytest.raises(BadInput, match="a heap is a number of GiB, not 1000"):
+        Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=ENDLESS)

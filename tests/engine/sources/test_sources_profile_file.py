@@ -280,6 +280,19 @@ def test_numbers_that_no_stage_has_are_refused(key: str, said: str) -> None:
         parse(text, "p.yaml")
 
 
+def test_a_damaged_count_that_a_log_may_have_is_read_from_its_profile() -> None:
+    """Two numbers of 64 bits, as of remote and local bytes, are one measure."""
+    stage = (
+        "{stage_id: 7, name: join, tasks: 1, submitted_seconds: 0, completed_seconds: 4, "
+        "task_seconds: {count: 1, total: 4, quantiles: [4]}, "
+        f"shuffle_read_bytes: {{count: 1, total: {2.0**64}, quantiles: [{2.0**64}]}}}}"
+    )
+    found = parse(HEAD + f"runs:\n- seconds: 4\n  stages:\n  - {stage}\n", "p.yaml")
+    told = found.runs[0].stages[0].shuffle_read_bytes
+    assert told is not None
+    assert told.total == 2.0**64
+
+
 @pytest.mark.parametrize(
     ("key", "said"),
     [
