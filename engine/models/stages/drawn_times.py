@@ -12,18 +12,22 @@ from engine.waves import outline_of
 KEPT_GRIDS = 128
 """Numbers of tasks whose probabilities are kept: stages of one job often have the same number."""
 
+ROUNDING = 1e-4
+"""By so much, relatively, the mean of all times may differ from that of their rounded values."""
+
 
 def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
     """(n,) times in ascending order from sorted quantile points, with the given mean.
 
     Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
-    right. Fewer times than points are those of tasks put together.
+    right. Fewer times than points are those of tasks put together, and so are as many where the
+    points stand for more tasks.
     """
-    if len(values) == n:
+    if len(values) == n and not stand_for_more(values, mean):
         return values
     if len(values) == 1:
         return np.full(n, values[0])
-    if n < len(values):
+    if n <= len(values):
         return _put_together(values, n, mean)
     times = quantiles_at(values, _middles(n))
     times[-1] = values[-1]
@@ -31,6 +35,12 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
     factor = (mean * n - times[-1]) / rest if rest > 0.0 else 1.0
     times[:-1] *= factor if 0.5 < factor < 2.0 else 1.0
     return np.asarray(times)
+
+
+def stand_for_more(values: FloatArray, mean: float) -> bool:
+    """Whether quantile points are not the times of as many tasks: the longest has the weight of a
+    point among them, which is more than that of a task."""
+    return len(values) > 1 and abs(float(values.mean()) - mean) > ROUNDING * mean
 
 
 def _put_together(values: FloatArray, n: int, mean: float) -> FloatArray:

@@ -99,7 +99,7 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     rest = np.where(free, times, 0.0).sum(axis=1, keepdims=True)
     factor = table.factor(places, n, kept, rest)
     times *= np.where(free & ~alike & (points > 1), factor, 1.0)
-    if (fewer := (n < points)[:, 0]).any():
+    if (fewer := (n < points)[:, 0] | (alike[:, 0] & table.sampled[places])).any():
         some = table.put_together(places[fewer], n[fewer])
         times[fewer, : some.shape[1]] = some
     ordered = table.stretched(places, times, _work_by_rank(table, places, cuts, len(rank)))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray, IntArray
+from engine.models.stages.drawn_times import stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
@@ -136,6 +137,12 @@ class StageTable:
         return np.asarray([len(shape.warm) for shape in self.shapes])
 
     @cached_property
+    def sampled(self) -> NDArray[np.bool_]:
+        """(s,) whether these stand for more tasks."""
+        shapes = self.shapes
+        return np.asarray([stand_for_more(one.warm, one.mean_seconds) for one in shapes])
+
+    @cached_property
     def values(self) -> FloatArray:
         """(s, q) the quantiles, at least two; shorter rows repeat their last one."""
         found = np.empty((len(self.shapes), max(2, int(self.points.max()))))
@@ -218,8 +225,8 @@ class StageTable:
         )
 
     def put_together(self, places: IntArray, n: FloatArray) -> FloatArray:
-        """(m, p) times by rank where there are fewer tasks (m, 1) than quantiles, as `drawn` has
-        them; beyond the last of a row its longest."""
+        """(m, p) times by rank where there are no more tasks (m, 1) than quantiles, as `drawn`
+        has them; beyond the last of a row its longest."""
         rank, each = np.arange(int(n.max()) + 1), self.points[places][:, None] / n
         ends = np.minimum(rank, n) * each
         whole = np.minimum(ends.astype(np.int64), self.points[places][:, None] - 1)

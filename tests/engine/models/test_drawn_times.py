@@ -34,6 +34,15 @@ def test_the_longest_of_many_is_not_that_of_a_quantile() -> None:
     assert times[-1] * 100.0 == pytest.approx(1000.0 + 99.0)
 
 
+def test_as_many_tasks_as_quantiles_of_more_hold_no_more() -> None:
+    """201 of two thousand tasks: each point as a task would count the longest ten times."""
+    every = np.random.default_rng(0).lognormal(0.0, 1.5, 2000)
+    quantiles = np.quantile(every, np.linspace(0.0, 1.0, 201))
+    found = [drawn(quantiles, tasks, float(every.mean())) for tasks in (200, 201)]
+    assert [times.mean() for times in found] == pytest.approx([every.mean()] * 2)
+    assert found[1][-1] == pytest.approx(found[0][-1], rel=0.01)
+
+
 def test_times_that_do_not_have_their_mean_are_scaled() -> None:
     values = np.linspace(1.0, 2.0, 31)[:30]
     times = drawn(values, 10, 3.0)

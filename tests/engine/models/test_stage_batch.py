@@ -72,6 +72,19 @@ def test_a_stage_without_a_tail_raises_no_warning() -> None:
     assert found.total == pytest.approx(single)
 
 
+@pytest.mark.parametrize("tasks", [200, 201, 202])
+def test_tasks_about_as_many_as_quantiles_are_the_same_together(tasks: int) -> None:
+    """Of four hundred tasks 201 quantiles are stored; of 201 all times."""
+    random = np.random.default_rng(3)
+    times = [random.lognormal(0.0, 1.0, seen) for seen in (400, 400, 201)]
+    replay = Replay.of(observed([Stage(s, input_bytes=len(s) * BLOCK) for s in times], slots=SLOTS))
+    cuts = replay._table.cut(np.arange(3), 1.0, np.full(3, float(tasks)))
+    found = outlines(replay._table, np.arange(3), cuts)
+    single = [replay._table.drawn(place, one) for place, one in enumerate(cuts.each())]
+    assert found.total == pytest.approx([one.total for one in single])
+    assert found.ordered[:, -1] == pytest.approx([one.longest for one in single])
+
+
 @pytest.mark.parametrize("slots", [1, 5, SLOTS, 31, 300, 5000])
 @pytest.mark.parametrize("ratio", [0.02, 0.5, 1.0, 3.7, 9.31, 37.0, 433.3])
 def test_closed_forms_agree_with_single_stages(slots: int, ratio: float) -> None:
