@@ -16,12 +16,15 @@ ROUNDING = 1e-4
 """By so much, relatively, the mean of all times may differ from that of their rounded values."""
 
 
-def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
+def drawn(values: FloatArray, n: int, mean: float, *, seen: int | None = None) -> FloatArray:
     """(n,) times in ascending order from sorted quantile points, with the given mean.
 
     Between 201 points the tail is coarse: all but the longest are scaled so that the sum is
     right. Fewer times than points are those of tasks put together, and so are as many where the
     points stand for more tasks.
+
+    Args:
+        seen: tasks of which these are quantiles; None for n.
     """
     if len(values) == n and not stand_for_more(values, mean):
         return values
@@ -29,6 +32,7 @@ def drawn(values: FloatArray, n: int, mean: float) -> FloatArray:
         return np.full(n, values[0])
     if n <= len(values):
         return _put_together(values, n, mean)
+    values = _as_long_as(values, n, seen)
     times = quantiles_at(values, _middles(n))
     times[-1] = values[-1]
     rest = float(times[:-1].sum())
@@ -57,9 +61,26 @@ def _put_together(values: FloatArray, n: int, mean: float) -> FloatArray:
     return np.asarray(np.maximum.accumulate(times))
 
 
-def drawn_outline(values: FloatArray, n: int, mean: float) -> tuple[FloatArray, FloatArray]:
+def _as_long_as(values: FloatArray, n: int, seen: int | None) -> FloatArray:
+    """The quantile points with the longest of n tasks in place of the longest of those seen."""
+    if seen is None or seen <= n or len(values) < 2:
+        return values
+    tail = longest_share(np.asarray(float(n)), np.asarray(float(seen)), 1.0 / (len(values) - 1))
+    return np.append(values[:-1], values[-2] + (values[-1] - values[-2]) * tail)
+
+
+def longest_share(n: FloatArray, seen: FloatArray, last_gap: FloatArray | float) -> FloatArray:
+    """(n,) how far into the exponential tail the longest of n tasks lies, where 1 is the longest of
+    all that were seen: of tasks put together the longest is no longer the one of thousands."""
+    return np.asarray(np.log(2.0 * n * last_gap) / np.log(2.0 * np.maximum(n, seen) * last_gap))
+
+
+def drawn_outline(
+    values: FloatArray, n: int, mean: float, *, seen: int | None = None
+) -> tuple[FloatArray, FloatArray]:
     """(p,) a few of the n times that `drawn` would give, and how many tasks each stands for."""
     at, counts = outline_of(n)
+    values = _as_long_as(values, n, seen)
     times = quantiles_at(values, at)
     times[-1] = values[-1]
     rest = float(times[:-1] @ counts[:-1])

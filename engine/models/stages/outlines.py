@@ -64,7 +64,7 @@ def _outlined(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     n, (at, counts, end) = cuts.tasks[:, None], _grid(cuts.tasks)
     column = np.arange(at.shape[1])
     depth = table.base_depth[places, : len(column)]
-    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places)
+    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places, n)
     tail = (at > 1.0 - gap) & (column <= end)
     tail &= tail.sum(axis=1, keepdims=True) > 1
     above = before + (longest - before) * (depth / np.log(gap * 2.0 * n))
@@ -85,7 +85,7 @@ def _ranked(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     middle = np.minimum((rank + 0.5) / n, 1.0 - 0.5 / n)
     at = np.where(alike, np.minimum(rank, n - 1.0), middle * (points - 1.0))
     times = table.between(places, at)
-    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places)
+    gap, (longest, before) = table.last_gap[places][:, None], table.ends_at(places, n)
     tail = (middle > 1.0 - gap) & there
     tail &= (tail.sum(axis=1, keepdims=True) > 1) & ~alike
     if tail.any():
@@ -117,8 +117,9 @@ def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
     drawn, and all are summed. Rows whose times are not ascending are drawn one by one."""
     n, points = cuts.tasks, np.maximum(table.points[places], 2)
     tail = n - np.floor(n - n / (points - 1.0) - 0.5) > 2.0
-    sums = DrawnSums.of(table.values[places], points, n, tail)
-    longest, rest = table.ends[0][places], sums.sum_to(n - 1.0)
+    longest = table.ends_at(places, n[:, None])[0]
+    sums = DrawnSums.of(table.values_of(places, longest), points, n, tail)
+    longest, rest = longest[:, 0], sums.sum_to(n - 1.0)
     factor = table.factor(places, n[:, None], longest[:, None], rest[:, None])[:, 0]
     factor = np.where(table.points[places] > 1, factor, 1.0)
 

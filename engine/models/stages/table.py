@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.drawn_times import stand_for_more
+from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
@@ -211,9 +211,18 @@ class StageTable:
         """(s, p) how deep in the tail `BASE` lies: log of the last gap over what is beyond."""
         return np.log(self.last_gap[:, None]) - np.log(1.0 - BASE)
 
-    def ends_at(self, places: IntArray) -> tuple[FloatArray, FloatArray]:
-        longest, before = self.ends
-        return longest[places][:, None], before[places][:, None]
+    def ends_at(self, places: IntArray, n: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m, 1) the longest of (m, 1) tasks, no fewer than there are quantiles, and the quantile
+        before it."""
+        longest, before = (end[places][:, None] for end in self.ends)
+        seen, gap = self.observed[places][:, None], self.last_gap[places][:, None]
+        share = longest_share(np.maximum(n, self.points[places][:, None]), seen, gap)
+        return np.where(seen > n, before + (longest - before) * share, longest), before
+
+    def values_of(self, places: IntArray, longest: FloatArray) -> FloatArray:
+        """(m, q) the quantiles, (m, 1) others in place of the longest."""
+        last = np.arange(self.values.shape[1]) >= np.maximum(self.points[places], 2)[:, None] - 1
+        return np.where(last, longest, self.values[places])
 
     def between(self, places: IntArray, at: FloatArray) -> FloatArray:
         """(m, p) straight lines between the quantiles, `at` in gaps from the first of them."""

@@ -267,7 +267,7 @@ class StageShape:
                 lambda: launched(self.stage.stage_id, n, rotation),
                 longest_first=longest_first,
             )
-        points, counts = drawn_outline(self.warm, n, self.mean_seconds)
+        points, counts = drawn_outline(self.warm, n, self.mean_seconds, seen=self.stage.tasks)
         return DrawnTasks(
             self._stretched(points, scaled.work) + dispatch_seconds,
             counts,
@@ -294,7 +294,8 @@ class StageShape:
         cut = self.hot.cut(self._observed, n, growth) if self.hot else None
         if cut is not None:
             return cut
-        times = self._observed if n == self.stage.tasks else drawn(self.warm, n, self.mean_seconds)
+        seen = self.stage.tasks
+        times = drawn(self.warm, n, self.mean_seconds, seen=seen) if n != seen else self._observed
         if scaled.last == 1.0:
             return times, work
         each = np.full(n, work)
@@ -318,7 +319,11 @@ class StageShape:
         if not len(self.cold):
             return None
         n, mean = len(times), float(self.cold.mean())
-        cold = times + self.cold_excess if self.hot else drawn(self.cold, n, mean)
+        cold = (
+            times + self.cold_excess
+            if self.hot
+            else drawn(self.cold, n, mean, seen=self.stage.tasks)
+        )
         excess = np.minimum(self.cold_excess, (1.0 - LEAST_WARM) * cold)
         return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 

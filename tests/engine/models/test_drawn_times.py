@@ -1,9 +1,13 @@
 """Times of another number of tasks hold the work that the log's held."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
-from engine.models.stages.drawn_times import drawn
+from engine.models.stages.drawn_times import drawn, drawn_outline
+
+Draw = Callable[..., np.ndarray]
 
 ONE_LONG = np.concatenate((np.full(99, 1.0), [500.0]))
 """A hundred tasks, of which one takes five sixths of the time."""
@@ -41,6 +45,20 @@ def test_as_many_tasks_as_quantiles_of_more_hold_no_more() -> None:
     found = [drawn(quantiles, tasks, float(every.mean())) for tasks in (200, 201)]
     assert [times.mean() for times in found] == pytest.approx([every.mean()] * 2)
     assert found[1][-1] == pytest.approx(found[0][-1], rel=0.01)
+
+
+@pytest.mark.parametrize("spread", [0.3, 1.0, 1.5])
+@pytest.mark.parametrize("draw", [drawn, lambda *a, **k: drawn_outline(*a, **k)[0]])
+def test_of_fewer_tasks_the_longest_is_no_longer_that_of_all(draw: Draw, spread: float) -> None:
+    """Two thousand tasks in 202 are what those in 201 are, and not one as long as the longest of
+    all for ten; as many have it whole."""
+    every = np.sort(np.random.default_rng(1).lognormal(0.0, spread, 2000))
+    quantiles, mean = np.quantile(every, np.linspace(0.0, 1.0, 201)), float(every.mean())
+    fewer = drawn(quantiles, 201, mean, seen=2000)
+    longest = [draw(quantiles, tasks, mean, seen=2000)[-1] for tasks in (202, 1000, 2000, 4000)]
+    assert longest[0] == pytest.approx(fewer[-1], rel=0.35)
+    assert longest[0] == pytest.approx(every[-10:].mean(), rel=0.35)
+    assert longest[0] < longest[1] < longest[2] == longest[3] == every[-1]
 
 
 def test_times_that_do_not_have_their_mean_are_scaled() -> None:
