@@ -44,6 +44,9 @@ JITTER = 1e-8
 MOST_FOR_LENGTHS = 120
 """Runs that the hyperparameters are sought with: of more, a random part (always the same)."""
 
+NOISY = 1.0
+"""Noise, in spreads of its prior, from which on it is doubted that it is noise."""
+
 STEPS, SMALL_STEP = 40, 1e-3
 
 
@@ -192,7 +195,7 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
     few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
     some = Inputs(runs.effects[few], runs.coordinates[few], runs.cores[few])
     sought = _Posterior(some, residuals[few], centre, spread)
-    best = centre + spread * _minimum(sought, np.zeros(len(centre)))
+    best = centre + spread * _most_probable(sought, len(centre))
     noise = float(np.exp(best[-1]))
     covariance = _Posterior(runs, residuals, centre, spread).covariance(best)[0]
     covariance += np.diag(noise**2 * (1.0 / counts - 1.0))
@@ -205,6 +208,18 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
         inverse=np.asarray(np.linalg.inv(covariance)),
         counts=counts,
     )
+
+
+def _most_probable(posterior: _Posterior, count: int) -> FloatArray:
+    """Hyperparameters in spreads of their prior, from its medians; and, where these end at much
+    noise, from where all that the laws leave is smooth: no step downhill crosses from one to the
+    other."""
+    found, smoother = _minimum(posterior, np.zeros(count)), np.zeros(count)
+    if found[-1] < NOISY:
+        return found
+    smoother[0], smoother[-2:] = 2.0, -2.0
+    other = _minimum(posterior, smoother)
+    return min((found, other), key=lambda standard: posterior(standard)[0])
 
 
 class _Posterior:
