@@ -83,6 +83,7 @@ class Averaged:
         again = (
             shares[:, DONE_AGAIN].sum(axis=1)
             * np.exp(self.laws.log_height[unfit])
+            * self.laws.missed(np.asarray([memory_per_input]), unfit.nonzero()[0])[0]
             / shares.sum(axis=1)
         )
         return Cliff(

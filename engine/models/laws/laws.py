@@ -6,7 +6,8 @@ A law says how time depends on machines, cores, size, iterations and memory, up 
 
 with the terms f_j of `terms` in machines m, their cores p and the relative size z; non-negative
 shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
-(z / p, z / p^2) is done (1 + height) times. Few runs fit many laws. So laws are drawn from a prior
+(z / p, z / p^2) is done again, up to `height` times: in part as soon as not all data fits, the rest
+as its share grows that does not. Few runs fit many laws. So laws are drawn from a prior
 and weighted by their likelihood, and a prediction is the mean of log T over them: with three runs
 the prior decides what they cannot, with thirty the runs do. Every law grows with the size, so the
 mean does.
@@ -50,9 +51,9 @@ on either side of it; else there is none."""
 CLIFF_REACH = 1.4
 """A cliff outside the measured range lies within a factor exp(1.4) = 4 of it."""
 
-CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 3.0, 0.8
-"""Median and spread of log of how much more work there is where data does not fit: re-reading and
-recomputing what was evicted costs a few times the work on cached data."""
+CLIFF_HEIGHT, CLIFF_HEIGHT_SPREAD = 10.0, 1.0
+"""Median and spread of log of how much more work there would be if no data fitted: to read and
+parse or to compute again takes a few to some tens of times as long as what is then done with it."""
 
 SPARSEST = -30.0
 """Logarithm of a share that is nothing."""
@@ -183,6 +184,8 @@ class Laws:
         logit_once: (d,) share of the time that does not grow with the iterations, as a logit.
         logit_reading: (d,) share of what is done again that waits for the disks or the network of
             each machine, not for its cores, as a logit.
+        logit_gradual: (d,) share of it that goes with the share of the data that does not fit, as a
+            logit; the rest is done again as soon as not all fits.
     """
 
     frame: Frame
@@ -191,6 +194,7 @@ class Laws:
     log_height: FloatArray
     logit_once: FloatArray
     logit_reading: FloatArray
+    logit_gradual: FloatArray
 
     def __len__(self) -> int:
         return len(self.cliff)
@@ -213,7 +217,10 @@ class Laws:
     @property
     def _numbers(self) -> tuple[FloatArray, ...]:
         """What laws consist of besides their frame."""
-        return self.log_shares, self.cliff, self.log_height, self.logit_once, self.logit_reading
+        return (
+            self.log_shares, self.cliff, self.log_height,
+            self.logit_once, self.logit_reading, self.logit_gradual,
+        )  # fmt: skip
 
     @cached_property
     def shares(self) -> FloatArray:
@@ -233,6 +240,20 @@ class Laws:
         moved = (shares[:, BY_CORES] + shares[:, BY_MACHINES]) * height
         read = moved / (1.0 + np.exp(-self.logit_reading[laws]))
         return np.column_stack((moved - read, shares[:, BY_CORES_SQUARED] * height, read))
+
+    @cached_property
+    def gradual(self) -> FloatArray:
+        """(d,) share of what is done again that goes with the data that does not fit."""
+        return np.asarray(1.0 / (1.0 + np.exp(-self.logit_gradual)))
+
+    def missed(self, memory_per_input: FloatArray, laws: NDArray[np.int64] | slice) -> FloatArray:
+        """(n, d) share of what some laws do again if nothing fits that they do at (n,) log memory
+        per input. Spark keeps what fits of one RDD and computes the rest again; where several
+        compete, or tasks have too little, more is lost at once."""
+        threshold, high = self.threshold[laws], self.frame.high
+        fitting = np.exp(memory_per_input - high)[:, None] * np.exp(high - threshold)
+        unfit = memory_per_input[:, None] < threshold
+        return np.where(unfit, 1.0 - self.gradual[laws] * fitting, 0.0)
 
     @cached_property
     def threshold(self) -> FloatArray:
@@ -257,7 +278,7 @@ class Laws:
             first, last = int(met[0]), int(met[-1]) + 1
             laws = slice(first, last) if len(met) > DENSE * (last - first) else met
             again = seen.terms[:, DONE_AGAIN] @ self._again(laws).T
-            again *= seen.memory_per_input[:, None] < self.threshold[laws]
+            again *= self.missed(seen.memory_per_input, laws)
             sums[:, laws] += again
         np.log(sums, out=sums)
         if seen.iterations is not None:
@@ -276,8 +297,7 @@ class Laws:
         for place, size in enumerate(sizes):
             per_input = at.sized(size).memory_per_input
             laws = self._first_met(per_input)
-            unfit = per_input[:, None] < self.threshold[laws]
-            np.multiply(again[:, laws], unfit, out=sums[:, laws])
+            np.multiply(again[:, laws], self.missed(per_input, laws), out=sums[:, laws])
             sums[:, laws] += grown[:, laws]
             sums[:, laws.stop :] = grown[:, laws.stop :]
             sums *= size
@@ -306,8 +326,8 @@ class Laws:
     def phases(self, at: Points) -> FloatArray:
         """(d, 10) shares of the terms of the time at one point, then of what memory costs."""
         here = self.frame.relative(at)[0]
-        unfit = at.memory_per_input[0] < self.threshold
-        again = np.where(unfit, self.again @ here[DONE_AGAIN], 0.0)
+        missed = self.missed(at.memory_per_input[:1], slice(None))[0]
+        again = missed * (self.again @ here[DONE_AGAIN])
         parts = np.column_stack((here * self.shares, again))
         if not self.frame.cores_differ:
             parts[:, BY_CORES] += parts[:, BY_MACHINES]
@@ -320,6 +340,7 @@ class Laws:
         gamma = self.log_shares @ SHARES - self.shares @ (1.0 / self.frame.scales)
         height = (self.log_height - np.log(CLIFF_HEIGHT)) / CLIFF_HEIGHT_SPREAD
         logits = (self.logit_once / ONCE_SPREAD) ** 2 + (self.logit_reading / READING_SPREAD) ** 2
+        logits += (self.logit_gradual / GRADUAL_SPREAD) ** 2
         return np.asarray(gamma - 0.5 * height**2 - 0.5 * logits)
 
 
@@ -332,6 +353,9 @@ ONCE_SPREAD = 1.5
 READING_SPREAD = 2.0
 """The same of the share of what is done again that machines bound: mostly one or the other, and
 neither is likelier."""
+
+GRADUAL_SPREAD = 2.0
+"""The same of the share that goes with the data that does not fit."""
 
 
 def drawn(frame: Frame, count: int, *, seed: int) -> Laws:
@@ -353,4 +377,5 @@ def _prior(seed: int) -> tuple[FloatArray, ...]:
         random.normal(np.log(CLIFF_HEIGHT), CLIFF_HEIGHT_SPREAD, MOST_DRAWN),
         random.normal(0.0, ONCE_SPREAD, MOST_DRAWN),
         random.normal(0.0, READING_SPREAD, MOST_DRAWN),
+        random.normal(0.0, GRADUAL_SPREAD, MOST_DRAWN),
     )

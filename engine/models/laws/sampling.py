@@ -356,4 +356,5 @@ def _proposed(laws: Laws, throw: Throw) -> Laws:
         log_height=laws.log_height + throw.step * apart(laws.log_height),
         logit_once=laws.logit_once + throw.step * apart(laws.logit_once),
         logit_reading=laws.logit_reading + throw.step * apart(laws.logit_reading),
+        logit_gradual=laws.logit_gradual + throw.step * apart(laws.logit_gradual),
     )
