@@ -38,7 +38,7 @@ def usd_span(low: float | None, high: float | None, *, to: str = "–") -> str:
 
 
 USD_SPAN_CELLS = 17
-"""The widest of these, "$1234.00–$1890.50"."""
+"""The widest of these, "$1234.00–$1890.50", from a cent to $999,999."""
 
 
 def usd_difference(difference: float) -> str:

@@ -190,8 +190,7 @@ def about(answer: Answer, points: Sequence[Choice], place: int) -> list[Line]:
     choice, confidence = points[place], answer.report.goal.confidence
     line: list[Span] = [(words.composition(choice), "strong"), (" takes ", "base")]
     line.append((f"{text.seconds(choice.seconds)} ({words.in_words(choice, confidence)})", "base"))
-    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-    line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong"), (between, "base")]
+    line += words.cost(choice)
     if place:
         faster = points[place - 1]
         more = f"; {_dearer(faster, choice)} more buys {_longer(faster, choice)} less"

@@ -36,10 +36,7 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
     line += [(" finishes in ", "base"), (text.seconds(choice.seconds), "strong")]
     line.append((f" ({in_words(choice, state.confidence)})", "base"))
-    if choice.cost_usd is not None:
-        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong")]
-        between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-        line.append((f"{at_spot(choice)}{between}", "base"))
+    line += cost(choice)
     if state.deadline_seconds is not None and choice.p_deadline is not None:
         line += [
             (f"; within {time_text(state.deadline_seconds)} with ", "base"),
@@ -69,6 +66,18 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[L
             ]
         )
     return lines
+
+
+def cost(choice: Choice) -> Line:
+    """ " for $2.60 at spot prices ($2.10 to $3.40)"; nothing where no cost is known."""
+    if choice.cost_usd is None:
+        return []
+    between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
+    return [
+        (" for ", "base"),
+        (text.usd(choice.cost_usd), "strong"),
+        (f"{at_spot(choice)}{between}", "base"),
+    ]
 
 
 def priced(choice: Choice) -> str:
@@ -125,9 +134,7 @@ def selected(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
 def _runner_up(state: PlanState, choice: Choice, best: Choice | None) -> Line:
     line: list[Span] = [(composition(choice), "strong"), (" takes ", "base")]
     line.append((f"{text.seconds(choice.seconds)} ({in_words(choice, state.confidence)})", "base"))
-    if choice.cost_usd is not None:
-        between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
-        line += [(" for ", "base"), (text.usd(choice.cost_usd), "strong"), (between, "base")]
+    line += cost(choice)
     if best and choice.cost_usd is not None and best.cost_usd is not None:
         more = choice.cost_usd - best.cost_usd
         than = "more" if more >= 0 else "less"

@@ -97,7 +97,7 @@ class InputSplits:
             by_size = size / rule.split_bytes
             most = min(partitions, max(most, by_size))
             fewer = min(partitions, by_size) / scans, most / scans
-        by_cores = PerCore(partitions, rule.slots, scans, *fewer, *more)
+        by_cores = PerCore(rule.slots, scans, *fewer, *more)
         return PartitionCount(partitions, rule.slots, by_cores, ratio)
 
 

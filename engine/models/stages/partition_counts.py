@@ -14,13 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.models.stages.partitions import LEAST_CORES, ByCores
+from engine.models.stages.partitions import LEAST_CORES, ByCores, ByInput
 from engine.models.stages.task_times import StageShape
 
-Ruled = list[tuple[IntArray, ByCores]]
-"""Places of stages, and the rule of all of them."""
-
-Rule = TypeVar("Rule")
+Rule = TypeVar("Rule", bound=ByCores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class PartitionCounts:
     own: FloatArray
     own_slots: int
     ratio: float
-    ruled: Ruled
+    ruled: list[tuple[IntArray, ByCores]]
 
     def at(self, slots: float) -> FloatArray:
         """(s,) on so many slots, as `PartitionCount.at`."""
@@ -59,7 +56,7 @@ class CountedStages:
 
     def at(self, ratio: float) -> PartitionCounts:
         """Their partitions at `ratio` times the input, as `StageShape.partition_count`."""
-        own, others = np.empty(len(self.shapes)), []
+        own, others = np.empty(len(self.shapes)), list[tuple[int, ByCores]]()
         for places, rule in self._ruled:
             own[places] = rule.on_own(ratio)
         for place in self._others:
@@ -71,13 +68,13 @@ class CountedStages:
         return PartitionCounts(own, self.slots, ratio, [*counting, *together(others)])
 
     @cached_property
-    def _rules(self) -> list[ByCores | None]:
+    def _rules(self) -> list[ByInput | None]:
         return [shape.rule(self.shuffle_partitions) for shape in self.shapes]
 
     @cached_property
-    def _ruled(self) -> Ruled:
+    def _ruled(self) -> list[tuple[IntArray, ByInput]]:
         """Those told by a rule: where slots count apart from where they do not."""
-        found: Ruled = []
+        found: list[tuple[IntArray, ByInput]] = []
         for counts in (True, False):
             found += together(
                 [
@@ -93,9 +90,9 @@ class CountedStages:
         return [place for place, rule in enumerate(self._rules) if rule is None]
 
 
-def together(rules: Sequence[tuple[int, ByCores]]) -> Ruled:
-    """Stages by the kind of their rule."""
-    kinds: dict[type, list[tuple[int, ByCores]]] = {}
+def together(rules: Sequence[tuple[int, Rule]]) -> list[tuple[IntArray, Rule]]:
+    """Places of stages with the rule of all of them, one for each kind of rule."""
+    kinds: dict[type, list[tuple[int, Rule]]] = {}
     for place, rule in rules:
         kinds.setdefault(type(rule), []).append((place, rule))
     return [
@@ -104,12 +101,10 @@ def together(rules: Sequence[tuple[int, ByCores]]) -> Ruled:
     ]
 
 
-def stacked(rules: Sequence[Rule]) -> Rule:
+def stacked(rules: Sequence[Any]) -> Any:
     """One rule whose numbers are (m,) arrays, of m rules of one kind."""
-    first: Any = rules[0]
     values = {}
-    for field in fields(first):
+    for field in fields(rules[0]):
         of_all = [getattr(rule, field.name) for rule in rules]
         values[field.name] = stacked(of_all) if is_dataclass(of_all[0]) else np.asarray(of_all)
-    found: Rule = replace(first, **values)
-    return found
+    return replace(rules[0], **values)

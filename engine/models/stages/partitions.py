@@ -133,6 +133,10 @@ class ByCores(Protocol):
         number of cores."""
         ...
 
+
+class ByInput(ByCores, Protocol):
+    """One that holds for any input."""
+
     def on_own(self, ratio: float) -> FloatArray:
         """() or (m,) the same on the cluster of the log."""
         ...
@@ -143,13 +147,12 @@ class PerCore:
     """So many partitions for each core, between limits that follow from one input.
 
     Args:
-        own, own_slots: on the cluster of the log.
+        own_slots: of the cluster of the log.
         per_core: partitions for each core.
         fewest, most: cores that count at least and at most on fewer slots than the log's, and
             `fewest_beyond`, `most_beyond` on more.
     """
 
-    own: float
     own_slots: float
     per_core: float
     fewest: float
@@ -162,9 +165,6 @@ class PerCore:
         least = np.where(fewer, self.fewest, self.fewest_beyond)
         most = np.where(fewer, self.most, self.most_beyond)
         return np.asarray(self.per_core * np.minimum(np.maximum(cores, least), most))
-
-    def on_own(self, ratio: float) -> FloatArray:
-        return np.asarray(self.own)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from engine.models.stages.partitions import (
     LARGEST_TASKS,
     SMALLEST_STAGE,
     WHOLE,
-    ByCores,
+    ByInput,
     PartitionCount,
     Partitioning,
     whole_tasks,
@@ -187,7 +187,7 @@ class StageShape:
             return self._splits.count(ratio)
         return PartitionCount(n)
 
-    def rule(self, shuffle_partitions: int | None) -> ByCores | None:
+    def rule(self, shuffle_partitions: int | None) -> ByInput | None:
         """The rule of Spark's that says how many partitions it has, where one does so on any
         cluster and for any input."""
         if self.growth is Growth.MERGED:

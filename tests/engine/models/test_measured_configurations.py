@@ -89,19 +89,23 @@ def test_repetitions_that_do_not_read_the_same_to_a_byte_are_repetitions() -> No
 
 
 def test_what_was_measured_with_nearly_the_same_input_was_measured() -> None:
-    random = np.random.default_rng(8)
-    model = fit(
-        *(
-            replace(one, seconds=one.seconds * float(np.exp(0.15 * random.normal())))
-            for one in (run(count) for count in (2, 3, 4, 6, 8, 12))
+    """How much surer hangs on what the runs' scatter looks like: on average of six."""
+    relative = []
+    for seed in range(3, 9):
+        random = np.random.default_rng(seed)
+        model = fit(
+            *(
+                replace(one, seconds=one.seconds * float(np.exp(0.15 * random.normal())))
+                for one in (run(count) for count in (2, 3, 4, 6, 8, 12))
+            )
         )
-    )
-    same, nearly, other = (
-        model.predict(cluster=nodes(6), workload=Workload(size)).forecast.log_scale[0]
-        for size in (1.0, 0.99, 0.9)
-    )
-    assert nearly < 1.1 * same
-    assert other > 1.1 * same
+        same, nearly, other = (
+            model.predict(cluster=nodes(6), workload=Workload(size)).forecast.log_scale[0]
+            for size in (1.0, 0.99, 0.9)
+        )
+        assert nearly < 1.1 * same
+        relative.append(other / same)
+    assert np.mean(relative) > 1.1
 
 
 def test_sizes_that_were_run_once_stay_to_the_last_digit() -> None:

@@ -119,7 +119,8 @@ def test_each_per_cent_beyond_the_range_is_little_less_sure(along: str) -> None:
     _, scale, _ = bent().moments(further(1.01 ** np.arange(80.0), along))
     steps = scale[1:] / scale[:-1]
     assert scale[-1] > 2.0 * scale[0], "they are missed by far"
-    assert steps.min() > 0.99
+    assert steps.min() > 0.99, "one of 300 laws meets its cliff"
+    assert (scale[5:] / scale[:-5]).min() > 0.999
     assert steps[0] < 1.01
     assert steps.max() < 1.06
 
