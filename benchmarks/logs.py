@@ -40,6 +40,7 @@ from engine.profile import Profile, Run
 
 JOBS = Path(__file__).with_name("spark_jobs.py")
 TABLE_JOBS = Path(__file__).with_name("table_jobs.py")
+LIBRARY_JOBS = Path(__file__).with_name("library_jobs.py")
 LINES_PER_FILE = 125_000
 BYTES_PER_FILE = 44.0 * LINES_PER_FILE
 """One input file is one partition."""
@@ -130,10 +131,17 @@ def make(
             **settings,
         }
         master = f"local-cluster[{made.executors},1,{made.memory_mib}]"
-        script = TABLE_JOBS if made.reads_tables else JOBS
+        script = script_of(made.job)
         print(f"running {made.name}", file=sys.stderr, flush=True)
         submit(made.job, master, conf, script, (made.job, source.as_uri(), out.as_uri()))
         shutil.rmtree(out, ignore_errors=True)
+
+
+def script_of(job: str) -> Path:
+    """The program that has a job."""
+    if job in held_out.LIBRARY_JOBS:
+        return LIBRARY_JOBS
+    return TABLE_JOBS if job in held_out.TABLE_JOBS else JOBS
 
 
 def submit(

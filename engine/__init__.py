@@ -28,6 +28,7 @@ _HOMES = {
         "UnknownName",
     ),
     "engine.units": (
+        "check_times",
         "format_bytes",
         "format_interval",
         "format_seconds",

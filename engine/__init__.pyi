@@ -137,6 +137,7 @@ from engine.training import KnownType as KnownType
 from engine.training import TrainingRequest as TrainingRequest
 from engine.training import lessons_of as lessons_of
 from engine.training import plan_experiments as plan_experiments
+from engine.units import check_times as check_times
 from engine.units import format_bytes as format_bytes
 from engine.units import format_interval as format_interval
 from engine.units import format_seconds as format_seconds

@@ -86,8 +86,15 @@ class ClusterBatch:
         """The given clusters, with shapes and layouts completed from the profile.
 
         Raises:
-            BadInput: for a type without a shape that the profile does not know either.
+            BadInput: for a type without a shape that the profile does not know either, and for
+                what is no `Cluster`.
         """
+        for cluster in clusters:
+            if not isinstance(cluster, Cluster):
+                raise BadInput(
+                    f"a cluster is needed, not {cluster!r}",
+                    remedy="make it with engine.Cluster.of_nodes(...) or .of_executors(...)",
+                )
         resolved = [complete(cluster, profile) for cluster in clusters]
         types: dict[InstanceType | None, int] = {}
         index = [types.setdefault(cluster.instance, len(types)) for cluster in resolved]

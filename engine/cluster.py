@@ -25,6 +25,9 @@ LEAST_HEAP_GIB = 450.0 / 1024.0
 """Spark refuses to start an executor with less: 1.5 times the 300 MiB that it reserves, since 1.6
 (`UnifiedMemoryManager`, INVALID_EXECUTOR_MEMORY)."""
 
+MOST_HEAP_GIB = 64.0 * 1024.0
+"""More than any machine has: a slip of the unit."""
+
 
 def is_number(value: object) -> bool:
     """Whether it is one; text and True are none."""
@@ -43,10 +46,16 @@ def checked_heap_gib(heap_gib: float, *, where: str | None = None, remedy: str) 
         remedy: what to do about less, where it was given.
 
     Raises:
-        BadInput: for less, in MiB, as heaps that small are written.
+        BadInput: for less, in MiB, as heaps that small are written, and for more than there is.
     """
-    if not is_number(heap_gib) or heap_gib > sys.float_info.max:
+    if not is_number(heap_gib):
         raise BadInput(f"a heap is a number of GiB, not {heap_gib!r}", where=where, remedy=remedy)
+    if heap_gib > MOST_HEAP_GIB:
+        raise BadInput(
+            f"no machine has a heap of more than {MOST_HEAP_GIB / 1024.0:g} TiB",
+            where=where,
+            remedy=remedy,
+        )
     if not heap_gib >= LEAST_HEAP_GIB:
         raise BadInput(
             f"an executor of {heap_gib * 1024.0:.4g} MiB is refused by Spark, which needs at least "
@@ -62,9 +71,10 @@ def parse_heap_gib(text: str, *, where: str | None = None) -> float:
     number is MiB.
 
     Raises:
-        BadInput: for what is no amount of memory, and for less than Spark starts an executor with.
+        BadInput: for what is no amount of memory, for less than Spark starts an executor with, and
+            for more than any machine has.
     """
-    remedy = "give 450m or more, such as 8g; a bare number counts MiB, as in Spark"
+    remedy = "write it like 8g, 450m or more; a bare number counts MiB, as in Spark"
     return checked_heap_gib(parse_memory_gib(text, where=where), where=where, remedy=remedy)
 
 

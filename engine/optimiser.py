@@ -96,8 +96,8 @@ def recommend(
         BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
         UnknownName: for an instance name or glob that matches nothing.
     """
-    if not 1 <= mix <= MOST_TYPES:
-        raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix}", where="--mix")
+    if mix not in range(1, MOST_TYPES + 1):
+        raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix!r}", where="--mix")
     require_catalog(catalog)
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
     billing = catalog.billing if billing is None else billing

@@ -126,6 +126,36 @@ def parse_times(text: str, *, where: str | None = None) -> float | None:
     return _positive(_number(match[1]), text, "a factor", where=where)
 
 
+MOST_TIMES = 1e6
+"""Times the largest run, or its part, beyond which a prediction is a number without a meaning."""
+
+
+def check_times(
+    times: float,
+    text: str | None = None,
+    *,
+    where: str | None = None,
+    remedy: str = "check the unit",
+) -> None:
+    """Refuses an input so far from the largest run that nothing is known about it.
+
+    Args:
+        times: the input over that of the largest run.
+        text: how it was written, where it was.
+
+    Raises:
+        BadInput: for more than `MOST_TIMES`, or less than one part of so many.
+    """
+    if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
+        said = f"{times:.3g}x" if text is None else text
+        bound = "less than 1/" if times < 1.0 else "more than "
+        raise BadInput(
+            f"{said!r} is {bound}{MOST_TIMES:,.0f} times the largest run",
+            where=where,
+            remedy=remedy,
+        )
+
+
 def parse_seconds(text: str, *, where: str | None = None) -> float:
     """Seconds from a duration: "45m", "1h 30m", "1:30:00" (h:m:s), "90s"; a bare number is seconds.
 

@@ -72,7 +72,8 @@ def odds(confidence: float) -> str:
         hits = confidence * out_of
         if abs(hits - round(hits)) < 1e-6 and 0 < round(hits) < out_of:
             return f"{round(hits)} in {out_of}"
-    return f"{confidence * 100:.8g} in 100"
+    hits_of_100 = f"{confidence * 100:.8g}"
+    return "over 99.9999 in 100" if hits_of_100 == "100" else f"{hits_of_100} in 100"
 
 
 def composition(types: dict[str, int]) -> str:

@@ -23,11 +23,6 @@ USE_RESOURCES = ("simcost",)
 MOST_SECONDS = 10 * 365.25 * 86400.0
 """No deadline is later: ten years."""
 
-MOST_TIMES = 1e6
-"""Times the largest run, or its part, beyond which a prediction would be a number without a
-meaning."""
-
-
 MOST_WHOLE = 1_000_000
 """No number of nodes, executors, cores or partitions is larger."""
 
@@ -305,7 +300,7 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
     """The profile's reference workload at the size that `text` names."""
     times = engine.parse_times(text, where="--input-size")
     if times is not None:
-        check_times(times, text)
+        engine.check_times(times, text, where="--input-size")
         return profile.workload_at(times)
     reference = profile.reference_workload
     if profile.input_unit != "bytes" and engine.has_size_unit(text):
@@ -322,19 +317,8 @@ def sized(text: str, profile: engine.Profile) -> engine.Workload:
             remedy="give a factor such as 2x (times the largest run)",
         )
     if reference.input_bytes:
-        check_times(size / reference.input_bytes, text)
+        engine.check_times(size / reference.input_bytes, text, where="--input-size")
     return engine.Workload(size, reference.iterations, reference.parameters)
-
-
-def check_times(times: float, text: str) -> None:
-    """Refuses a size so far from every run that nothing is known about it."""
-    if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
-        bound = "less than 1/" if times < 1.0 else "more than "
-        raise engine.BadInput(
-            f"{text!r} is {bound}{MOST_TIMES:,.0f} times the largest run",
-            where="--input-size",
-            remedy="check the unit",
-        )
 
 
 def iterations(text: str, *, where: str = "--iterations") -> float:

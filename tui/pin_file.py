@@ -13,12 +13,22 @@ from tui.pins import MOST_PINS, NOW, Pin
 from tui.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
 from tui.state import PlanState
 
-VERSION = 1
-"""Of the format; a file without it is of the first one, which had no pins."""
+VERSION = 2
+"""Of the format: the second says what costs lie between; a file without it has no pins."""
 
 PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
-NUMBERS = ("seconds", "low", "high", "usd", "in-time")
-ANSWER_KEYS = ("meets", "composition", "instance", *NUMBERS)
+NUMBERS = {
+    "seconds": "seconds",
+    "low": "low",
+    "high": "high",
+    "usd": "cost_usd",
+    "usd-low": "cost_low_usd",
+    "usd-high": "cost_high_usd",
+    "in-time": "p_deadline",
+}
+"""What each number of an answer is called in a file, and what as a field of a `Pin`."""
+
+ANSWER_KEYS = ("meets", "composition", "instance", "at-spot", *NUMBERS)
 
 
 class Kept(NamedTuple):
@@ -43,10 +53,11 @@ def format_kept(kept: Kept, *, folder: Path) -> str:
 
 def _answer(pin: Pin) -> list[str]:
     """What was said, every digit of it; what was not known is left out."""
-    values = (pin.seconds, pin.low, pin.high, pin.cost_usd, pin.p_deadline)
     found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
     found += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
-    found += [f"{key}: {v!r}" for key, v in zip(NUMBERS, values, strict=True) if v is not None]
+    found += ["at-spot: on"] if pin.at_spot else []
+    values = {key: getattr(pin, field) for key, field in NUMBERS.items()}
+    found += [f"{key}: {value!r}" for key, value in values.items() if value is not None]
     return [f"  {line}" for line in found]
 
 
@@ -97,10 +108,10 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     if answer is None:
         raise engine.BadInput("answer is missing", where=section.where())
     answer.check_keys(ANSWER_KEYS)
-    seconds, low, high, usd, chance = (answer.get(key, _number) for key in NUMBERS)
+    numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
     composition, instance = answer.need("composition", str), answer.get("instance", str)
-    meets = answer.need("meets", _switch)
-    return Pin(name, state, meets, composition, seconds, low, high, usd, chance, instance)
+    meets, at_spot = answer.need("meets", _switch), bool(answer.get("at-spot", _switch))
+    return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 
 def _number(typed: str) -> float:

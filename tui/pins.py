@@ -26,6 +26,8 @@ class Pin:
         meets: whether the goal is met; otherwise the rest is that of the nearest miss.
         composition: in words. instance: its type; None for a mix, or nothing.
         low, high: the interval at the state's confidence, in seconds.
+        cost_low_usd, cost_high_usd: what the cost lies between with it.
+        at_spot: all nodes are rented at spot prices; where some are, the composition says which.
     """
 
     name: str
@@ -38,6 +40,9 @@ class Pin:
     cost_usd: float | None = None
     p_deadline: float | None = None
     instance: str | None = None
+    cost_low_usd: float | None = None
+    cost_high_usd: float | None = None
+    at_spot: bool = False
 
 
 def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
@@ -50,12 +55,15 @@ def pin_of(name: str, state: PlanState, answer: Answer) -> Pin:
         state,
         meets,
         words.composition(best),
-        best.seconds,
-        best.low,
-        best.high,
-        best.cost_usd,
-        best.p_deadline,
-        best.instance,
+        seconds=best.seconds,
+        low=best.low,
+        high=best.high,
+        cost_usd=best.cost_usd,
+        p_deadline=best.p_deadline,
+        instance=best.instance,
+        cost_low_usd=best.cost_low_usd,
+        cost_high_usd=best.cost_high_usd,
+        at_spot=bool(words.at_spot(best)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.errors import UnknownName
+from engine.errors import BadInput, UnknownName
 from engine.models.base import FittedModel, Model
 from engine.models.boe.model import Boe
 from engine.models.ernest import Ernest, ErnestExtended
@@ -31,7 +31,12 @@ def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
     Raises:
         UnknownName: for a model that is not in `MODELS`.
         ModelDoesNotFit: when the profile does not hold what the model needs.
+        BadInput: for what is no profile.
     """
+    if not isinstance(profile, Profile):
+        raise BadInput(
+            f"a profile is needed, not {profile!r}", remedy='read it with engine.read("app.zstd")'
+        )
     by_name = {entry.name: entry for entry in MODELS}
     if model not in by_name:
         raise UnknownName("model", model, by_name)

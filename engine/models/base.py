@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
-from engine.cluster import Cluster, Workload
+from engine.cluster import Cluster, Workload, is_number
 from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
@@ -25,6 +25,7 @@ from engine.platforms import support_notice
 from engine.profile import Notice, Profile
 from engine.slow_runs import UnusualRun
 from engine.transfer import Speed, notice_of, source_of, speed_of
+from engine.units import check_times
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,24 +325,20 @@ def _known(value: float) -> float | None:
 
 
 def _check_confidence(confidence: float) -> None:
-    if not 0.0 < confidence < 1.0:
-        raise BadInput(f"confidence must lie between 0 and 1, not {confidence}")
-
-
-MOST_TIMES = 1e6
-"""Times the largest run, or its part, beyond which a prediction is a number without a meaning."""
+    if not (is_number(confidence) and 0.0 < confidence < 1.0):
+        raise BadInput(f"confidence must lie between 0 and 1, not {confidence!r}")
 
 
 def _check_size(workload: Workload, profile: Profile) -> None:
+    if not isinstance(workload, Workload):
+        raise BadInput(
+            f"a workload is needed, not {workload!r}",
+            remedy="make it with engine.Workload(input_bytes), or take profile.workload_at(2.0)",
+        )
     size, largest = workload.input_bytes, profile.reference_workload.input_bytes
     times = size / largest if size and largest else workload.scale
-    if times is not None and not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
-        bound = "less than 1/" if times < 1.0 else "more than "
-        raise BadInput(
-            f"an input {times:.3g} times that of the largest run is {bound}{MOST_TIMES:,.0f} of it",
-            where="workload",
-            remedy="check the unit of input_bytes",
-        )
+    if times is not None:
+        check_times(times, where="workload", remedy="check the unit of input_bytes")
 
 
 def _by_workload(workloads: Sequence[Workload]) -> list[tuple[Workload, list[int]]]:

@@ -8,7 +8,7 @@ import re
 from engine.catalog import InstanceType
 from engine.catalog_file import load_catalog
 from engine.errors import BadInput
-from engine.units import parse_bytes, parse_seconds, parse_times
+from engine.units import check_times, parse_bytes, parse_seconds, parse_times
 
 DEFAULT_CATALOG = "aws"
 MOST_TASKS = 10_000_000
@@ -19,9 +19,6 @@ LEAST_SECONDS, MOST_SECONDS = 1e-6, 365.25 * 86400.0
 MOST_BYTES = 1e15
 LEAST_RATE, MOST_RATE = 1.0, 1e15
 """Of one task, and bytes per second of one node; what lies beyond is a slip of the unit."""
-
-MOST_TIMES = 1e6
-"""Times the largest run, or its part, beyond which nothing is known of a job."""
 
 _GBPS = re.compile(r"^([\d.]+)\s*([kmg]?)(?:bps|bit/s)$", re.IGNORECASE)
 _BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
@@ -90,15 +87,6 @@ def input_times(text: str) -> float | None:
     if value is not None:
         check_times(value, text)
     return value
-
-
-def check_times(times: float, text: str) -> None:
-    """Refuses an input of so many times that of the largest run that nothing is known of it."""
-    if not 1.0 / MOST_TIMES <= times <= MOST_TIMES:
-        bound = "less than 1/" if times < 1.0 else "more than "
-        raise BadInput(
-            f"{text!r} is {bound}{MOST_TIMES:,.0f} times the largest run", remedy="check the unit"
-        )
 
 
 def input_bytes(text: str, largest_bytes: float) -> float:

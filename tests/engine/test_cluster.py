@@ -91,9 +91,16 @@ def test_executors_that_are_no_number_are_refused_in_a_line(executors: int) -> N
         Cluster.of_executors(executors=executors, executor_cores=2)
 
 
-@pytest.mark.parametrize("heap_gib", [INF, "8g", True])
+@pytest.mark.parametrize("heap_gib", ["8g", True])
 def test_a_heap_is_a_number_of_gib(heap_gib: float) -> None:
     with pytest.raises(BadInput, match=f"a heap is a number of GiB, not {heap_gib!r}"):
+        Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=heap_gib)
+
+
+@pytest.mark.parametrize("heap_gib", [INF, 65_536.1])
+def test_a_heap_is_one_that_a_machine_can_have(heap_gib: float) -> None:
+    assert Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=65_536.0)
+    with pytest.raises(BadInput, match="no machine has a heap of more than 64 TiB"):
         Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=heap_gib)
 
 
@@ -142,5 +149,5 @@ def test_whole_numbers_without_end_are_refused_in_a_line() -> None:
         Workload(1e9, parameters={"rows": ENDLESS})
     with pytest.raises(BadInput, match="memory_gib must be more than zero, not 1000"):
         Cluster.of_nodes(instance_type="x", nodes=8, vcpus=4, memory_gib=ENDLESS)
-    with pytest.raises(BadInput, match="a heap is a number of GiB, not 1000"):
+    with pytest.raises(BadInput, match="no machine has a heap of more than 64 TiB"):
         Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=ENDLESS)

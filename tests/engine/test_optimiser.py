@@ -300,6 +300,7 @@ def test_a_billing_of_ones_own() -> None:
     ("options", "message"),
     [
         ({"mix": 0}, "mix must lie between 1 and 3"),
+        ({"mix": "2"}, "mix must lie between 1 and 3, not '2'"),
         ({"deadline_seconds": 0.0}, "deadline_seconds must be more than zero"),
         ({"deadline_seconds": math.nan}, "deadline_seconds must be more than zero"),
         ({"budget_usd": -1.0}, "budget_usd must be more than zero"),

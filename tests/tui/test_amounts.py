@@ -37,6 +37,7 @@ def test_a_share_is_never_rounded_to_certainty(share: float | None, shown: str) 
         (0.95, "19 in 20"),
         (0.975, "97.5 in 100"),
         (0.99999999, "99.999999 in 100"),
+        (0.999999999999, "over 99.9999 in 100"),
     ],
 )
 def test_a_confidence_is_never_rounded_to_certainty(confidence: float, shown: str) -> None:

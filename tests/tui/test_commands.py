@@ -108,6 +108,9 @@ def test_what_a_command_becomes(line, outcome):
         ("undo twice", "takes nothing"),
         ("view x", "unknown view"),
         ("size big", "big"),
+        ("size 1e-300x", "'1e-300x' is less than 1/1,000,000 times the largest run"),
+        ("size 2EB", "2EB"),
+        ("size 9000PB", "'9000PB' is more than 1,000,000 times the largest run"),
         ("", "no command"),
     ],
 )

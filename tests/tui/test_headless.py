@@ -217,10 +217,11 @@ def test_catalogs_are_listed_shown_and_validated(
         (f"predict {LOG} --confidence 1.5.1", "share"),
         (f"predict {LOG} --executors 4 --nodes 2", "not both"),
         (f"predict {LOG} --executors 4 --executor-memory 8", "8 MiB is refused by Spark"),
+        (f"predict {LOG} --executors 4 --executor-memory 99999p", "no machine has a heap of more"),
         (f"predict {LOG} --executors 4 --executor-memory 300m", "a bare number counts MiB"),
         (
             f"recommend {LOG} --max-executors 4 --executor-cores 2 --executor-memory 449m",
-            "at least 450 MiB; give 450m or more",
+            "at least 450 MiB; write it like 8g",
         ),
         (f"predict {LOG} --param k", "NAME=NUMBER"),
         (f"recommend {LOG}", "--deadline"),

@@ -26,6 +26,9 @@ SECOND = Pin(
     700.0,
     2.5,
     0.97,
+    cost_low_usd=2.2,
+    cost_high_usd=3.1,
+    at_spot=True,
 )
 
 
@@ -49,8 +52,9 @@ def test_differences_are_to_the_first():
     assert [cell if isinstance(cell, str) else cell[0] for cell in first][4] == ""
     cells = [cell if isinstance(cell, str) else cell[0] for cell in second]
     assert cells[4] == f"-{text.seconds(500.0)}"
-    assert cells[7] == f"+{text.usd(0.5)}"
-    assert cells[9] == "deadline, spot"
+    assert cells[7] == "$2.20–$3.10"
+    assert cells[8] == f"+{text.usd(0.5)}"
+    assert cells[10] == "deadline, spot"
     unknown = replace(SECOND, cost_usd=None, seconds=None)
     assert (compare.more_seconds(unknown, FIRST), compare.more_usd(unknown, FIRST)) == ("–", "–")
     assert compare.more_usd(replace(SECOND, cost_usd=2.0), FIRST) == "same"
@@ -64,6 +68,16 @@ def test_times_within_each_others_intervals_are_not_called_different():
     assert "overlap" in said(replace(SECOND, high=900.0))
     assert "overlap" not in said(replace(SECOND, low=None, high=None))
     assert "meets no goal" in said(replace(SECOND, meets=False))
+
+
+def test_a_cost_says_what_it_lies_between_and_of_what_prices():
+    def said(pin):
+        return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)
+
+    assert "8m 20s for $2.50 at spot prices ($2.20 to $3.10): time" in said(SECOND)
+    assert "8m 20s for $2.50: time" in said(
+        replace(SECOND, cost_low_usd=None, cost_high_usd=None, at_spot=False)
+    )
 
 
 async def test_a_pin_is_the_answer_on_the_screen(planner):

@@ -150,7 +150,7 @@ def workload_of(args: argparse.Namespace, fitted: engine.FittedStates) -> engine
             where="--input-size",
             remedy="write it like 2x (each job's own size stands in the file)",
         )
-    options.check_times(times, args.input_size)
+    engine.check_times(times, args.input_size, where="--input-size")
     return fitted.profile.workload_at(times)
 
 

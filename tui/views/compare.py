@@ -25,6 +25,7 @@ COLUMNS = (
     Column(title="than 1st", width=8, align="right", priority=1),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=4),
     Column(title="cost", width=7, align="right"),
+    Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=6),
     Column(title="than 1st", width=9, align="right", priority=2),
     Column(title="in time", width=7, align="right", priority=3),
     Column(title="differs in", shrink=True, least=12, priority=5),
@@ -70,6 +71,7 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
         ("" if pin is first else more_seconds(pin, first), "muted"),
         (text.UNKNOWN if pin.low is None else text.span(pin.low, pin.high, to="–"), tone),
         (text.usd(pin.cost_usd), tone),
+        (text.usd_span(pin.cost_low_usd, pin.cost_high_usd), tone),
         ("" if pin is first else more_usd(pin, first), "muted"),
         (text.percent(pin.p_deadline), tone),
         (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),
@@ -132,4 +134,6 @@ def _overlap(pin: Pin, first: Pin) -> bool:
 
 def _answer(pin: Pin) -> str:
     reached = "" if pin.meets else "meets no goal, nearest "
-    return f"{reached}{pin.composition}, {text.seconds(pin.seconds)} for {text.usd(pin.cost_usd)}"
+    cost = text.usd(pin.cost_usd) + (" at spot prices" if pin.at_spot else "")
+    between = text.usd_interval(pin.cost_low_usd, pin.cost_high_usd)
+    return f"{reached}{pin.composition}, {text.seconds(pin.seconds)} for {cost}{between}"

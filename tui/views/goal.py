@@ -67,6 +67,11 @@ class Ranges:
         Raises:
             BadInput: for anything else.
         """
+        times = self._times(typed)
+        engine.check_times(times, typed)
+        return times
+
+    def _times(self, typed: str) -> float:
         times = engine.parse_times(typed)
         if times is not None:
             return times

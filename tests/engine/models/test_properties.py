@@ -12,7 +12,7 @@ from made_runs import Job, Stage, observed
 
 from engine.cluster import Cluster, Layout, Workload
 from engine.errors import BadInput
-from engine.models import MODELS
+from engine.models import MODELS, fit
 from engine.models.base import FittedModel, Model
 from engine.profile import Profile, Run
 
@@ -162,9 +162,9 @@ def test_phases_add_up(model: Model) -> None:
 @pytest.mark.parametrize("times", [1e-300, 1e-7, 1e7, 1e300])
 def test_a_size_far_from_every_run_is_refused(model: Model, times: float) -> None:
     model_fitted, far = fitted(model, 1), Workload(2.0 * times)
-    with pytest.raises(BadInput, match=r"workload: an input .* times that of the largest run"):
+    with pytest.raises(BadInput, match=r"workload: '.*x' is .* times the largest run"):
         model_fitted.predict(cluster=on(4), workload=far)
-    with pytest.raises(BadInput, match=r"workload: an input .* times that of the largest run"):
+    with pytest.raises(BadInput, match=r"workload: '.*x' is .* times the largest run"):
         model_fitted.predict_many(clusters=[on(4)], workloads=[far])
 
 
@@ -178,3 +178,27 @@ def test_clusters_and_workloads_pair() -> None:
         said = f"{len(clusters)} clusters do not pair with {len(workloads)} workloads"
         with pytest.raises(BadInput, match=said):
             model_fitted.predict_many(clusters=clusters, workloads=workloads)
+
+
+@every_model
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"cluster": None}, "a cluster is needed, not None"),
+        ({"cluster": 4}, "a cluster is needed, not 4"),
+        ({"workload": 2.0}, "a workload is needed, not 2.0"),
+        ({"confidence": "90%"}, "confidence must lie between 0 and 1, not '90%'"),
+    ],
+)
+def test_what_is_of_another_kind_is_refused(
+    model: Model, wrong: dict[str, object], says: str
+) -> None:
+    asked = {"cluster": on(4), "workload": Workload(2.0), **wrong}
+    with pytest.raises(BadInput, match=says):
+        fitted(model, 1).predict(**asked)  # type: ignore[arg-type]
+
+
+@every_model
+def test_a_path_is_no_profile(model: Model) -> None:
+    with pytest.raises(BadInput, match=r"a profile is needed, not 'app.zstd'"):
+        fit("app.zstd", model=model.name)  # type: ignore[arg-type]
