@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 
 from engine.belief import RUNS_FOR_PROCESS, Belief, Points, believe, forecast_at, known_scale
-from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Workload
 from engine.design import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
-from engine.optimiser import settle
+from engine.optimiser import settle, surface_of
 from engine.recommendation import Choice, Goal
 from engine.sequential import Decision, Gains, gains, is_opening, told
 from engine.surface import Surface
@@ -129,7 +128,9 @@ def advise(
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
     if catalog is not None and surface is None:
-        surface = _surface(fitted, catalog, instances, whole, max_nodes=max(nodes))
+        surface = surface_of(
+            fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
+        )
     elif surface is None and billing is not None and billing.spot:
         raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
     found = weighed(
@@ -168,21 +169,6 @@ def advise(
         spot=found.billing.spot,
         opening=opening,
     )
-
-
-def _surface(
-    fitted: FittedModel,
-    catalog: Catalog,
-    instances: Sequence[str] | None,
-    workload: Workload,
-    *,
-    max_nodes: int,
-) -> Surface:
-    """Predictions for the types of a catalog that may be rented."""
-    candidates = select_candidates(
-        catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances
-    )
-    return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes)
 
 
 FIRST_RUNS = (

@@ -49,6 +49,7 @@ __all__ = [
     "select_candidates",
     "sensitivity",
     "settle",
+    "surface_of",
 ]
 
 MOST_TYPES = 3
@@ -102,14 +103,8 @@ def recommend(
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing
-    limits = limits.checked(catalog, max_nodes)
-    candidates = select_candidates(
-        catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances, limits=limits
-    )
-    shapes = [offer.instance for offer in candidates.offers]
-    candidates.within(limits).leaving_room(shapes, candidates.layouts, max_nodes)
-    surface = Surface.build(
-        fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits
+    surface = surface_of(
+        fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes, limits=limits
     )
     today = today or date.today()
     answer = mixed(surface, goal, billing, mix=mix, today=today)
@@ -117,6 +112,34 @@ def recommend(
         return answer
     found = sensitivity(surface, goal, billing, mix=mix, answer=answer)
     return replace(answer, sensitivity=found)
+
+
+def surface_of(
+    fitted: FittedModel,
+    catalog: Catalog,
+    *,
+    workload: Workload | None = None,
+    instances: Sequence[str] | None = None,
+    max_nodes: int,
+    limits: Limits = NO_LIMITS,
+) -> Surface:
+    """Predictions for the types of a catalog that may be rented, on 1 to `max_nodes` nodes.
+
+    Args:
+        workload: None for that of the profile's largest run.
+        instances: names or globs of types; None for the default candidates.
+
+    Raises:
+        UnknownName: for an instance name or glob that matches nothing.
+        BadInput: for limits that contradict each other, or leave no room for any type.
+    """
+    limits = limits.checked(catalog, max_nodes)
+    candidates = select_candidates(
+        catalog, profile=fitted.profile, ran_on=fitted.ran_on, instances=instances, limits=limits
+    )
+    shapes = [offer.instance for offer in candidates.offers]
+    candidates.within(limits).leaving_room(shapes, candidates.layouts, max_nodes)
+    return Surface.build(fitted, candidates, workload=workload, max_nodes=max_nodes, limits=limits)
 
 
 def mixed(

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine import exports
-from engine.candidates import select_candidates
 from engine.catalog import Billing, Catalog
 from engine.choices import Answers
 from engine.cluster import Cluster, Workload
@@ -27,7 +26,7 @@ from engine.limits import NO_LIMITS, Limits
 from engine.mixing.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
-from engine.optimiser import mixed, select, settle
+from engine.optimiser import mixed, select, settle, surface_of
 from engine.platforms import NOT_SUPPORTED
 from engine.profile import Profile
 from engine.recommendation import Choice, Goal, Recommendation
@@ -246,20 +245,11 @@ def prepare(request: PlanRequest) -> Plan:
 
 def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
     """`prepare` for a model that is fitted already (another size or filter, same evidence)."""
-    candidates = select_candidates(
-        request.catalog,
-        profile=request.profile,
-        ran_on=fitted.ran_on,
-        instances=request.instances,
-        limits=request.limits.checked(request.catalog, request.max_nodes),
-    )
-    shapes = [offer.instance for offer in candidates.offers]
-    binding = candidates.within(request.limits)
-    binding.leaving_room(shapes, candidates.layouts, request.max_nodes)
-    surface = Surface.build(
+    surface = surface_of(
         fitted,
-        candidates,
+        request.catalog,
         workload=request.workload,
+        instances=request.instances,
         max_nodes=request.max_nodes,
         limits=request.limits,
     )
