@@ -58,6 +58,9 @@ def test_differences_are_to_the_first():
     unknown = replace(SECOND, cost_usd=None, seconds=None)
     assert (compare.more_seconds(unknown, FIRST), compare.more_usd(unknown, FIRST)) == ("–", "–")
     assert compare.more_usd(replace(SECOND, cost_usd=2.0), FIRST) == "same"
+    assert compare.more_usd(replace(SECOND, cost_usd=2.0009), FIRST) == "same"
+    assert compare.more_usd(replace(SECOND, cost_usd=2.002), FIRST) == f"+{text.usd(0.002)}"
+    assert compare.more_seconds(replace(SECOND, seconds=1000.00004), FIRST) == "same"
 
 
 def test_times_within_each_others_intervals_are_not_called_different():

@@ -31,6 +31,9 @@ COLUMNS = (
     Column(title="differs in", shrink=True, least=12, priority=5),
 )
 
+SHOWN = 5e-4
+"""A smaller share of an amount is not seen in its three figures."""
+
 EMPTY = "nothing is pinned: press p to pin this plan, then change it"
 
 
@@ -82,7 +85,7 @@ def more_seconds(pin: Pin, first: Pin) -> str:
     """ "+3m 10s": how much longer than the first."""
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
-    more = pin.seconds - first.seconds
+    more = _difference(pin.seconds, first.seconds)
     return f"{_sign(more)}{text.seconds(abs(more))}" if more else "same"
 
 
@@ -90,8 +93,14 @@ def more_usd(pin: Pin, first: Pin) -> str:
     """ "-$0.42": how much dearer than the first."""
     if pin.cost_usd is None or first.cost_usd is None:
         return text.UNKNOWN
-    more = pin.cost_usd - first.cost_usd
+    more = _difference(pin.cost_usd, first.cost_usd)
     return f"{_sign(more)}{text.usd(abs(more))}" if more else "same"
+
+
+def _difference(one: float, first: float) -> float:
+    """How much more one is; none where that is less than the three figures of either show."""
+    more = one - first
+    return 0.0 if abs(more) < SHOWN * abs(first) else more
 
 
 def _sign(more: float) -> str:
@@ -126,7 +135,7 @@ def about(shown: Sequence[Pin], place: int) -> list[Line]:
 
 def _overlap(pin: Pin, first: Pin) -> bool:
     """Whether two different times lie within each other's intervals."""
-    if None in (pin.low, pin.high, first.low, first.high) or pin.seconds == first.seconds:
+    if None in (pin.low, pin.high, first.low, first.high) or more_seconds(pin, first) == "same":
         return False
     low, high = max(pin.low or 0.0, first.low or 0.0), min(pin.high or 0.0, first.high or 0.0)
     return low <= high
