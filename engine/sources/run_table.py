@@ -68,6 +68,8 @@ class _Row:
     written: Mapping[str, str]
 
 
+_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+
 def looks_like(head: bytes) -> bool:
     """Whether a text begins with a header that has at least two of the required columns, or others
     that mean all three: what to rename is then said, with the line."""
@@ -204,8 +206,10 @@ def _parameter_columns(
 
 
 def _as_number(text: str) -> float | None:
+    """The number that a cell holds, "1,234" with its thousands apart too, as sizes and times are
+    read; None where it holds none."""
     try:
-        return float(text)
+        return float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
     except ValueError:
         return None
 

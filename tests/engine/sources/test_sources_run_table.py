@@ -47,6 +47,15 @@ def test_units_make_bytes_and_durations_are_read() -> None:
     assert [run.seconds for run in table.runs] == [2700.0, 7200.0]
 
 
+def test_thousands_may_be_apart_in_any_number() -> None:
+    text = 'nodes,input_size,k,seconds\n"1,200","1,048,576","2,500.5","3,600"\n2,1,1,7\n'
+    run = parse(text, "runs.csv").runs[0]
+    assert run.cluster.nodes == 1200
+    assert run.workload.input_bytes == 1_048_576
+    assert run.workload.parameters == {"k": 2500.5}
+    assert run.seconds == 3600.0
+
+
 def test_executor_columns_and_unnamed_shapes() -> None:
     table = parse(
         "nodes,input_size,seconds,vcpus,executors,executor_cores,executor_memory_gib,iterations\n"
