@@ -70,6 +70,7 @@ class _Row:
 
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
 
+
 def looks_like(head: bytes) -> bool:
     """Whether a text begins with a header that has at least two of the required columns, or others
     that mean all three: what to rename is then said, with the line."""
