@@ -108,6 +108,19 @@ class Workload:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
 
+def require_workload(workload: object) -> None:
+    """Refuses a size or a text in place of a workload.
+
+    Raises:
+        BadInput: for anything that is no `Workload`.
+    """
+    if not isinstance(workload, Workload):
+        raise BadInput(
+            f"a workload is needed, not {workload!r}",
+            remedy="make it with engine.Workload(input_bytes), or take profile.workload_at(2.0)",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class BesideHeap:
     """Memory of a container beside the heap, in GiB, of one executor or of one of its cores.
@@ -243,6 +256,8 @@ class Cluster:
             if value is not None:
                 _more_than_zero(name, value, remedy="leave it out where it is not known")
         instance = None
+        if instance_type is not None and not isinstance(instance_type, str):
+            raise BadInput(f"an instance type is a name, not {instance_type!r}")
         if catalog is not None:
             require_catalog(catalog)
         if catalog is not None and instance_type is not None and vcpus is None:
@@ -304,6 +319,6 @@ def _more_than_zero(
 
 def _at_least_one(name: str, value: int) -> None:
     if not is_number(value) or value < 1 or value % 1 != 0:
-        raise BadInput(f"{name} must be a whole number of at least 1, not {value}")
+        raise BadInput(f"{name} must be a whole number of at least 1, not {value!r}")
     if value > MOST_NODES:
-        raise BadInput(f"{name} must be at most {MOST_NODES:,}, not {value}")
+        raise BadInput(f"{name} must be at most {MOST_NODES:,}, not {value!r}")

@@ -100,6 +100,11 @@ def recommend(
     if mix not in range(1, MOST_TYPES + 1):
         raise BadInput(f"mix must lie between 1 and {MOST_TYPES}, not {mix!r}", where="--mix")
     require_catalog(catalog)
+    if not isinstance(fitted, FittedModel):
+        raise BadInput(
+            f"a fitted model is needed, not {type(fitted).__name__}",
+            remedy="fit one with engine.fit(profile)",
+        )
     goal = Goal(deadline_seconds, budget_usd, confidence, max_nodes, objective)
     billing = catalog.billing if billing is None else billing
     billing = replace(billing, spot=True) if spot else billing

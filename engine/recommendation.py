@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from engine.cluster import BesideHeap, Layout
+from engine.cluster import BesideHeap, Layout, is_finite, is_number
 from engine.cost import Cost
 from engine.errors import BadInput, UnknownName
 from engine.memory import default_overhead_gib
@@ -36,16 +36,24 @@ class Goal:
     objective: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("deadline_seconds", "budget_usd"):
+        for name, reader in (("deadline_seconds", "parse_seconds"), ("budget_usd", "parse_usd")):
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and value > 0):
-                raise BadInput(f"{name} must be more than zero, not {value}", where="goal")
-        if not 0.0 < self.confidence < 1.0:
+            if value is not None and not is_number(value):
+                raise BadInput(
+                    f"{name} must be a number, not {value!r}",
+                    where="goal",
+                    remedy=f"engine.{reader} makes one of a text",
+                )
+            if value is not None and not (is_finite(value) and value > 0):
+                raise BadInput(f"{name} must be more than zero, not {value!r}", where="goal")
+        if not (is_number(self.confidence) and 0.0 < self.confidence < 1.0):
             raise BadInput(
-                f"confidence must lie between 0 and 1, not {self.confidence}", where="goal"
+                f"confidence must lie between 0 and 1, not {self.confidence!r}", where="goal"
             )
-        if isinstance(self.max_nodes, bool) or self.max_nodes != int(self.max_nodes):
-            raise BadInput(f"max_nodes must be a whole number, not {self.max_nodes}", where="goal")
+        if not is_finite(self.max_nodes) or self.max_nodes != int(self.max_nodes):
+            raise BadInput(
+                f"max_nodes must be a whole number, not {self.max_nodes!r}", where="goal"
+            )
         if self.max_nodes < 1:
             raise BadInput(f"max_nodes must be at least 1, not {self.max_nodes}", where="goal")
         if self.objective not in (None, *OBJECTIVES):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.candidates import Candidates
 from engine.catalog import Billing
-from engine.cluster import Cluster, Workload
+from engine.cluster import Cluster, Workload, require_workload
 from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray, Forecast
@@ -79,6 +79,7 @@ class Surface:
                 remedy=f"at most {MAX_POINTS // k} nodes, or name fewer types",
             )
         workload = workload or fitted.profile.reference_workload
+        require_workload(workload)
         batch = ClusterBatch.grid(
             [offer.instance for offer in candidates.offers],
             candidates.layouts,

@@ -39,5 +39,5 @@ def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
         )
     by_name = {entry.name: entry for entry in MODELS}
     if model not in by_name:
-        raise UnknownName("model", model, by_name)
+        raise UnknownName("model", str(model), by_name)
     return by_name[model].fit(profile, models=by_name)

@@ -16,7 +16,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
-from engine.cluster import Cluster, Workload, is_number
+from engine.cluster import Cluster, Workload, is_number, require_workload
 from engine.disk import disk_notice
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
@@ -231,6 +231,7 @@ class FittedModel(ABC):
         """
         _check_confidence(confidence)
         workload = workload or self.profile.reference_workload
+        require_workload(workload)
         _check_size(workload, self.profile)
         batch = ClusterBatch.of([cluster], self.profile)
         forecast = self.forecast(batch, workload)
@@ -269,6 +270,8 @@ class FittedModel(ABC):
         _check_confidence(confidence)
         if workloads is None:
             workloads = [self.profile.reference_workload]
+        for workload in workloads:
+            require_workload(workload)
         n = max(len(clusters), len(workloads))
         if {len(clusters), len(workloads)} - {1, n} or n == 0:
             raise BadInput(
@@ -330,11 +333,6 @@ def _check_confidence(confidence: float) -> None:
 
 
 def _check_size(workload: Workload, profile: Profile) -> None:
-    if not isinstance(workload, Workload):
-        raise BadInput(
-            f"a workload is needed, not {workload!r}",
-            remedy="make it with engine.Workload(input_bytes), or take profile.workload_at(2.0)",
-        )
     size, largest = workload.input_bytes, profile.reference_workload.input_bytes
     times = size / largest if size and largest else workload.scale
     if times is not None:

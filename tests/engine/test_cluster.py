@@ -91,6 +91,11 @@ def test_executors_that_are_no_number_are_refused_in_a_line(executors: int) -> N
         Cluster.of_executors(executors=executors, executor_cores=2)
 
 
+def test_a_type_is_named() -> None:
+    with pytest.raises(BadInput, match="an instance type is a name, not 5"):
+        Cluster.of_nodes(instance_type=5, nodes=4)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("heap_gib", ["8g", True])
 def test_a_heap_is_a_number_of_gib(heap_gib: float) -> None:
     with pytest.raises(BadInput, match=f"a heap is a number of GiB, not {heap_gib!r}"):

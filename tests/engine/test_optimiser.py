@@ -307,6 +307,11 @@ def test_a_billing_of_ones_own() -> None:
         ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
         ({"max_nodes": 0}, "max_nodes must be at least 1"),
         ({"max_nodes": 2.5}, "max_nodes must be a whole number"),
+        ({"max_nodes": "8"}, "max_nodes must be a whole number, not '8'"),
+        ({"deadline_seconds": "45m"}, "deadline_seconds must be a number, not '45m'; engine.parse"),
+        ({"budget_usd": "$5"}, "budget_usd must be a number, not '.5'; engine.parse_usd makes one"),
+        ({"confidence": "0.9"}, "confidence must lie between 0 and 1, not '0.9'"),
+        ({"workload": 5e9}, "a workload is needed, not 5000000000.0; make it with"),
         ({"max_nodes": 10_000_000}, "cannot be compared at once; at most 2000000 nodes"),
         ({"instances": ["slwo"]}, "unknown instance type 'slwo'; did you mean slow"),
         ({"billing": Billing(master="king")}, "unknown instance type 'king'"),
@@ -315,6 +320,11 @@ def test_a_billing_of_ones_own() -> None:
 def test_what_cannot_be_asked(options: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         recommend(model(two_law), catalog=TWO, **options)  # type: ignore[arg-type]
+
+
+def test_a_profile_is_no_fitted_model() -> None:
+    with pytest.raises(BadInput, match="a fitted model is needed, not Profile; fit one with"):
+        recommend(model(two_law).profile, catalog=TWO)  # type: ignore[arg-type]
 
 
 def test_a_surface_ends_somewhere() -> None:
