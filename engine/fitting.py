@@ -77,6 +77,15 @@ class Fit:
         terms = int(np.count_nonzero(self.coefficients))
         return spread_of(self.left_out_seconds, self.seconds, terms=terms, groups=self.groups)
 
+    def spread_about(self, prior: Spread) -> Spread:
+        """The same where a prior helps out: its variance counts for as many left-out runs as it has
+        degrees of freedom, each configuration of this fit for one (the posterior mean, normal
+        theory)."""
+        square = _square_residuals(self.left_out_seconds, self.seconds, self.groups)
+        dof = prior.dof + len(square)
+        variance = (prior.dof * prior.log_scale**2 + float(square.sum())) / dof
+        return Spread(float(np.sqrt(variance)), dof)
+
 
 def nnls(gram: FloatArray, moment: FloatArray, allowed: BoolArray | None = None) -> FloatArray:
     """Non-negative least squares of many small systems at once.
@@ -254,14 +263,20 @@ def spread_of(
         terms: coefficients that are not zero.
         groups: (r,) configuration of each run; None: every run is its own.
     """
+    square = _square_residuals(predicted, actual, groups)
+    if len(square) < MINIMUM_RESIDUALS:
+        return UNKNOWN_SPREAD
+    scale = float(np.sqrt(square.mean()))
+    return Spread(max(scale, SMALLEST_SPREAD), float(max(2, len(square) - terms)))
+
+
+def _square_residuals(
+    predicted: FloatArray, actual: FloatArray, groups: IntArray | None
+) -> FloatArray:
+    """(g,) mean square of log(actual / predicted) of each configuration that was foretold."""
     with np.errstate(divide="ignore", invalid="ignore"):
         residuals = np.log(actual / predicted)
     known = np.isfinite(residuals)
     own = np.arange(len(residuals)) if groups is None else groups
     _, group = np.unique(own[known], return_inverse=True)
-    count = int(group.max(initial=-1)) + 1
-    if count < MINIMUM_RESIDUALS:
-        return UNKNOWN_SPREAD
-    square = np.bincount(group, residuals[known] ** 2) / np.bincount(group)
-    scale = float(np.sqrt(square.mean()))
-    return Spread(max(scale, SMALLEST_SPREAD), float(max(2, count - terms)))
+    return np.asarray(np.bincount(group, residuals[known] ** 2) / np.bincount(group))

@@ -13,12 +13,14 @@ from functools import partial
 import numpy as np
 
 from engine.errors import EngineError, ModelDoesNotFit
+from engine.fitting import Spread
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel, Model
+from engine.models.curves.model import CurvesModel
 from engine.models.laws.physical import fit_table
 from engine.models.logs_by_parameters import ByParameters, NearestLogs
 from engine.models.replay.model import fit_replays
-from engine.models.replay.priors import NOISE
+from engine.models.replay.priors import NOISE, PRIOR_DOF
 from engine.models.workloads import logs_of
 from engine.profile import Notice, Profile, Run
 
@@ -28,6 +30,10 @@ TERMS_FIT = 0.20
 TERMS_BETTER_BY = 0.8
 """Physical terms replace the replay of logs when their left-out error is below this share of its
 error, and by more than noise: a replay knows why, and extrapolates better than it interpolates."""
+
+TERMS_PRIOR = Spread(log_scale=0.15, dof=PRIOR_DOF)
+"""Prior: spread of log time about physical terms that fewer runs were held against than tell one.
+Terms fitted to three runs are off by as much (docs/models/sparkplan_rules_logs.md)."""
 
 
 class Sparkplan(Model):
@@ -110,10 +116,14 @@ def _table(profile: Profile) -> FittedModel | None:
 
 
 def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | None:
+    """Terms that are fitted to the times of logs, with an interval as a replay has one."""
     try:
-        return replace(models["ernest-extended"].fit(profile, models=models), model="sparkplan")
+        terms = models["ernest-extended"].fit(profile, models=models)
     except EngineError:
         return None
+    if isinstance(terms, CurvesModel):
+        terms = replace(terms, prior=TERMS_PRIOR)
+    return replace(terms, model="sparkplan")
 
 
 def _from_job_profile(profile: Profile, models: Mapping[str, Model]) -> FittedModel:

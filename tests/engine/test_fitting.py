@@ -10,6 +10,7 @@ from engine.fitting import (
     MINIMUM_RESIDUALS,
     SMALLEST_SPREAD,
     Fit,
+    Spread,
     chosen,
     fit_candidates,
     fit_nonnegative,
@@ -170,6 +171,16 @@ def test_spread_is_the_size_of_left_out_residuals() -> None:
 def test_too_few_residuals_give_no_spread() -> None:
     times = np.full(MINIMUM_RESIDUALS - 1, 10.0)
     assert np.isnan(spread_of(times * 1.1, times, terms=1).log_scale)
+
+
+def test_a_prior_counts_for_as_many_runs_as_it_has_degrees_of_freedom() -> None:
+    """Repetitions of one configuration count once, what could not be left out not at all."""
+    seconds = np.array([100.0, 100.0, 60.0, 40.0])
+    left_out = seconds * np.exp([0.3, -0.3, 0.3, np.nan])
+    fit = Fit(np.ones(1), left_out, seconds, np.array([0, 0, 1, 2]))
+    found = fit.spread_about(Spread(0.1, 8.0))
+    assert found.dof == 10.0
+    assert found.log_scale == pytest.approx(((8 * 0.1**2 + 2 * 0.3**2) / 10) ** 0.5)
 
 
 def test_a_perfect_fit_is_not_believed() -> None:

@@ -5,9 +5,9 @@ what a cluster of a type that nobody measured amounts to in machines of one that
 
 *Machines* are worker nodes when every run says its nodes and, where it also says its executors, the
 type of the node; else they are task slots (executors x cores), which compare better than nodes of
-an unknown size; else nodes again. A type with runs in at least `MINIMUM_CONFIGURATIONS`
-configurations is fitted alone; when none has that many, all runs are pooled as machines of the type
-with the most.
+an unknown size, and tell runs apart that used more or less of a node; else nodes again. A type with
+runs in at least `MINIMUM_CONFIGURATIONS` configurations is fitted alone; when none has that many,
+all runs are pooled as machines of the type with the most.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ from engine.transfer import Speed, notice_of, speed_of
 
 MINIMUM_CONFIGURATIONS = 3
 """Distinct (machines, size, iterations) that a fit needs: with two, any two terms fit exactly."""
+
+UNLIKE_LAYOUTS = 1.25
+"""Slots per node that differ by a larger factor are another layout: an executor that came late or
+went early makes up for less."""
 
 SAME = 1e-9
 """Relative difference below which two sizes or parameters are the same number."""
@@ -95,7 +99,7 @@ def unit_of(runs: Sequence[Run]) -> str:
     nodes = all(run.cluster.nodes for run in runs)
     slots = all(run.cluster.slots for run in runs)
     typed = all(run.cluster.instance is not None for run in runs)
-    if nodes and (typed or not slots):
+    if nodes and (not slots or (typed and not _unlike_layouts(runs))):
         return "nodes"
     if slots:
         return "slots"
@@ -103,6 +107,16 @@ def unit_of(runs: Sequence[Run]) -> str:
         "some runs say neither how many nodes nor how many executors they had",
         remedy="add a nodes column, or logs with executor events",
     )
+
+
+def _unlike_layouts(runs: Sequence[Run]) -> bool:
+    """Whether nodes of one type had clearly more slots in one run than in another: counted as
+    nodes these would be one machine."""
+    layouts: dict[str | None, list[float]] = {}
+    for run in runs:
+        instance = run.cluster.instance
+        layouts.setdefault(instance.name if instance else None, []).append(_slots(run.cluster))
+    return any(max(slots) > UNLIKE_LAYOUTS * min(slots) for slots in layouts.values())
 
 
 def runs_by_type(runs: Sequence[Run]) -> list[MachineRuns]:

@@ -14,6 +14,7 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit
+from engine.fitting import MINIMUM_RESIDUALS, UNKNOWN_SPREAD, Spread
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
 from engine.models.curves.fitted_curve import Curve, FittedCurve
@@ -30,6 +31,13 @@ from engine.models.curves.measured_range import range_notices, spread_beyond
 from engine.models.workloads import completed, sharing_parameters
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
+
+PRIOR_DECIDES = Notice(
+    "prior-interval",
+    "too few configurations could be left out to measure how sure the time is: the interval rests "
+    "on a prior as well",
+    f"add runs of other sizes or clusters: from {MINIMUM_RESIDUALS} on it is measured",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +84,14 @@ class CurvesModel(FittedModel):
             goes before them.
         iterations_in_model: whether iterations are a term of the model; if not, runs of the
             wanted number of iterations are fitted alone where there are enough of them.
+        prior: spread of log time where too few runs could be left out to tell it; without one
+            there is no interval then.
     """
 
     fit_curve: Callable[[MachineRuns], FittedCurve]
     given: tuple[Curve, ...] = ()
     iterations_in_model: bool = False
+    prior: Spread = UNKNOWN_SPREAD
     _fitted: dict[object, FittedCurves] = field(default_factory=dict, repr=False)
     _families: dict[object, FittedCurve] = field(default_factory=dict, repr=False)
 
@@ -151,7 +162,7 @@ class CurvesModel(FittedModel):
         # The curve is off alike for every repetition of a configuration.
         same = np.unique(np.asarray(foretold)[known], return_inverse=True)[1].reshape(-1)
         means = np.bincount(same, residuals[known]) / np.bincount(same)
-        prior, noise = float(at.log_scale[0]), curve.spread.log_scale
+        prior, noise = float(at.log_scale[0]), self._spread(curve).log_scale
         return level_of(means, prior=prior, noise=noise, runs=int(known.sum()))
 
     def _fit_family(self, runs: MachineRuns) -> FittedCurve:
@@ -207,6 +218,15 @@ class CurvesModel(FittedModel):
             notices=tuple(notice for notice in notices if notice is not None),
         )
 
+    def _spread(self, curve: Curve) -> Spread:
+        """Of log time on a curve, by its left-out runs, with the prior where they are few."""
+        if not self._rests_on_prior(curve):
+            return curve.spread
+        return self.prior if curve.fitted is None else curve.fitted.fit.spread_about(self.prior)
+
+    def _rests_on_prior(self, curve: Curve) -> bool:
+        return np.isnan(curve.spread.log_scale) and not np.isnan(self.prior.log_scale)
+
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         asked = self._asked(batch, workload)
         seconds = np.full(len(batch), np.nan)
@@ -218,7 +238,8 @@ class CurvesModel(FittedModel):
             seconds[rows] = curve.seconds(
                 machines, size=asked.size, iterations=asked.workload.iterations
             )
-            log_scale[rows], dof[rows] = curve.spread.log_scale, curve.spread.dof
+            spread = self._spread(curve)
+            log_scale[rows], dof[rows] = spread.log_scale, spread.dof
             extrapolated = _extrapolation_spread(
                 curve, machines, size=asked.size, iterations=asked.workload.iterations
             )
@@ -246,6 +267,8 @@ class CurvesModel(FittedModel):
         for place in np.unique(asked.at.family):
             curve, machines = asked.curves[place], asked.at.machines[asked.at.family == place]
             found += curve.notices(asked.workload)
+            if self._rests_on_prior(curve):
+                found.append(PRIOR_DECIDES)
             size = 1.0 if asked.size is None else asked.size
             kind = curve.runs.instance if len(asked.curves) > 1 else None
             on = f" on {kind.name}" if kind else ""

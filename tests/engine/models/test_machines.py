@@ -60,6 +60,15 @@ def test_nodes_of_a_known_type_are_machines() -> None:
     assert unit_of(runs_on(SMALL, (2, 4), slots_per_node=4)) == "nodes"
 
 
+def test_nodes_of_which_runs_used_more_or_less_are_compared_by_slots() -> None:
+    """One executor on a node and two on it are two machines, not one run twice."""
+    runs = runs_on(SMALL, (1, 2), slots_per_node=1) + runs_on(SMALL, (2,), slots_per_node=2)
+    assert unit_of(runs) == "slots"
+    assert families(runs)[0].machines.tolist() == [1.0, 2.0, 4.0]
+    other_type = runs_on(SMALL, (1, 2), slots_per_node=1) + runs_on(BIG, (1,), slots_per_node=2)
+    assert unit_of(other_type) == "nodes"
+
+
 def test_nodes_of_an_unknown_type_are_compared_by_slots() -> None:
     assert unit_of(runs_on(None, (2, 4), slots_per_node=4)) == "slots"
 

@@ -320,6 +320,22 @@ def test_terms_replace_replays_that_are_off() -> None:
     assert found.seconds == pytest.approx(20.0 + 400.0 / 24, rel=0.1)
 
 
+def test_terms_of_three_logs_have_an_interval_from_a_prior() -> None:
+    """Three left-out errors cannot tell one; a log more must not take the replay's away."""
+    tasks = Stage(np.full(4, 0.1), input_bytes=4 * BLOCK)
+    runs = [observed([tasks], [Job((), 20.0 + 400.0 / m)], slots=m) for m in (2, 4, 8)]
+    model = fit(*runs)
+    assert not isinstance(model, ReplayModel)
+    found = model.predict(cluster=executors(4))
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < runs[1].seconds < found.high
+    assert "prior-interval" in codes(found.warnings)
+    assert "no-interval" not in codes(found.warnings)
+    alone = BY_NAME["ernest-extended"].fit(model.profile, models=BY_NAME)
+    assert alone.predict(cluster=executors(4)).low is None
+
+
 def test_work_in_vain_is_said_and_widens_the_interval() -> None:
     clean = run_of(8)
     stage = clean.stages[0]
