@@ -31,6 +31,10 @@ TERMS_BETTER_BY = 0.8
 """Physical terms replace the replay of logs when their left-out error is below this share of its
 error, and by more than noise: a replay knows why, and extrapolates better than it interpolates."""
 
+SLOTS_FOR_TERMS = 3
+"""Numbers of slots that logs must be of for terms to replace their replays. Of two, terms of growth
+fit any difference, and beyond them say that faster or more machines take longer."""
+
 TERMS_PRIOR = Spread(log_scale=0.15, dof=PRIOR_DOF)
 """Prior: spread of log time about physical terms that fewer runs were held against than tell one.
 Terms fitted to three runs are off by as much (docs/models/sparkplan_rules_logs.md)."""
@@ -117,6 +121,8 @@ def _table(profile: Profile) -> FittedModel | None:
 
 def _with_terms(profile: Profile, models: Mapping[str, Model]) -> FittedModel | None:
     """Terms that are fitted to the times of logs, with an interval as a replay has one."""
+    if len({run.cluster.slots for run in logs_of(profile.runs)}) < SLOTS_FOR_TERMS:
+        return None
     try:
         terms = models["ernest-extended"].fit(profile, models=models)
     except EngineError:

@@ -216,7 +216,9 @@ def _as_number(text: str) -> float | None:
 
 
 def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
-    """Whether sizes are written with units; all of them must be, or none."""
+    """Whether sizes are written with units; all of them must be, or none. What is wrong with an
+    empty one is not its unit."""
+    rows = [row for row in rows if row.cells["input_size"]]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
         odd = rows[with_unit.index(not with_unit[0])]

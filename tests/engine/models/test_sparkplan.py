@@ -336,6 +336,19 @@ def test_terms_of_three_logs_have_an_interval_from_a_prior() -> None:
     assert alone.predict(cluster=executors(4)).low is None
 
 
+def test_terms_of_two_numbers_of_slots_do_not_replace_replays() -> None:
+    """More slots were slower once: terms of growth would make that go on without end."""
+    runs = []
+    for slots, slow in ((2, 1.0), (4, 1.3)):
+        for scale in (1.0, 2.0, 4.0):
+            tasks = Stage(np.full(4, 0.1), input_bytes=4 * scale * BLOCK)
+            runs.append(observed([tasks], [Job((), 20.0 * scale * slow)], slots=slots))
+    model = fit(*runs)
+    assert isinstance(model, ReplayModel)
+    few, many = (model.predict(cluster=executors(slots)) for slots in (4, 64))
+    assert many.seconds < 1.1 * few.seconds
+
+
 def test_work_in_vain_is_said_and_widens_the_interval() -> None:
     clean = run_of(8)
     stage = clean.stages[0]

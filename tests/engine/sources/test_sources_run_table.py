@@ -117,6 +117,7 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("nodes,input_size,seconds\n1.5,1,3\n", 2, "whole number"),
         ("nodes,input_size,seconds\n2,nan,3\n", 2, "input_size"),
         ("nodes,input_size,seconds\n2,,3\n", 2, "input_size is empty"),
+        ("nodes,input_size,seconds\n2,48GB,3\n4,,3\n", 3, "input_size is empty"),
         ("nodes,input_size,seconds\n2,1,soon\n", 2, "seconds"),
         ("nodes,input_size,seconds\n2,1,-4\n", 2, "seconds"),
         ("nodes,input_size,seconds\n2,1GB,3\n2,1,3\n", 3, "unit in some lines"),
