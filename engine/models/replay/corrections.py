@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.catalog import Catalog
 from engine.configurations import configurations, pairs_between, times_run
-from engine.fitting import IntArray, spread_of
+from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.memory_cliff import MemoryCliff, unlike
@@ -24,12 +25,15 @@ from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_INPUT,
     ERROR_PER_DOUBLING_SLOTS,
     NOISE,
+    NOISE_SECONDS,
+    PRIOR_DOF,
     ratio_of,
+    sure_share,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.unseen_tasks import seen_in_part
-from engine.models.stages.one_machine import CONTENTION, crowding, on_one_machine
+from engine.models.stages.one_machine import CONTENTION, CONTENTION_SPREAD, crowding, on_one_machine
 from engine.transfer import speed_of
 
 PAIR_NOISE = 0.10
@@ -37,7 +41,23 @@ PAIR_NOISE = 0.10
 that no law is exact. Set, like `NOISE_SECONDS`, after runs of benchmarks/logs.py lay outside."""
 
 COUNTS_FOR_SPREAD = 4
-"""Configurations of replayed logs from which on their left-out errors are the interval."""
+"""Configurations of logs from which on left-out errors are the interval of models that know no
+prior of them."""
+
+
+class LeftOut(NamedTuple):
+    """What logs foretell of each other.
+
+    Args:
+        validation: each from those of other configurations; None where there is one alone.
+        factor: how many times as large these errors are as the prior expects: a posterior mean
+            (normal theory), for which the prior counts as `PRIOR_DOF` errors that are as expected.
+        dof: how many errors, with those of the prior, that rests on.
+    """
+
+    validation: LeaveOneOut | None
+    factor: float
+    dof: float
 
 
 def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
@@ -107,24 +127,32 @@ class Pairs:
             found[i] = with_laws(self.replays[i], told)
         return found
 
-    def doubt(self) -> FloatArray:
-        """(2, 2) `doubt_per_doubling` of these logs; a repetition says nothing of growth."""
-        between = pairs_between(self.groups)
-        return doubt_per_doubling(self.doublings[between], len(np.unique(self.groups)))
+    def doubt(self, kept: NDArray[np.bool_] | None = None) -> FloatArray:
+        """(2, 2) `doubt_per_doubling` of these logs, or of the kept ones; a repetition says nothing
+        of growth."""
+        places = np.arange(len(self.groups)) if kept is None else np.flatnonzero(kept)
+        groups = self.groups[places]
+        one, other = pairs_between(groups)
+        apart = self.doublings[places[one], places[other]]
+        return doubt_per_doubling(apart, len(np.unique(groups)))
 
-    def left_out(self) -> tuple[LeaveOneOut | None, float, float]:
-        """Each log predicted from those of other configurations; with the scale and degrees of
-        freedom of log time."""
+    def left_out(self, observed_scale: float) -> LeftOut:
+        """Each log foretold from those of other configurations.
+
+        Args:
+            observed_scale: standard deviation of log time where a log was observed.
+        """
         count = len(np.unique(self.groups))
         if count < 2:
-            return None, math.nan, math.inf
-        predicted = [self._predicted(j) for j in range(len(self.replays))]
+            return LeftOut(None, 1.0, PRIOR_DOF)
+        foretold = [self._foretold(j, observed_scale) for j in range(len(self.replays))]
+        predicted, scales = np.asarray(foretold).T
         seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
-        validation = LeaveOneOut(tuple(predicted), tuple(seconds.tolist()))
-        if count < COUNTS_FOR_SPREAD:
-            return validation, math.nan, math.inf
-        spread = spread_of(np.asarray(predicted), seconds, terms=1, groups=self.groups)
-        return validation, spread.log_scale, spread.dof
+        square = (np.log(seconds / predicted) / scales) ** 2
+        each = np.bincount(self.groups, square) / np.bincount(self.groups)
+        dof = PRIOR_DOF + count
+        factor = math.sqrt((PRIOR_DOF + float(each.sum())) / dof)
+        return LeftOut(LeaveOneOut(tuple(predicted.tolist()), tuple(seconds.tolist())), factor, dof)
 
     def _whole_seconds(self, j: int) -> float:
         """The time of log j; of one that was seen in part, of all its tasks by its own replay."""
@@ -133,22 +161,29 @@ class Pairs:
             return replay.run.seconds
         return replay.observed().seconds * math.exp(float(self.bias[j]))
 
-    def _predicted(self, j: int) -> float:
-        """The time of log j from those of other configurations."""
+    def _foretold(self, j: int, observed_scale: float) -> tuple[float, float]:
+        """The time of log j from those of other configurations, and by what standard deviation of
+        log time the prior expects that to be off."""
         kept = self.groups != self.groups[j]
-        other, logs = self.replays[j], []
+        other, logs, away, doubts = self.replays[j], [], [], []
         one_machine = on_one_machine([self.replays[i].run for i in np.flatnonzero(kept)])
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
-            speed = speed_of(target, source, self.catalog).relative
-            found = replay.replayed(other.slots, ratio=ratio, speed=speed)
+            speed = speed_of(target, source, self.catalog)
+            found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
             crowded = float(crowding(self.doublings[i, j, 0])) if one_machine else 0.0
             crowded *= 1.0 - found.driver_seconds / found.seconds
             logs.append(math.log(found.seconds) + self.bias[i] + CONTENTION * crowded)
+            away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
+            doubts.append(math.hypot(speed.log_scale, CONTENTION_SPREAD * crowded))
         repeated = times_run(self.groups[kept])
         weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
-        return math.exp(float(weights @ np.asarray(logs)))
+        seconds = math.exp(float(weights @ np.asarray(logs)))
+        far = weights @ np.asarray(away)
+        variance = observed_scale**2 + float(far @ self.doubt(kept) @ far)
+        variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ np.asarray(doubts)) ** 2
+        return seconds, math.sqrt(variance)
 
 
 def weights_of(

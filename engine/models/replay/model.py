@@ -37,7 +37,14 @@ from engine.models.replay.notices import (
     waste_spread,
 )
 from engine.models.replay.outcome import Replayed
-from engine.models.replay.priors import NOISE, NOISE_SECONDS, PRIOR_DOF, at_least, ratio_of
+from engine.models.replay.priors import (
+    NOISE,
+    NOISE_SECONDS,
+    PRIOR_DOF,
+    at_least,
+    ratio_of,
+    sure_share,
+)
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import explanation, skewed_stages, too_few_tasks
 from engine.models.replay.spilling import SpillingStage, spill_seconds, spilling_stages
@@ -57,9 +64,6 @@ from engine.notice_order import in_order
 from engine.profile import Notice, Profile
 from engine.transfer import notice_of, speed_of, speeds_of
 
-DRIVER_SHARE_SURE = 0.3
-"""Driver time is not surer than this share of the error that task time would have."""
-
 
 @dataclass(frozen=True, eq=False)
 class ReplayModel(FittedModel):
@@ -71,8 +75,9 @@ class ReplayModel(FittedModel):
         spilling: (r,) the stages of each that may spill.
         bias: (r,) log of observed over replayed time, each on its own cluster and input.
         doubt: (2, 2) covariance of the error of log time per doubling of slots and of input.
-        noise_seconds: what of that spread is time, however long the run.
-        log_scale, dof: spread where the logs were observed.
+        log_scale: spread where the logs were observed.
+        factor: how many times as large as the prior expects the errors of left-out logs are.
+        dof: how well that is known.
     """
 
     replays: tuple[Replay, ...]
@@ -81,7 +86,7 @@ class ReplayModel(FittedModel):
     bias: FloatArray
     doubt: FloatArray
     log_scale: float = NOISE
-    noise_seconds: float = NOISE_SECONDS
+    factor: float = 1.0
     dof: float = PRIOR_DOF
     _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
     _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
@@ -105,8 +110,8 @@ class ReplayModel(FittedModel):
             self.doubt[j, k] * x * y for j, x in enumerate(away) for k, y in enumerate(away)
         )
         doubt, memory = each.mean(each.doubts), MEMORY_DOUBT * each.mean(np.abs(each.memory))
-        start = self.noise_seconds / seconds
-        log_scale = np.sqrt(self.log_scale**2 + start**2 + variance + doubt**2 + memory**2)
+        away_and_start = self.factor**2 * (variance + (NOISE_SECONDS / seconds) ** 2)
+        log_scale = np.sqrt(self.log_scale**2 + away_and_start + doubt**2 + memory**2)
         known = np.isfinite(seconds)
         return Forecast.of(seconds, np.where(known, log_scale, np.nan), self.dof)
 
@@ -127,7 +132,7 @@ class ReplayModel(FittedModel):
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + CONTENTION * crowded)
-            sure.append(_sure_share(times))
+            sure.append(sure_share(times.driver_seconds / times.seconds))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
 
     def _crowded(
@@ -359,14 +364,12 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     cliffs = cliffs_of(replays)
     pairs = Pairs.of(replays, cliffs, bias, catalog)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
-    validation, log_scale, dof = pairs.left_out()
-    noise_seconds, disturbance = 0.0, disturbance_spread(chosen)
-    if math.isnan(log_scale):
-        noise_seconds = NOISE_SECONDS
-        missed = float(np.max(np.abs(own))) / 2.0
-        log_scale, dof = math.hypot(NOISE, missed, disturbance), PRIOR_DOF
+    missed = float(np.max(np.abs(own))) / 2.0
+    disturbance = disturbance_spread(chosen)
+    expected = math.hypot(NOISE, missed, disturbance)
+    left_out = pairs.left_out(expected)
     least = max(disturbance, repetition_spread(runs))
-    log_scale, dof = at_least(least, log_scale, dof)
+    log_scale, dof = at_least(least, left_out.factor * expected, left_out.dof)
     log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
     return ReplayModel(
         "sparkplan",
@@ -380,10 +383,10 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
         bias,
         pairs.doubt(),
         log_scale,
-        noise_seconds,
+        left_out.factor,
         dof,
         fit_notices=(*left_aside(logs), *fit_notices(replays, own)),
-        validation=validation,
+        validation=left_out.validation,
     )
 
 
@@ -392,9 +395,3 @@ def _missed(replay: Replay) -> float:
     seen = as_far_as_seen(replay.run)
     same = replay if seen is replay.run else Replay.of(seen)
     return math.log(replay.run.seconds / same.observed().seconds)
-
-
-def _sure_share(times: Times) -> FloatArray:
-    """(n,) how much of an error in task time shows in the whole: driver time does not move."""
-    share = 1.0 - times.driver_seconds / times.seconds
-    return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * share

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
 
 from engine.cluster import Workload
-from engine.forecast import Forecast
+from engine.forecast import FloatArray, Forecast
 from engine.profile import Run
 
 PRIOR_DOF = 8.0
@@ -30,6 +31,18 @@ SIZE_NOISE = 0.05
 POWER_SPREAD = 0.3
 """Prior: spread of log bytes (cached, or read by a stage) between two runs of a size, and of the
 power of the input with which they grow around 1."""
+
+
+DRIVER_SHARE_SURE = 0.3
+"""Driver time is not surer than this share of the error that task time would have."""
+
+
+Share = TypeVar("Share", float, FloatArray)
+
+
+def sure_share(driver_share: Share) -> Share:
+    """How much of an error in task time shows in the whole: driver time does not move."""
+    return DRIVER_SHARE_SURE + (1.0 - DRIVER_SHARE_SURE) * (1.0 - driver_share)
 
 
 def ratio_of(wanted: Workload, run: Run) -> float:

@@ -22,6 +22,13 @@ from engine.models.stages.shapes import EXECUTOR_SHARE
 from engine.profile import JobRun, Notice, Run
 
 RANDOM = np.random.default_rng(5)
+BEGINNING = RANDOM.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers() -> None:
+    """Whatever ran before, a test draws the same."""
+    RANDOM.bit_generator.state = BEGINNING
 
 
 def etl(scale: int = 1) -> tuple[list[Stage], list[Job]]:
