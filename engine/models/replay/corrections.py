@@ -26,14 +26,19 @@ from engine.models.replay.priors import (
     ERROR_PER_DOUBLING_SLOTS,
     NOISE,
     NOISE_SECONDS,
-    PRIOR_DOF,
     ratio_of,
     sure_share,
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.unseen_tasks import seen_in_part
-from engine.models.stages.one_machine import CONTENTION, CONTENTION_SPREAD, crowding, on_one_machine
+from engine.models.stages.one_machine import (
+    CONTENTION,
+    CONTENTION_SPREAD,
+    crowding,
+    on_one_machine,
+    share_cores,
+)
 from engine.transfer import speed_of
 
 PAIR_NOISE = 0.10
@@ -45,19 +50,22 @@ COUNTS_FOR_SPREAD = 4
 prior of them."""
 
 
+PRIOR_ERRORS = 2.0
+"""Errors that are as expected, for which the prior counts beside those of left-out logs."""
+
+
 class LeftOut(NamedTuple):
     """What logs foretell of each other.
 
     Args:
         validation: each from those of other configurations; None where there is one alone.
-        factor: how many times as large these errors are as the prior expects: a posterior mean
-            (normal theory), for which the prior counts as `PRIOR_DOF` errors that are as expected.
-        dof: how many errors, with those of the prior, that rests on.
+        factor: how many times as large these errors are as the prior expects (posterior mean,
+            normal theory), at least 1: logs of one hour meet the same machine, and agree better
+            than the next run will.
     """
 
     validation: LeaveOneOut | None
     factor: float
-    dof: float
 
 
 def doubt_per_doubling(doublings: FloatArray, logs: int) -> FloatArray:
@@ -144,15 +152,15 @@ class Pairs:
         """
         count = len(np.unique(self.groups))
         if count < 2:
-            return LeftOut(None, 1.0, PRIOR_DOF)
+            return LeftOut(None, 1.0)
         foretold = [self._foretold(j, observed_scale) for j in range(len(self.replays))]
         predicted, scales = np.asarray(foretold).T
         seconds = np.asarray([self._whole_seconds(j) for j in range(len(self.replays))])
         square = (np.log(seconds / predicted) / scales) ** 2
         each = np.bincount(self.groups, square) / np.bincount(self.groups)
-        dof = PRIOR_DOF + count
-        factor = math.sqrt((PRIOR_DOF + float(each.sum())) / dof)
-        return LeftOut(LeaveOneOut(tuple(predicted.tolist()), tuple(seconds.tolist())), factor, dof)
+        factor = math.sqrt((PRIOR_ERRORS + float(each.sum())) / (PRIOR_ERRORS + count))
+        validation = LeaveOneOut(tuple(predicted.tolist()), tuple(seconds.tolist()))
+        return LeftOut(validation, max(1.0, factor))
 
     def _whole_seconds(self, j: int) -> float:
         """The time of log j; of one that was seen in part, of all its tasks by its own replay."""
@@ -166,23 +174,26 @@ class Pairs:
         log time the prior expects that to be off."""
         kept = self.groups != self.groups[j]
         other, logs, away, doubts = self.replays[j], [], [], []
-        one_machine = on_one_machine([self.replays[i].run for i in np.flatnonzero(kept)])
+        runs = [self.replays[i].run for i in np.flatnonzero(kept)]
+        one_machine, cores_shared = on_one_machine(runs), share_cores(runs)
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
             speed = speed_of(target, source, self.catalog)
             found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
-            crowded = float(crowding(self.doublings[i, j, 0])) if one_machine else 0.0
+            crowded = float(crowding(self.doublings[i, j, 0])) if cores_shared else 0.0
             crowded *= 1.0 - found.driver_seconds / found.seconds
-            logs.append(math.log(found.seconds) + self.bias[i] + CONTENTION * crowded)
+            more = CONTENTION * crowded if one_machine else 0.0
+            logs.append(math.log(found.seconds) + self.bias[i] + more)
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
             doubts.append(math.hypot(speed.log_scale, CONTENTION_SPREAD * crowded))
         repeated = times_run(self.groups[kept])
-        weights = weights_of(self.doublings[kept, j][:, None, :], repeated=repeated)[:, 0]
+        unsure, far = np.asarray(doubts), self.doublings[kept, j]
+        weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]
         seconds = math.exp(float(weights @ np.asarray(logs)))
-        far = weights @ np.asarray(away)
-        variance = observed_scale**2 + float(far @ self.doubt(kept) @ far)
-        variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ np.asarray(doubts)) ** 2
+        between = weights @ np.asarray(away)
+        variance = observed_scale**2 + float(between @ self.doubt(kept) @ between)
+        variance += (NOISE_SECONDS / seconds) ** 2 + float(weights @ unsure) ** 2
         return seconds, math.sqrt(variance)
 
 

@@ -58,6 +58,7 @@ from engine.models.stages.one_machine import (
     of_batch,
     on_one_machine,
     one_machine_notice,
+    share_cores,
 )
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.notice_order import in_order
@@ -129,6 +130,7 @@ class ReplayModel(FittedModel):
             far.append(doublings(busy / replay.slots, ratio))
             crowded = self._crowded(batch, far[-1][:, 0], times)
             doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
+            crowded = crowded if self._one_machine else np.zeros(len(batch))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
             logs.append(own + CONTENTION * crowded)
@@ -139,7 +141,7 @@ class ReplayModel(FittedModel):
         self, batch: ClusterBatch, slots_doublings: FloatArray, times: Times
     ) -> FloatArray:
         """(n,) doublings of slots for which nobody knows a core, as far as tasks take the time."""
-        if not self._one_machine:
+        if not self._share_cores:
             return np.zeros(len(batch))
         share = 1.0 - times.driver_seconds / times.seconds
         return share * of_batch(batch, slots_doublings)
@@ -147,6 +149,10 @@ class ReplayModel(FittedModel):
     @cached_property
     def _one_machine(self) -> bool:
         return on_one_machine([replay.run for replay in self.replays])
+
+    @cached_property
+    def _share_cores(self) -> bool:
+        return share_cores([replay.run for replay in self.replays])
 
     @cached_property
     def _repeated(self) -> IntArray:
@@ -369,7 +375,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     expected = math.hypot(NOISE, missed, disturbance)
     left_out = pairs.left_out(expected)
     least = max(disturbance, repetition_spread(runs))
-    log_scale, dof = at_least(least, left_out.factor * expected, left_out.dof)
+    log_scale, dof = at_least(least, left_out.factor * expected, PRIOR_DOF)
     log_scale = math.hypot(log_scale, waste_spread(replays), max(map(unseen_spread, chosen)))
     return ReplayModel(
         "sparkplan",

@@ -52,9 +52,13 @@ def of_local_master(run: Run) -> bool:
 def on_one_machine(runs: Sequence[Run]) -> bool:
     """Whether all of them ran under a `local` master on a machine that nobody named, with as many
     slots: runs of several numbers of slots tell themselves what further slots cost."""
-    return len({run.cluster.slots for run in runs}) == 1 and all(
-        of_local_master(run) and run.cluster.instance is None for run in runs
-    )
+    return len({run.cluster.slots for run in runs}) == 1 and share_cores(runs)
+
+
+def share_cores(runs: Sequence[Run]) -> bool:
+    """Whether all of them ran under a `local` master on a machine that nobody named: what one
+    number of slots took is doubtful of another, by `CONTENTION_SPREAD` for each doubling."""
+    return all(of_local_master(run) and run.cluster.instance is None for run in runs)
 
 
 def waiting_law(stage: StageRun) -> StageLaw:
