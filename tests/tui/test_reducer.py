@@ -1,6 +1,7 @@
 """The reducer: what each action changes, what it leaves, and what has to be computed anew."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,11 +9,22 @@ from hypothesis import strategies as st
 
 from tui.changes import (
     Action,
+    Adopt,
     DeadlineRelaxed,
+    Draw,
     EvidenceRead,
+    FilterList,
+    FollowPoint,
+    LookAt,
+    LookAtAll,
     OpenSources,
     PlanRefused,
+    PointAt,
+    Reread,
+    Restore,
+    ScaleAxis,
     Select,
+    SelectPoint,
     SetBudget,
     SetCatalog,
     SetCategory,
@@ -20,16 +32,40 @@ from tui.changes import (
     SetDeadline,
     SetInstances,
     SetJob,
+    SetLimits,
     SetMaxNodes,
+    SetMix,
     SetModel,
     SetRanOn,
+    SetSamples,
     SetScale,
     SetSpot,
+    SetTerms,
+    SetTrainingBudget,
+    SetTrainingPlan,
     ShowChart,
     ShowView,
+    SortList,
 )
 from tui.reducer import nice_seconds, reduce
-from tui.state import AS_TOLD, MAX_NODES, Job, PlanState, Terms, evidence_key, goal_key, plan_key
+from tui.state import (
+    AS_RUN,
+    AS_TOLD,
+    INPUTS,
+    MAX_NODES,
+    MOST_DRAWN,
+    WHOLE,
+    Axes,
+    AxisLook,
+    Job,
+    Limits,
+    PlanState,
+    Terms,
+    Training,
+    evidence_key,
+    goal_key,
+    plan_key,
+)
 
 START = PlanState(sources=("a.zstd",))
 
@@ -165,3 +201,155 @@ def test_terms_belong_to_their_catalog():
     elsewhere = reduce(named, SetCatalog("gcp"))
     assert elsewhere.terms == AS_TOLD
     assert reduce(elsewhere, PlanRefused(named)).terms == named.terms
+
+
+BUSY = PlanState(
+    sources=("a.zstd",),
+    ran_on="m5.xlarge",
+    category="sql",
+    catalog="azure",
+    terms=Terms("eastus", 0.15),
+    instances=("D*",),
+    model="optex",
+    deadline_seconds=60.0,
+    deadline_chosen=True,
+    budget_usd=3.0,
+    scale=2.0,
+    job=Job(7.0),
+    max_nodes=9,
+    confidence=0.8,
+    spot=True,
+    mix=3,
+    limits=Limits((("D4", 2),), (("D*", 5),), 96.0, 3, "arm64", ("D2",), 0.5, (1, 8)),
+    training=Training(4.0, "seconds", (0.1,), "peridot"),
+    view="stages",
+    chart="cost",
+    selected="D4",
+    point=("D8", 4),
+    listed="D",
+    order="cost",
+    crosshair=5.0,
+    axes=Axes(*(AxisLook(True, (1.0, place + 2.0)) for place in range(len(WHOLE)))),
+    drawn=("D2", "D8"),
+    reading=1,
+)
+"""Nothing in it is as it starts: what an action forgets to reset, or resets too much, is seen."""
+
+FRESH = PlanState(sources=BUSY.sources)
+
+EXACT: list[tuple[Action, dict[str, Any]]] = [
+    (
+        OpenSources(("b.zstd",)),
+        {name: getattr(FRESH, name) for name in ("ran_on", "category", "selected", "crosshair")}
+        | {"sources": ("b.zstd",), "axes": WHOLE, "scale": 1.0, "job": AS_RUN}
+        | {"deadline_seconds": None, "deadline_chosen": False, "budget_usd": None},
+    ),
+    (Reread(("renamed",)), {"sources": ("renamed",), "reading": 2}),
+    (SetDeadline(70.0), {"deadline_seconds": 70.0}),
+    (SetBudget(4.0), {"budget_usd": 4.0}),
+    (SetScale(3.0), {"scale": 3.0}),
+    (SetMaxNodes(10), {"max_nodes": 10}),
+    (SetConfidence(0.7), {"confidence": 0.7}),
+    (SetSpot(False), {"spot": False}),
+    (SetMix(2), {"mix": 2}),
+    (SetJob(Job(8.0)), {"job": Job(8.0)}),
+    (SetModel("boe"), {"model": "boe"}),
+    (SetRanOn("D2"), {"ran_on": "D2"}),
+    (SetCategory("mllib"), {"category": "mllib"}),
+    (SetInstances(("E*",)), {"instances": ("E*",), "selected": None}),
+    (SetTerms(Terms("westus")), {"terms": Terms("westus"), "selected": None}),
+    (SetLimits(Limits()), {"limits": Limits()}),
+    (
+        SetCatalog("gcp"),  # names mean nothing there; numbers of cores and nodes do
+        {"catalog": "gcp", "terms": AS_TOLD, "instances": (), "selected": None}
+        | {"limits": Limits(max_vcpus=96.0, min_nodes=3)},
+    ),
+    (
+        FollowPoint(80.0, 12),
+        {"deadline_seconds": 80.0, "budget_usd": None, "max_nodes": 12, "selected": None},
+    ),
+    (FollowPoint(80.0, 4), {"deadline_seconds": 80.0, "budget_usd": None, "selected": None}),
+    (SetTrainingBudget(5.0, "usd"), {"training": Training(5.0, "usd", (0.1,), "peridot")}),
+    (SetSamples((0.2,)), {"training": Training(4.0, "seconds", (0.2,), "peridot")}),
+    (SetTrainingPlan("simcost"), {"training": Training(4.0, "seconds", (0.1,), "simcost")}),
+    (ShowView("curves"), {"view": "curves", "crosshair": None}),
+    (ShowChart("time"), {"chart": "time"}),
+    (Select("D16"), {"selected": "D16"}),
+    (SelectPoint("D16", 2), {"point": ("D16", 2)}),
+    (FilterList("E"), {"listed": "E", "selected": None}),
+    (SortList("time"), {"order": "time", "selected": None}),
+    (SortList("cost"), {"order": "best", "selected": None}),
+    (PointAt(6.0), {"crosshair": 6.0}),
+    (
+        LookAt("cost", (7.0, 8.0)),
+        {"axes": BUSY.axes._replace(cost=AxisLook(True, (7.0, 8.0)))},
+    ),
+    (LookAtAll(), {"axes": Axes(*(AxisLook(True) for _ in WHOLE))}),
+    (
+        ScaleAxis("time", False),
+        {"axes": BUSY.axes._replace(time=AxisLook(False, BUSY.axes.time.window))},
+    ),
+    (Draw(("E2", "E4", "E2")), {"drawn": ("E2", "E4")}),
+    (Draw(tuple("abcdefg")), {"drawn": tuple("abcdefg")[:MOST_DRAWN]}),
+]
+
+
+def test_nothing_of_the_busy_state_is_as_it_starts():
+    same = {f.name for f in fields(PlanState) if getattr(BUSY, f.name) == getattr(FRESH, f.name)}
+    assert same == {"sources"}
+
+
+@pytest.mark.parametrize(("action", "changes"), EXACT, ids=lambda value: type(value).__name__)
+def test_an_action_changes_what_it_is_about_and_nothing_else(action, changes):
+    assert reduce(BUSY, action) == replace(BUSY, **changes)
+
+
+@pytest.mark.parametrize("back", [Restore, Adopt])
+def test_inputs_come_back_and_what_is_looked_at_stays(back):
+    after = reduce(BUSY, back(FRESH))
+    for field in fields(PlanState):
+        there = FRESH if field.name in INPUTS else BUSY
+        assert getattr(after, field.name) == getattr(there, field.name), field.name
+
+
+def test_all_that_a_refused_plan_rests_on_goes_back_and_all_else_stays():
+    """What the plan does not depend on, the refusal cannot be about."""
+    after = reduce(BUSY, PlanRefused(FRESH))
+    assert plan_key(after) == plan_key(FRESH)
+    for field in fields(PlanState):
+        name, old = field.name, getattr(FRESH, field.name)
+        there = BUSY if plan_key(replace(BUSY, **{name: old})) == plan_key(BUSY) else FRESH
+        assert getattr(after, name) == getattr(there, name), name
+
+
+def test_a_frontier_point_is_a_deadline_that_was_chosen():
+    after = reduce(FRESH, FollowPoint(80.0, 4))
+    assert after.deadline_chosen
+    assert after.max_nodes == FRESH.max_nodes, "a limit that holds the point stays"
+    assert reduce(after, EvidenceRead(5400.0)) == after
+
+
+def test_sliders_stop_at_their_ends():
+    assert [reduce(START, SetScale(scale)).scale for scale in (0.01, 0.1, 100.0, 1e4)] == [
+        *(0.1, 0.1, 100.0, 100.0)
+    ]
+    assert [reduce(START, SetMaxNodes(n)).max_nodes for n in (0, 1, MAX_NODES, 9999)] == [
+        *(1, 1, MAX_NODES, MAX_NODES)
+    ]
+    assert [reduce(START, SetMix(n)).mix for n in (0, 1, 3, 4)] == [1, 1, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "nice"),
+    [(0.2, 1), (50, 50), (50.1, 60), (3600, 3600), (3601, 4500), (86400, 86400), (86401, 172800)],
+)
+def test_a_nice_duration_is_the_first_that_is_not_shorter(seconds, nice):
+    assert nice_seconds(seconds) == nice
+
+
+@given(st.floats(min_value=60.0, max_value=86400.0))
+def test_a_nice_duration_is_round_and_at_most_a_third_longer(seconds):
+    nice = nice_seconds(seconds)
+    assert nice <= seconds * 4.0 / 3.0
+    assert nice % (900.0 if nice > 3600.0 else 15.0) == 0.0
+    assert nice_seconds(nice) == nice
