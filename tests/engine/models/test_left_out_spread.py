@@ -6,13 +6,22 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from engine.forecast import FloatArray, student_quantile
 from engine.models.laws.left_out_spread import (
     ALIKE,
+    DIFFERENCE,
     DOF_DOUBT,
+    FREEDOM,
+    REACH,
     SCALE_DOUBT,
+    SHARES,
+    STEP,
     LeftOutSpread,
+    _bounds,
+    _log_posterior,
+    _student_of,
     as_foretold,
     studentised,
 )
@@ -95,3 +104,65 @@ def test_what_is_not_known_takes_no_part() -> None:
     again = studentised(errors[[0, 2]], *(part[[0, 2]] for part in parts), dof=4.0)
     assert first.log_scales == pytest.approx(again.log_scales)
     assert law(as_foretold(4.0), 3.0, 1.0) == pytest.approx((2.0, 4.0))
+
+
+def test_the_posterior_is_that_of_two_scales_that_are_alike() -> None:
+    """On the whole grid, against Student's density with variances that either scale multiplies, and
+    the prior of the two: normal logs that correlate."""
+    random = np.random.default_rng(3)
+    errors, weights = random.normal(size=5), random.uniform(0.2, 1.0, 5)
+    about, among = random.uniform(0.1, 2.0, (2, 5))
+    found = _log_posterior(errors, about, among, weights, 3.0)
+    mean = STEP * np.arange(-REACH, REACH + 1)
+    scatter = mean + 0.5 * DIFFERENCE[:, None]
+    laws = mean - 0.5 * DIFFERENCE[:, None]
+    covariance = SCALE_DOUBT**2 * np.asarray([[1.0, ALIKE], [ALIKE, 1.0]])
+    prior = stats.multivariate_normal(np.zeros(2), covariance).logpdf(np.dstack((scatter, laws)))
+    expected = np.repeat(prior[..., None], len(FREEDOM), axis=-1)
+    expected += stats.norm(0.0, DOF_DOUBT).logpdf(np.log2(FREEDOM))
+    for error, weight, one, other in zip(errors, weights, about, among, strict=True):
+        scale = np.sqrt(np.exp(2.0 * scatter) * one + np.exp(2.0 * laws) * other)
+        expected += weight * stats.t.logpdf(error, 3.0 * FREEDOM, scale=scale[..., None])
+    assert found - found.max() == pytest.approx(expected - expected.max(), abs=1e-8)
+
+
+def test_the_bounds_are_those_of_the_next_error_over_all_that_is_possible() -> None:
+    """Against the mixture's tail, summed law by law, at any share of the parts."""
+    random = np.random.default_rng(4)
+    weights = random.uniform(size=(len(DIFFERENCE), 2 * REACH + 1, len(FREEDOM)))
+    weights *= np.exp(-0.5 * (STEP * np.arange(-REACH, REACH + 1) / 0.3) ** 2)[:, None]
+    weights /= weights.sum()
+    mean = STEP * np.arange(-REACH, REACH + 1)
+    scatter = np.exp(2.0 * mean + DIFFERENCE[:, None])
+    laws = np.exp(2.0 * mean - DIFFERENCE[:, None])
+    for share, bounds in zip(SHARES, _bounds(weights, 3.0), strict=True):
+        scale = np.sqrt(share * scatter + (1.0 - share) * laws)[..., None]
+        tails = [(weights * stats.t.sf(b, 3.0 * FREEDOM, scale=scale)).sum() for b in bounds]
+        assert tails == pytest.approx([0.05, 0.005], rel=0.01)
+
+
+@pytest.mark.parametrize("dof", [1.0, 2.3, 7.0, 60.0, 400.0])
+def test_one_student_law_has_the_bounds_that_it_stands_for(dof: float) -> None:
+    near, far = (2.0 * student_quantile(p, np.asarray([dof]))[0] for p in (0.95, 0.995))
+    log_scale, found = _student_of(near, far)
+    assert math.exp(log_scale) == pytest.approx(2.0, rel=1e-3)
+    assert found == pytest.approx(dof, rel=0.01)
+
+
+def test_errors_count_as_often_as_they_are_told_to() -> None:
+    errors, one = np.asarray([0.3, -0.2, 5.0]), np.asarray([0.1, 0.2, 0.3])
+    counted = studentised(errors, one, one, dof=4.0, counts=np.asarray([2.0, 1.0, 0.0]))
+    places = [0, 0, 1]
+    again = studentised(errors[places], one[places], one[places], dof=4.0)
+    assert counted.log_scales == pytest.approx(again.log_scales)
+    assert counted.dof == pytest.approx(again.dof)
+
+
+def test_a_share_of_the_parts_is_that_of_the_scatter() -> None:
+    """Between two shares for which the law is worked out it is read off between them."""
+    steps = np.arange(float(len(SHARES)))
+    found = LeftOutSpread(0.1 * steps, 1.0 + steps)
+    at = (SHARES[2] + SHARES[3]) / 2.0
+    scale, dof = law(found, 4.0 * at, 4.0 * (1.0 - at))
+    assert scale == pytest.approx(2.0 * math.exp(0.25))
+    assert dof == pytest.approx(3.5)
