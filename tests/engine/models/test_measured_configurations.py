@@ -206,7 +206,7 @@ def test_a_run_that_either_fit_doubts_tells_no_error() -> None:
 
 
 def test_only_where_it_was_measured_is_a_time_as_sure_as_a_repetition() -> None:
-    """At the nearest size that is the same; the noise of two runs, and by as much as it is missed."""
+    """At the nearest size that is the same; by the noise of two runs, and as far as it misses."""
     fit_here = fit_of(rows_at([4.0, 4.0, 4.0, 8.0], [1.0, 1.04, 2.0, 1.0]), [0.0] * 4)
     asked = rows_at([4.0, 4.0, 4.0, 4.0, 2.0, 8.0], [1.01, 1.03, 1.1, 2.0, 1.0, 1.0])
     asked.kind[5] = -1  # of a type that was not measured
