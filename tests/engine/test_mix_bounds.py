@@ -1,0 +1,315 @@
+"""Bounds of mixes, as low as they may be and no lower: a bound that is too low loses no answer,
+but all the time that it was to save."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from test_mix_search import goal_for, random_law, random_market
+
+from engine.catalog import Billing
+from engine.forecast import FloatArray
+from engine.limits import Constraints
+from engine.market import Market, Share, values_of
+from engine.mixing.bounds import Windows
+from engine.mixing.branches import Branches
+from engine.mixing.charges import (
+    AT_LEAST,
+    AT_MOST,
+    Charges,
+    Limited,
+    limit_charges,
+    limits_in_reach,
+    spot_charges,
+)
+from engine.mixing.hulls import Fixed, corners, hull_chains
+from engine.mixing.mixes import MixLaw
+from engine.mixing.nodes import Node, Start
+from engine.recommendation import Goal
+
+KINDS = ("deadline", "budget", "both", "none", "time")
+
+
+def on_hull(price: FloatArray, other: FloatArray, row: int) -> bool:
+    """Whether no point and no way between two others lies as low left as a point."""
+    x, y = price[row], other[row]
+    rest = [u for u in range(len(price)) if u != row and np.isfinite(other[u])]
+    if not np.isfinite(y) or any(price[u] <= x and other[u] <= y for u in rest):
+        return False
+    for a, b in product(rest, repeat=2):
+        if price[a] < x < price[b]:
+            share = (x - price[a]) / (price[b] - price[a])
+            if other[a] + share * (other[b] - other[a]) <= y:
+                return False
+    return True
+
+
+def test_a_chain_holds_the_corners_of_the_hull_and_nothing_else() -> None:
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        k = int(random.integers(1, 9))
+        price = random.permutation(20)[:k] / 4.0
+        other = np.round(random.uniform(0.0, 5.0, (k, 6)), 3)
+        other[random.random(other.shape) < 0.2] = np.inf
+        for column, chain in enumerate(hull_chains(price, other).tolist()):
+            wanted = [row for row in range(k) if on_hull(price, other[:, column], row)]
+            wanted.sort(key=price.__getitem__)
+            if wanted:
+                repeated = [wanted[-1]] * (len(chain) - len(wanted))
+                assert chain == wanted + repeated
+
+
+def test_of_equal_prices_the_lower_one_is_on_the_hull() -> None:
+    price = np.asarray([1.0, 1.0, 2.0, 2.0])
+    other = np.asarray([[5.0], [4.0], [3.0], [1.0]])
+    (chain,) = hull_chains(price, other).tolist()
+    assert chain[-1] == 3
+    assert {1, 3} <= set(chain) <= {0, 1, 3}
+
+
+def test_the_least_corner_is_the_least_of_all_compositions() -> None:
+    """Against compositions of three types on a fine grid of capacities and shares."""
+    random, met = np.random.default_rng(2), 0
+    steps = np.linspace(0.0, 1.0, 41)
+    shares = np.asarray([(a, b, 1.0 - a - b) for a, b in product(steps, steps) if a + b <= 1.0])
+    for case in range(60):
+        price, other = random.uniform(1.0, 3.0, 3), random.uniform(1.0, 3.0, 3)
+        fixed = random.uniform(0.0, 4.0, 3) if case % 3 else np.zeros(3)
+        low = float(random.uniform(max(fixed[1], 1.0), 5.0))
+        high = low * float(random.uniform(1.0, 2.5))
+        most, slope = random.uniform(1.2, 2.8), float(random.choice([0.0, 0.5]))
+
+        def over(a: FloatArray, b: FloatArray, slope=slope, most=most) -> FloatArray:
+            return b + slope * a - most * (1.0 + slope)
+
+        size = np.linspace(low, high, 41)[:, None]
+        rest = size - fixed[1]
+        a = (fixed[0] + rest * (shares @ price)) / size
+        b = (fixed[2] + rest * (shares @ other)) / size
+        inside = over(a, b) <= 0.0
+        (chain,) = hull_chains(price, other[:, None])
+        members = ((price[row], other[row : row + 1]) for row in chain)
+        ends = np.asarray([low]), np.asarray([high])
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found = list(corners(Fixed(*fixed[:, None]), ends, members, over))
+        kept = [one for one in found if np.isfinite(one.size[0])]
+        assert all(low <= one.size[0] <= high for one in kept)
+        least = min((float(one.price[0] * one.other[0]) for one in kept), default=np.inf)
+        if not inside.any():
+            continue
+        met += not inside.all()
+        sampled = (a * b)[inside].min()
+        assert least <= sampled * (1.0 + 1e-9)
+        assert least == pytest.approx(sampled, rel=0.04)
+        assert max(over(one.price, one.other)[0] for one in kept) <= 1e-9
+    assert met > 10
+
+
+def points(law: MixLaw, m: int) -> tuple[FloatArray, FloatArray]:
+    """(m,) counts and capacities of clusters of the first type."""
+    counts = np.arange(1.0, m + 1.0)
+    return counts, counts * law.capacity[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> None:
+    """One type, windows of one capacity each: nothing is left to be bounded."""
+    random, m, met = np.random.default_rng(ord(kind[0])), 6, 0
+    for _ in range(80):
+        law = random_law(random, 1, m)
+        market = random_market(random, law, m)
+        # Steps of a second are left to what is looked at: they cost next to nothing.
+        steps = float(random.choice([0.0, 60.0, 600.0]))
+        billing = replace(market.billing, granularity_seconds=steps)
+        rates = np.where(np.isfinite(market.rates), market.rates, 0.3)
+        market = Market(rates, market.head, billing, np.asarray([m]))
+        goal = goal_for(kind, random, law, m)
+        counts, sizes = points(law, m)
+        windows = Windows.of(market, goal, sizes, sizes, Node.of(law, market, 1))
+        rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
+        values = values_of(law, market, goal, rows, column)
+        # Without an interval a deadline must be undercut, which no bound knows to the last digit.
+        assert windows.floor(windows.root, np.inf) == pytest.approx(values, rel=1e-6)
+        parts = windows.with_one(windows.root, rows[:, 0], column[:, 0])
+        assert windows.floor_of_whole(parts) == pytest.approx(values, rel=1e-6)
+        assert windows.floor(parts, np.inf) == pytest.approx(values, rel=1e-6)
+        met += np.isfinite(values).any()
+    assert met > 20
+
+
+def test_owned_nodes_are_not_paid_for_in_the_bound() -> None:
+    random, m = np.random.default_rng(7), 6
+    for own, kind in product((1, 3), KINDS):
+        law = random_law(random, 1, m)
+        head, billing = float(random.choice([0.0, 0.2])), Billing(granularity_seconds=60.0)
+        market = Market(np.asarray([0.3]), head, billing, np.asarray([m]))
+        goal = goal_for(kind, random, law, m)
+        start = Start((0,), (own,), (0,))
+        counts, sizes = points(law, m)
+        node = Node.of(law, market, 1)
+        windows = Windows.of(market, goal, sizes, sizes, node).starting(start)
+        rows, column = np.zeros((m, 1), dtype=np.int64), counts.astype(np.int64)[:, None]
+        values = values_of(law, replace(market, owned=np.asarray([own])), goal, rows, column)
+        found = windows.floor(windows.root, np.inf)
+        assert found[own - 1 :] == pytest.approx(values[own - 1 :], rel=1e-6)
+        assert np.isinf(found[: own - 1]).all(), "they hold more than so small a window"
+        whole = windows.floor_of_whole(windows.root)
+        assert whole[own - 1] == pytest.approx(values[own - 1], rel=1e-6)
+
+
+def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw]:
+    """Three types in windows over all capacities, none of which ends at a composition's."""
+    law, m = replace(random_law(random, 3, 5), executor_cores=np.full(3, 4)), 5
+    rates = law.slots * random.uniform(0.02, 0.08, 3)
+    most = random.integers(0, m + 1, 3)
+    billing = Billing(startup_seconds=float(random.choice([0.0, 90.0])))
+    market = Market(rates, 0.1, billing, most)
+    goal = goal_for(kind, random, law, m)
+    ends = np.geomspace(0.9937 * law.capacity.min(), 1.0071 * m * law.capacity.max(), 12)
+    windows = Windows.of(market, goal, ends[:-1], ends[1:], Node.of(law, market, 3))
+    return Branches(market, goal, windows, windows.node, np.inf, np.inf, 3), law
+
+
+def test_a_tree_holds_each_composition_below_its_target_once() -> None:
+    """And none that its own bound already rules out."""
+    random, seen, spared = np.random.default_rng(8), 0, 0
+    for kind in KINDS * 6:
+        tree, law = small_tree(random, kind)
+        every = [n for n in product(range(6), repeat=3) if sum(n) <= 5 and np.count_nonzero(n) > 1]
+        every = [n for n in every if (np.asarray(n) <= tree.market.most).all()]
+        if not every:
+            continue
+        counts, rows = np.asarray(every), np.tile(np.arange(3), (len(every), 1))
+        values = values_of(law, tree.market, tree.goal, rows, counts)
+        if not np.isfinite(values).any():
+            continue
+        tree.target = float(np.quantile(values[np.isfinite(values)], 0.4)) * 1.0001
+        found = []
+        for types, numbers in tree.compositions():
+            for row, number in zip(types.tolist(), numbers.tolist(), strict=True):
+                held = [0, 0, 0]
+                for one, nodes in zip(row, number, strict=True):
+                    held[one] += nodes
+                assert sum(nodes > 0 for nodes in number) == np.count_nonzero(held)
+                found.append(tuple(held))
+        below = {n for n, value in zip(every, values.tolist(), strict=True) if value < tree.target}
+        assert len(found) == len(set(found)), kind
+        assert below <= set(found) <= set(every), kind
+        seen, spared = seen + len(below), spared + len(every) - len(found)
+    assert seen > 100
+    assert spared > 100
+
+
+def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
+    """Against a count one by one, for each type in each window."""
+    random, most = np.random.default_rng(9), 0
+    for kind in KINDS * 4:
+        tree, _ = small_tree(random, kind)
+        windows = tree.windows
+        floor = windows.floor(windows.root, np.inf)
+        if not np.isfinite(floor).any():
+            continue
+        tree.target = float(floor.min()) * float(random.choice([1.2, 2.0]))
+        wanted = np.zeros((3, len(windows)), dtype=np.int64)
+        for row, place in product(range(3), range(len(windows))):
+            for nodes in range(1, int(tree.market.most[row]) + 1):
+                part = windows.root.taken(np.asarray([place]))
+                whole = windows.with_one(part, np.asarray([row]), np.asarray([nodes]))
+                if not windows.floor(whole, tree.target)[0] < tree.target:
+                    break
+                wanted[row, place] = nodes
+        assert (tree._fits == wanted).all()
+        total = wanted.sum(axis=1)[tree._ranked]
+        assert (total > 0).all()
+        assert (np.diff(total) >= 0).all(), "types of which few fit come first"
+        most = max(most, int(wanted.max()))
+    assert most == 5
+
+
+def limited_market(random: np.random.Generator, k: int, m: int) -> tuple[Market, Goal]:
+    weights = np.stack([random.choice([2.0, 4.0, 8.0], k), random.integers(0, 2, k)])
+    caps = np.asarray([random.uniform(4.0, 30.0), float(random.integers(0, 4))])
+    constraints = Constraints(weights, caps, int(random.integers(1, 4)))
+    market = Market(random.uniform(0.1, 1.0, k), 0.2, Billing(), np.full(k, m), constraints)
+    spot = np.asarray([False, True] * k)[:k]
+    market = replace(market, share=Share(np.arange(k) // 2, spot, float(random.uniform(0.1, 0.9))))
+    return market, Goal(100.0, None, 0.9, m)
+
+
+def test_no_charge_raises_the_price_of_what_keeps_the_limits() -> None:
+    """Lagrange: what keeps them all is charged nothing in all; and what meets one to the last unit
+    pays for it exactly what is given back."""
+    random, m, k = np.random.default_rng(10), 5, 4
+    kept = exact = 0
+    for _ in range(30):
+        market, goal = limited_market(random, k, m)
+        limited = Limited.of(market, goal)
+        counts = np.asarray([n for n in product(range(m + 1), repeat=k) if sum(n)])
+        rows = np.tile(np.arange(k), (len(counts), 1))
+        assert market.constraints is not None
+        assert market.share is not None
+        allowed = market.constraints.allowed(rows, counts) & (counts.sum(axis=1) <= m)
+        under = counts @ limited.weights.T <= limited.caps + 1e-9
+        assert (under.all(axis=1) == allowed).all()
+        duals = tuple(random.uniform(0.0, 1.0, len(limited.caps)))
+        by_limit, back = Charges(limits=duals).of(market, goal)
+        assert (counts @ by_limit - back)[allowed].max(initial=-1.0) <= 1e-9
+        for row in range(len(limited.caps)):
+            one = Charges(limits=tuple(np.eye(len(limited.caps))[row] * 0.7))
+            charge, back = one.of(market, goal)
+            meets = counts @ limited.weights[row] == limited.caps[row]
+            assert (counts @ charge - back)[meets] == pytest.approx(0.0, abs=1e-9)
+            exact += int(meets.sum())
+        for_spot, nothing = Charges(spot=0.5).of(market, goal)
+        shared = market.share.allowed(rows, counts)
+        assert nothing == 0.0
+        assert ((counts @ for_spot <= 1e-9) == shared).all()
+        both, _ = Charges(0.5, duals).of(market, goal)
+        assert both == pytest.approx(by_limit + for_spot)
+        kept += int(allowed.sum())
+    assert kept > 100
+    assert exact > 100
+
+
+def test_what_a_spot_node_saves_is_tried_as_its_charge() -> None:
+    """Of two types with both prices; the third can only be had at spot prices."""
+    rates = np.asarray([1.0, 0.4, 2.0, 1.0, 0.5])
+    share = Share(np.asarray([0, 0, 1, 1, 2]), np.asarray([False, True, False, True, True]), 0.5)
+    market = Market(rates, 0.0, Billing(), np.full(5, 4), share=share)
+    tried = [one.spot for one in spot_charges(Charges(3.0, (7.0,)), market)]
+    assert tried[:2] == [0.0, pytest.approx(0.6)]
+    assert all(0.6 <= one < 1.0 for one in tried[1:])
+    assert tried[1:] == sorted(set(tried[1:])), "each once"
+    assert {one.limits for one in spot_charges(Charges(3.0, (7.0,)), market)} == {(7.0,)}
+    alone = replace(share, types=np.arange(5))
+    assert [one.spot for one in spot_charges(Charges(), replace(market, share=alone))] == [0.0]
+    for spot in (np.zeros(5, dtype=bool), np.ones(5, dtype=bool)):
+        one_way = replace(market, share=replace(share, spot=spot))
+        assert list(spot_charges(Charges(), one_way)) == []
+    assert list(spot_charges(Charges(), replace(market, share=None))) == []
+
+
+def test_a_limit_is_charged_in_prices_of_what_it_counts() -> None:
+    """The median price of a unit that there may be too many of; the least of one too few."""
+    weights = np.asarray([[4.0, 8.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    caps = np.asarray([20.0, 3.0, np.inf])
+    rates = np.asarray([1.0, 1.0, 5.0, np.inf])
+    market = Market(rates, 0.0, Billing(), np.full(4, 9), Constraints(weights, caps, 2))
+    goal = Goal(100.0, None, 0.9, 9)
+    before = Charges(0.5, (1.0, 2.0, 3.0, 4.0, 5.0))
+
+    def tried(row: int, charges: Charges = before) -> list[tuple[float, ...]]:
+        found = list(limit_charges(charges, market, goal, row))
+        assert {one.spot for one in found} <= {charges.spot}
+        return [one.limits for one in found]
+
+    by_median = [0.5 * (1.0 / 4.0 + 1.0 / 8.0) * share for share in AT_MOST]
+    assert tried(1) == [pytest.approx((1.0, cost, 3.0, 4.0, 5.0)) for cost in by_median]
+    assert tried(2) == tried(3) == [], "it counts nothing that can be rented, or allows anything"
+    assert tried(4) == [pytest.approx((1.0, 2.0, 3.0, 4.0, share)) for share in AT_LEAST]
+    assert tried(0, Charges()) == [pytest.approx((share, 0, 0, 0, 0)) for share in AT_MOST]
+    assert list(limits_in_reach(market, goal, 9.0)) == [1, 2, 3, 4]
+    assert list(limits_in_reach(market, goal, 9.5)) == [0, 1, 2, 3, 4]
