@@ -25,14 +25,12 @@ from engine.cluster import LEAST_HEAP_GIB, BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput
 from engine.exports import EXPORTS, render
 from engine.memory import (
-    beside_heap_gib,
     beside_of,
     default_overhead_gib,
     heap_gib,
     layout_of,
     usable_memory_gib,
 )
-from engine.mixing.mixed import _shape
 from engine.profile import Notice, Profile, Run
 from engine.sources.profile_file import parse
 from engine.sources.profile_text import format_profile
@@ -213,23 +211,6 @@ def test_the_users_word_shares_out_the_container_of_a_measured_type_anew() -> No
     assert plain.beside is None
     most = complete(one, with_overhead_per_core(measured(None), 4.0))
     assert (most.executors, most.beside) == (1, BesideHeap(16.0))
-
-
-@given(st.lists(st.tuples(st.floats(0.5, 60.0), st.none() | besides), min_size=1, max_size=4))
-def test_executors_of_a_mix_fit_the_containers_of_all_its_types(
-    shapes: list[tuple[float, BesideHeap | None]],
-) -> None:
-    layouts = [Layout(1, 4, heap, beside_of(heap, beside)) for heap, beside in shapes]
-    shape = _shape(layouts)
-    heap = shape.executor_memory_gib
-    assert heap == min(heap for heap, _ in shapes)
-    total = heap + beside_heap_gib(heap, shape.beside)
-    for own in layouts:
-        assert own.executor_memory_gib is not None
-        container = own.executor_memory_gib + beside_heap_gib(own.executor_memory_gib, own.beside)
-        assert total <= container * (1.0 + 1e-8)
-    if not any(layout.beside for layout in layouts):
-        assert shape.beside is None
 
 
 def mib_of(settings: dict[str, str]) -> dict[str, int]:

@@ -6,13 +6,21 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import engine
 from engine.choices import Answers
-from engine.cost import billed_seconds
+from engine.cluster import BesideHeap, Layout
+from engine.cost import Cost, billed_seconds
+from engine.memory import beside_heap_gib, beside_of
+from engine.mixing.mixed import _shape, added
 from engine.optimiser import recommend
 
 TODAY = date(2026, 7, 20)
+
+amounts = st.one_of(st.none(), st.floats(1 / 1024, 40.0))
+besides = st.builds(BesideHeap, amounts, amounts, amounts)
 
 
 def offer(name: str, vcpus: int, usd: float) -> engine.Offer:
@@ -204,3 +212,46 @@ def test_a_type_with_executors_of_its_own_is_named_with_what_that_costs_at_most(
         confidence=0.5,
     )  # fmt: skip
     assert not [n for n in alone.warnings if n.code == "layout-not-mixed"]
+
+
+@given(st.lists(st.tuples(st.floats(0.5, 60.0), st.none() | besides), min_size=1, max_size=4))
+def test_executors_of_a_mix_fit_the_containers_of_all_its_types(
+    shapes: list[tuple[float, BesideHeap | None]],
+) -> None:
+    layouts = [Layout(1, 4, heap, beside_of(heap, beside)) for heap, beside in shapes]
+    shape = _shape(layouts)
+    heap = shape.executor_memory_gib
+    assert heap == min(heap for heap, _ in shapes)
+    total, containers = heap + beside_heap_gib(heap, shape.beside), []
+    for own in layouts:
+        assert own.executor_memory_gib is not None
+        container = own.executor_memory_gib + beside_heap_gib(own.executor_memory_gib, own.beside)
+        containers.append(container)
+        assert total <= container * (1.0 + 1e-8)
+    assert shape.beside in [None, *(own.beside for own in layouts)]
+    for own in layouts:
+        if (other := heap + beside_heap_gib(heap, own.beside)) <= min(containers):
+            assert other <= total, "no other that fits them all is more"
+    if not any(layout.beside for layout in layouts):
+        assert shape.beside is None
+
+
+def test_the_shape_of_a_mix_is_that_of_its_smallest_executors() -> None:
+    """Beside 8 GiB of heap a container of 12 GiB does not hold the 6 GiB of one of 15 GiB."""
+    small, large = Layout(3, 4, 8.0, BesideHeap(4.0)), Layout(1, 4, 9.0, BesideHeap(6.0))
+    for layouts in ([small, large], [large, small]):
+        assert _shape(layouts) == replace(layouts[0], executor_memory_gib=8.0, beside=small.beside)
+    roomy = Layout(1, 4, 30.0, BesideHeap(3.0))
+    assert _shape([roomy, small]).beside == BesideHeap(4.0)
+    assert _shape([Layout(1, 4, 8.0, BesideHeap(6.0)), roomy]).beside == BesideHeap(6.0)
+    unknown = Layout(1, 4, None, BesideHeap(9.0))
+    assert _shape([unknown, small]) == replace(small, executors_per_node=1)
+    assert _shape([unknown]) == replace(unknown, beside=None), "beside a heap that nobody knows"
+
+
+def test_the_costs_of_members_add_up_part_by_part() -> None:
+    first = Cost(1.0, 2.0, 3.0, 4.0, -5.0, 6.0, 7.0, 60.0, ("a", "b"), {"small": 1})
+    second = Cost(10.0, 20.0, 30.0, 40.0, -50.0, 60.0, 70.0, 60.0, ("b", "c"), {"big": 2})
+    assert added([first, second]) == Cost(
+        11.0, 22.0, 33.0, 44.0, -55.0, 66.0, 77.0, 60.0, ("a", "b", "c"), {"small": 1, "big": 2}
+    )
