@@ -9,7 +9,7 @@ from test_pins import BASE, FIRST, SECOND
 import engine
 from tui import keeping
 from tui.pin_file import VERSION, Kept, format_kept, read_kept
-from tui.pins import Pin
+from tui.pins import MOST_PINS, Pin
 from tui.state import PlanState
 
 SAMPLE = "sales-report-small"
@@ -49,7 +49,11 @@ def test_a_file_of_before_pins_is_read(tmp_path):
     ("pins", "says"),
     [
         ("version: 99", r"x\.yaml:2: version 99"),
+        ("version: 3", r"x\.yaml:2: version 3"),
+        ("version: 0", r"x\.yaml:2: version 0"),
         ("version: soon", r"x\.yaml:2"),
+        ("pins: {name: A}", r"x\.yaml:2.*list"),
+        ("pins: [A]", r"x\.yaml:2.*list"),
         ("pins: A", r"x\.yaml:2.*list"),
         ("pins:\n  - open: y", r"name is missing"),
         ("pins:\n  - name: now\n    open: y", r"x\.yaml:3.*'now'"),
@@ -67,6 +71,48 @@ def test_what_is_wrong_is_one_line(tmp_path, pins, says):
     with pytest.raises(engine.EngineError, match=says) as caught:
         read_kept(path)
     assert "\n" not in str(caught.value)
+
+
+def pin_lines(name, *answer):
+    inside = ("meets: on", "composition: 4 of them", *answer)
+    return [f"  - name: {name}", "    open: y", "    answer:", *(f"      {one}" for one in inside)]
+
+
+def written(tmp_path, *lines):
+    path = tmp_path / "x.yaml"
+    path.write_text("\n".join((f"open: {SAMPLE}", *lines)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_every_version_until_now_is_read(tmp_path, version):
+    assert version <= VERSION
+    assert read_kept(written(tmp_path, f"version: {version}")).pins == ()
+
+
+def test_an_answer_may_be_nothing_known_or_zero(tmp_path):
+    path = written(tmp_path, "pins:", *pin_lines("A"), *pin_lines("B", "in-time: 0", "at-spot: on"))
+    first, second = read_kept(path).pins
+    assert (first.p_deadline, first.at_spot, first.meets) == (None, False, True)
+    assert (second.p_deadline, second.at_spot, second.seconds) == (0.0, True, None)
+
+
+@pytest.mark.parametrize("value", ["-0.1", ".inf", "inf", ".nan", "nan", "soon"])
+@pytest.mark.parametrize("key", ["seconds", "usd-high"])
+def test_a_number_of_an_answer_is_finite_and_not_below_zero(tmp_path, key, value):
+    path = written(tmp_path, "pins:", *pin_lines("A", f"{key}: {value}"))
+    with pytest.raises(engine.EngineError, match=rf"x\.yaml:8.*{key}"):
+        read_kept(path)
+
+
+def test_a_name_is_given_once_and_no_more_pins_than_letters(tmp_path):
+    names = [f"p{number}" for number in range(MOST_PINS + 1)]
+    full = [line for name in names[:-1] for line in pin_lines(name)]
+    assert len(read_kept(written(tmp_path, "pins:", *full)).pins) == MOST_PINS
+    for twice in (names[0], names[-1]):
+        lines = full if twice == names[-1] else pin_lines(names[0])
+        with pytest.raises(engine.EngineError, match=f"'{twice}' cannot be the name"):
+            read_kept(written(tmp_path, "pins:", *lines, *pin_lines(twice)))
 
 
 async def test_the_session_is_resumed_with_its_pins(planner):

@@ -1,6 +1,7 @@
 """Pins and the Compare view: what is kept, how it differs, and the way back."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from screen import settled, text_of
@@ -8,7 +9,7 @@ from screen import settled, text_of
 from tui import format as text
 from tui.pins import Pin, changed, free_name, pin_of, with_pin, without_pin
 from tui.state import PlanState
-from tui.views import compare
+from tui.views import compare, words
 from tui.views.marks import Marks
 
 MARKS = Marks("@", "x", "!")
@@ -42,7 +43,22 @@ def test_pins_are_named_replaced_and_forgotten():
     assert free_name(tuple(replace(FIRST, name=chr(65 + n)) for n in range(26))) is None
 
 
+def test_there_are_as_many_pins_as_letters():
+    pins = tuple(replace(FIRST, name=str(number)) for number in range(26))
+    assert with_pin(pins, FIRST) == pins
+    assert with_pin(pins[:25], FIRST) == (*pins[:25], FIRST)
+    other = replace(pins[25], cost_usd=1.0)
+    assert with_pin(pins, other) == (*pins[:25], other), "one that is there is replaced"
+
+
 def test_inputs_differ_in_words():
+    there = replace(FIRST, state=replace(BASE, deadline_seconds=None, sources=("/b/run-2.zstd",)))
+    unset = replace(there, state=replace(there.state, deadline_chosen=False, category="sql"))
+    assert changed(there, FIRST) == (
+        "open run-2.zstd, not run-1.zstd",
+        "deadline off, not 45m",
+    )
+    assert changed(unset, there) == ("deadline not set, not off", "category sql, not not set")
     assert changed(SECOND, FIRST) == ("deadline 30m, not 45m", "spot on, not off")
     assert changed(FIRST, FIRST) == ()
 
@@ -91,13 +107,25 @@ async def test_a_pin_is_the_answer_on_the_screen(planner):
         await pilot.pause()
         (pin,) = app.pins
         assert pin == pin_of("A", app.state, app.answer)
-        assert (pin.seconds, pin.cost_usd, pin.low, pin.high) == (
-            best.seconds,
-            best.cost_usd,
-            best.low,
-            best.high,
-        )
+        told = ("seconds", "low", "high", "cost_usd", "cost_low_usd", "cost_high_usd")
+        for name in (*told, "p_deadline", "instance"):
+            assert getattr(pin, name) == getattr(best, name) is not None, name
+        assert (pin.meets, pin.at_spot, pin.state) == (True, False, app.state)
         assert "pinned as A" in text_of(app)
+
+
+async def test_a_pin_of_the_nearest_miss_and_one_of_spot_nodes_say_so(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("spot on")
+        await app.run_line("deadline 1s")
+        await settled(pilot)
+        best = app.answer.best
+        pin = pin_of("A", app.state, app.answer)
+        assert (pin.meets, pin.at_spot) == (False, True)
+        assert (pin.composition, pin.seconds) == (words.composition(best), best.seconds)
+        nothing = SimpleNamespace(best=None, report=app.answer.report)
+        assert pin_of("A", app.state, nothing) == Pin("A", app.state, False, "nothing")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])

@@ -75,6 +75,28 @@ def test_a_file_reads_as_one_would_write_it(tmp_path):
     assert differing == {"spot: off", "spot: on"}
 
 
+@pytest.mark.parametrize(
+    ("state", "line"),
+    [
+        (PlanState(sources=(SAMPLE,), deadline_chosen=True), "deadline: off"),
+        (PlanState(sources=(SAMPLE,)), None),
+    ],
+)
+def test_a_deadline_that_was_switched_off_is_not_one_that_nobody_chose(tmp_path, state, line):
+    path = tmp_path / "x.yaml"
+    path.write_text(format_scenario(state, folder=tmp_path))
+    told = [one for one in path.read_text().splitlines() if one.startswith("deadline")]
+    assert told == ([line] if line else [])
+    assert read_scenario(path) == state
+
+
+def test_what_a_file_leaves_out_is_as_it_was_before(tmp_path):
+    path = tmp_path / "x.yaml"
+    path.write_text("mix: 3\n")
+    base = PlanState(sources=(SAMPLE,), spot=True, max_nodes=7, mix=1)
+    assert read_scenario(path, base=base) == replace(base, mix=3)
+
+
 def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "job"
@@ -122,6 +144,9 @@ def test_a_wrong_value_is_said_with_file_line_and_key(tmp_path, line, says):
         ("deadline: 45m\n", "open is missing"),
         ("open: no-such-sample\n", "no-such-sample"),
         ("open: []\n", "a source or a list"),
+        ("open: [[a]]\n", "a source or a list"),
+        ("open: ['']\n", "a source or a list"),
+        ("open: {a: b}\n", "a source or a list"),
         ("open: '-'\n", "standard input"),
         ("- a\n", "must be a mapping"),
         ("open: [\n", "not valid YAML"),
