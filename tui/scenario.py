@@ -143,11 +143,28 @@ def _short(value: float) -> str:
 
 
 def scalar(text: str) -> str:
-    """Text as YAML: bare where it is a plain word, else in double quotes."""
+    """Text as YAML: bare where it is a plain word, else in double quotes.
+
+    Raises:
+        BadInput: for what is no Unicode text, such as the name of a file in another encoding.
+    """
     plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
     if plain and text[0] not in "-%" and not text.endswith("-"):
         return text
-    return json.dumps(text, ensure_ascii=False)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise engine.BadInput(
+            f"{text!a} is no Unicode text and cannot be kept in a scenario",
+            remedy="rename the file",
+        )
+    return "".join(map(_escaped, json.dumps(text, ensure_ascii=False)))
+
+
+def _escaped(character: str) -> str:
+    """As it is, or by its number where YAML takes it for the end of a line or refuses it."""
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def _portable(source: str, folder: Path) -> str:

@@ -1,9 +1,10 @@
 """Scenarios: written as typed, read by the same parsers, refused with file, line and key."""
 
+import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from screen import settled, text_of
 
@@ -12,7 +13,7 @@ from tui import keeping
 from tui.cli import main
 from tui.pin_file import Kept
 from tui.places import home
-from tui.scenario import KEYS, format_scenario, read_scenario
+from tui.scenario import KEYS, format_scenario, read_scenario, scalar
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 
 SAMPLE = "nightly-features"
@@ -61,6 +62,27 @@ def test_what_is_written_reads_the_same(tmp_path, state):
     found = read_scenario(path)
     for name in (*INPUTS, "view"):
         assert getattr(found, name) == pytest.approx(getattr(state, name), rel=1e-12)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example("- a")
+@example("a-")
+@example("%a")
+@example("a\x7fb\x85c\u2028d\ufeffe\uffff\U0001f600\U000e0001")
+def test_any_text_is_the_same_after_reading(tmp_path, text):
+    """Such as the name of a file or of a pin; YAML breaks lines at some and refuses others."""
+    path = tmp_path / "x.yaml"
+    path.write_text(f"key: {scalar(text)}\nnext: {scalar(text)}\n", encoding="utf-8")
+    assert engine.read_yaml(path).entries == {"key": text, "next": text}
+
+
+def test_a_name_that_is_no_text_is_refused_in_one_line(tmp_path):
+    kept = Kept(PlanState(sources=(os.fsdecode(b"/logs/a\xff.zstd"),)))
+    with pytest.raises(engine.BadInput, match=r"'/logs/a.udcff.zstd' is no Unicode text") as caught:
+        keeping.save(str(tmp_path / "x.yaml"), kept)
+    str(caught.value).encode()
+    assert not (tmp_path / "x.yaml").exists()
 
 
 def test_a_file_reads_as_one_would_write_it(tmp_path):
