@@ -88,7 +88,7 @@ def distil(
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
         start, max(end, start + 1), tuple(application.jobs.values()),
-        complete=application.ended_ms is not None and not lost,
+        complete=application.ended_ms is not None,
     )  # fmt: skip
     running = running_seconds(application, log.starts, end_ms=end)
     fruitless = fruitless_stages(application, executed)

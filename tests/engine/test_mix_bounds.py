@@ -101,9 +101,13 @@ def test_the_least_corner_is_the_least_of_all_compositions() -> None:
         if not inside.any():
             continue
         met += not inside.all()
-        sampled = (a * b)[inside].min()
-        assert least <= sampled * (1.0 + 1e-9)
-        assert least == pytest.approx(sampled, rel=0.04)
+        assert least == pytest.approx((a * b)[inside].min(), rel=0.04)
+        for power in (0.0, 0.1, 0.5, 0.9, 1.0):  # all of them are quasi-concave
+            sampled = (a**power * b ** (1.0 - power))[inside].min()
+            found = min((one.price**power * one.other ** (1.0 - power))[0] for one in kept)
+            assert found <= sampled * (1.0 + 1e-9)
+        hourly = min((one.price * one.size)[0] for one in kept)
+        assert hourly <= (a * size)[inside].min() * (1.0 + 1e-9)
         assert max(over(one.price, one.other)[0] for one in kept) <= 1e-9
     assert met > 10
 
