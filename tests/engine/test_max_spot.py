@@ -137,6 +137,14 @@ def test_a_share_is_between_none_and_all(share: float) -> None:
         engine.Limits(max_spot=share)
 
 
+def test_a_type_without_a_spot_price_is_rented_on_demand_beside_others() -> None:
+    offers = {**WITH_SPOT.offers, "big": replace(WITH_SPOT.offers["big"], spot=None)}
+    catalog = replace(WITH_SPOT, offers=offers)
+    chosen = ask(0.5, mix=2, catalog=catalog).recommended
+    assert set(chosen.spot) <= {"small"}
+    assert ask(0.5, mix=1, catalog=catalog).recommended is not None
+
+
 def test_a_share_of_spot_nodes_needs_a_spot_price() -> None:
     """On demand alone would keep the share, but it is not what was asked for."""
     none = replace(

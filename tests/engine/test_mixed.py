@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import date
 
@@ -204,6 +205,9 @@ def test_a_type_with_executors_of_its_own_is_named_with_what_that_costs_at_most(
         (notice,) = [n for n in answer.warnings if n.code == "layout-not-mixed"]
         assert notice.text.startswith("big ran with executors of 5 cores")
         better += "% better" in notice.text
+        if share := re.search(r"at most (\S+) % better", notice.text):
+            # Nothing is cheaper than the cheapest core: with executors of 4, one of 32 of `big`.
+            assert 0.0 < float(share[1]) < 100.0 * (1.0 - (1.50 / 32) / (0.20 / 4))
         same += "no better" in notice.text
     assert better
     assert better + same == 6
