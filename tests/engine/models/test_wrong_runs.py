@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -17,7 +18,16 @@ from engine.models.laws.sampling import (
     posterior,
 )
 from engine.models.laws.terms import Points
-from engine.models.laws.wrong_runs import SLOW, _hypotheses, _Sought, followed_by
+from engine.models.laws.wrong_runs import (
+    DOUBTED,
+    LEAST_COUNT,
+    SLOW,
+    SUSPECTS,
+    _hypotheses,
+    _Sought,
+    followed_by,
+)
+from engine.slow_runs import LEAST
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]
@@ -163,3 +173,70 @@ def test_what_is_known_of_a_run_stays() -> None:
     assert told.counts[MACHINES == 4.0] == 0.02
     assert told.counts[MACHINES == 10.0] < 0.05
     assert told.counts[MACHINES == 8.0] == 1.0
+
+
+def test_the_hypotheses_are_those_before_with_one_more_or_less_and_up_to_two_suspects() -> None:
+    found = {frozenset(one) for one in _hypotheses([4, 1], [0, 2, 5])}
+    suspects = [set(some) for more in range(3) for some in combinations((0, 2, 5), more)]
+    assert found == {
+        frozenset({*kept} | some) for kept in ((4, 1), (4,), (1,), ()) for some in suspects
+    }
+
+
+class Told(_Sought):
+    """One whose evidence is a sum of log odds of the runs, each its number / 10."""
+
+    def _log_evidence(self, wrong: tuple[int, ...]) -> float:
+        return sum(place / 10.0 for place in wrong)
+
+
+@pytest.mark.parametrize("judged", [[], [0], [0, 5]])
+def test_doubt_is_the_share_of_the_hypotheses_that_hold_a_run(judged: list[int]) -> None:
+    """Suspected are the runs that took longest beside the others, those long enough, that may be;
+    those judged before are asked about whatever they look like now."""
+    errors = np.asarray([0.1, 0.9, 0.3, 0.5, 0.2, 1.0, 0.25, 0.8, 0.6, 0.7, 0.4])
+    may = np.arange(len(errors)) != 9
+    told = evidence()
+    sought = Told(**{**vars(_Sought.of(told, told, posterior(told), HARDER)), "errors": errors})
+    free = [1, 2, 3, 5, 6, 7, 8, 10]
+    likely = sorted((n for n in free if n not in judged), key=lambda n: -errors[n])[:SUSPECTS]
+    assert all(errors[n] >= math.log(LEAST) for n in likely)
+    sets = {frozenset(one) for one in _hypotheses(judged, likely)}
+    weights = {one: math.exp(sum(one) / 10.0) for one in sets}
+    expected = np.zeros(len(errors))
+    for one, weight in weights.items():
+        expected[list(one)] += weight / sum(weights.values())
+    assert sought.doubt(may, np.asarray(judged, dtype=np.int64)) == pytest.approx(expected)
+    none = replace(sought, errors=np.full(len(errors), 0.9 * math.log(LEAST)))
+    assert not none.doubt(may, np.asarray([], dtype=np.int64)).any()
+
+
+def test_a_run_that_was_faster_than_foretold_is_no_hypothesis() -> None:
+    told = evidence(m6=0.5)
+    sought = _Sought.of(told, told, posterior(told), HARDER)
+    assert sought._log_evidence((3,)) == -math.inf
+    assert math.isfinite(sought._log_evidence(()))
+    kept, _ = followed_by(told, ANY, HARDER)
+    assert kept is told
+
+
+def test_a_run_that_is_surely_wrong_still_counts_for_the_least() -> None:
+    told, _ = followed_by(evidence(m6=3.5), ANY, HARDER)
+    assert told.counts is not None
+    assert told.counts.min() == LEAST_COUNT
+    assert told.counts[MACHINES == 6.0] == LEAST_COUNT
+
+
+def test_too_few_others_judge_no_run() -> None:
+    """Five that agree beside a slow one are enough, four are not."""
+    for fewest, judged in ((6, True), (5, False)):
+        whole = evidence(m6=3.0)
+        kept = np.arange(fewest)
+        few = Evidence(
+            Points(*(getattr(whole.at, name)[kept] for name in whole.at.__dataclass_fields__)),
+            whole.log_seconds[kept],
+            whole.effects[kept],
+        )
+        told, _ = followed_by(few, ANY[kept], HARDER[np.ix_(kept, kept)])
+        assert (told.counts is not None) is judged
+        assert told.counts is None or told.counts[3] < 1.0 - DOUBTED
