@@ -29,6 +29,7 @@ from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.mixes import MixLaw
 from engine.mixing.nodes import Node, Start
 from engine.recommendation import Goal
+from engine.sweeps import IntArray
 
 KINDS = ("deadline", "budget", "both", "none", "time")
 
@@ -177,7 +178,16 @@ def small_tree(random: np.random.Generator, kind: str) -> tuple[Branches, MixLaw
     return Branches(market, goal, windows, windows.node, np.inf, np.inf, 3), law
 
 
-def test_a_tree_holds_each_composition_below_its_target_once() -> None:
+def held_by(types: IntArray, numbers: IntArray) -> list[tuple[int, ...]]:
+    """Nodes of each of three types, of compositions in which a type may come twice."""
+    found = np.zeros((len(types), 3), dtype=np.int64)
+    np.add.at(found, (np.arange(len(types))[:, None], types), numbers)
+    return [tuple(one) for one in found.tolist()]
+
+
+def test_a_tree_holds_each_composition_below_its_target_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """And none that its own bound already rules out."""
     random, seen, spared = np.random.default_rng(8), 0, 0
     for kind in KINDS * 6:
@@ -191,20 +201,48 @@ def test_a_tree_holds_each_composition_below_its_target_once() -> None:
         if not np.isfinite(values).any():
             continue
         tree.target = float(np.quantile(values[np.isfinite(values)], 0.4)) * 1.0001
-        found = []
-        for types, numbers in tree.compositions():
-            for row, number in zip(types.tolist(), numbers.tolist(), strict=True):
-                held = [0, 0, 0]
-                for one, nodes in zip(row, number, strict=True):
-                    held[one] += nodes
-                assert sum(nodes > 0 for nodes in number) == np.count_nonzero(held)
-                found.append(tuple(held))
+        found = [held for part in tree.compositions() for held in held_by(*part)]
         below = {n for n, value in zip(every, values.tolist(), strict=True) if value < tree.target}
         assert len(found) == len(set(found)), kind
         assert below <= set(found) <= set(every), kind
+        monkeypatch.setattr("engine.mixing.branches.AT_ONCE", 4)
+        pieces = [held for part in tree.compositions() for held in held_by(*part)]
+        monkeypatch.undo()
+        assert sorted(pieces) == sorted(found), "a few at a time they are the same"
         seen, spared = seen + len(below), spared + len(every) - len(found)
     assert seen > 100
     assert spared > 100
+
+
+@pytest.mark.parametrize("most_types", [1, 2])
+def test_a_tree_under_owned_nodes_holds_what_uses_them(most_types: int) -> None:
+    """One or two nodes of the first type, alone, with more of it, or with those of other types."""
+    random, alone, more = np.random.default_rng(18), 0, 0
+    for kind in KINDS * 5:
+        tree, law = small_tree(random, kind)
+        node = Node.of(law, tree.market, most_types)
+        windows = replace(tree.windows, node=node).starting(Start((0,), (1,), (1,)))
+        most = tree.market.most + np.asarray([2, 0, 0])
+        every = [n for n in product(range(6), repeat=3) if n[0] and sum(n) <= 5]
+        every = [n for n in every if np.count_nonzero(n) <= most_types]
+        counts = np.asarray([n for n in every if (np.asarray(n) <= most).all()])
+        rows = np.tile(np.arange(3), (len(counts), 1))
+        market = replace(tree.market, owned=np.asarray([2, 0, 0]), most=most)
+        values = values_of(law, market, tree.goal, rows, counts)
+        if not np.isfinite(values).any():
+            continue
+        target = float(np.quantile(values[np.isfinite(values)], 0.5)) * 1.0001
+        whole = Branches(tree.market, tree.goal, windows, node, target, np.inf, most_types)
+        found = [(*row, *n) for part in whole.compositions() for row, n in zip(*part, strict=True)]
+        assert len(found) == len(set(found)), kind
+        held = {one for part in whole.compositions() for one in held_by(*part)}
+        below = {tuple(n) for n in counts[values < target].tolist()}
+        assert below <= held, kind
+        assert all(n[0] and sum(n) <= 5 and np.count_nonzero(n) <= most_types for n in held)
+        alone += sum(n[0] <= 2 and not any(n[1:]) for n in below)
+        more += sum(n[0] > 2 or any(n[1:]) for n in below)
+    assert alone > 10
+    assert more > 10
 
 
 def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
