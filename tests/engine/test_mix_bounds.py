@@ -12,23 +12,12 @@ from test_mix_search import goal_for, random_law, random_market
 
 from engine.catalog import Billing
 from engine.forecast import FloatArray
-from engine.limits import Constraints
-from engine.market import Market, Share, values_of
+from engine.market import Market, values_of
 from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches
-from engine.mixing.charges import (
-    AT_LEAST,
-    AT_MOST,
-    Charges,
-    Limited,
-    limit_charges,
-    limits_in_reach,
-    spot_charges,
-)
 from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.mixes import MixLaw
 from engine.mixing.nodes import Node, Start
-from engine.recommendation import Goal
 from engine.sweeps import IntArray
 
 KINDS = ("deadline", "budget", "both", "none", "time")
@@ -141,8 +130,57 @@ def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> Non
         parts = windows.with_one(windows.root, rows[:, 0], column[:, 0])
         assert windows.floor_of_whole(parts) == pytest.approx(values, rel=1e-6)
         assert windows.floor(parts, np.inf) == pytest.approx(values, rel=1e-6)
+        if goal.deadline_seconds is not None and not goal.by_time and not steps:
+            # Both bounds of the cost, of which the larger counts: either is exact here.
+            known = np.isfinite(values)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                cost = windows._least_cost(windows.root)[known]
+                in_time = windows._least_cost_in_time(windows.root)[known]
+            assert in_time == pytest.approx(cost)
+            if billing.minimum_seconds == 0.0:
+                assert cost == pytest.approx(values[known])
         met += np.isfinite(values).any()
     assert met > 20
+
+
+def test_a_type_of_which_no_node_may_be_rented_lowers_no_bound() -> None:
+    random, m = np.random.default_rng(21), 6
+    for _ in range(20):
+        law = random_law(random, 2, m)
+        rates = np.asarray([0.3, 0.001])
+        billing = Billing(granularity_seconds=0.0, startup_seconds=90.0)
+        goal = goal_for("none", random, law, m)
+        sizes = points(law, m)[1]
+        floors = []
+        for most in ([m, 0], [m, m]):
+            market = Market(rates, 0.0, billing, np.asarray(most))
+            windows = Windows.of(market, goal, sizes, sizes, Node.of(law, market, 2))
+            floors.append(windows.floor(windows.root, np.inf))
+        rows = np.zeros((m, 1), dtype=np.int64)
+        values = values_of(law, market, goal, rows, np.arange(1, m + 1)[:, None])
+        assert floors[0] == pytest.approx(values, rel=1e-6)
+        assert (floors[1] <= floors[0] * (1.0 + 1e-9)).all()
+
+
+def test_windows_with_other_prices_or_owned_nodes_are_those_made_with_them() -> None:
+    """Also after they were asked, when what both would work out alike is kept."""
+    random, finite = np.random.default_rng(22), 0
+    for kind in KINDS * 4:
+        tree, _ = small_tree(random, kind)
+        before, market = tree.windows, tree.market
+        before.floor(before.root, np.inf)
+        node = before.node.charged(market, random.uniform(-0.05, 0.2, 3), 0.05)
+        start = Start((1,), (2,), (1,))
+        found = before.charged(node).starting(start)
+        fresh = Windows.of(market, tree.goal, before.low, before.high, node, start)
+        for one, other in ((found, fresh), (before.charged(node), replace(fresh, start=Start()))):
+            floors = one.floor(one.root, np.inf)
+            assert floors == pytest.approx(other.floor(other.root, np.inf))
+            finite += np.isfinite(floors).sum()
+            row, nodes = np.zeros(len(one), dtype=np.int64), np.ones(len(one), dtype=np.int64)
+            parts, same = (w.with_one(w.root, row, nodes) for w in (one, other))
+            assert one.floor(parts, np.inf) == pytest.approx(other.floor(same, np.inf))
+    assert finite > 100
 
 
 def test_owned_nodes_are_not_paid_for_in_the_bound() -> None:
@@ -269,89 +307,3 @@ def test_as_many_nodes_fit_as_keep_the_bound_below_the_target() -> None:
         assert (np.diff(total) >= 0).all(), "types of which few fit come first"
         most = max(most, int(wanted.max()))
     assert most == 5
-
-
-def limited_market(random: np.random.Generator, k: int, m: int) -> tuple[Market, Goal]:
-    weights = np.stack([random.choice([2.0, 4.0, 8.0], k), random.integers(0, 2, k)])
-    caps = np.asarray([random.uniform(4.0, 30.0), float(random.integers(0, 4))])
-    constraints = Constraints(weights, caps, int(random.integers(1, 4)))
-    market = Market(random.uniform(0.1, 1.0, k), 0.2, Billing(), np.full(k, m), constraints)
-    spot = np.asarray([False, True] * k)[:k]
-    market = replace(market, share=Share(np.arange(k) // 2, spot, float(random.uniform(0.1, 0.9))))
-    return market, Goal(100.0, None, 0.9, m)
-
-
-def test_no_charge_raises_the_price_of_what_keeps_the_limits() -> None:
-    """Lagrange: what keeps them all is charged nothing in all; and what meets one to the last unit
-    pays for it exactly what is given back."""
-    random, m, k = np.random.default_rng(10), 5, 4
-    kept = exact = 0
-    for _ in range(30):
-        market, goal = limited_market(random, k, m)
-        limited = Limited.of(market, goal)
-        counts = np.asarray([n for n in product(range(m + 1), repeat=k) if sum(n)])
-        rows = np.tile(np.arange(k), (len(counts), 1))
-        assert market.constraints is not None
-        assert market.share is not None
-        allowed = market.constraints.allowed(rows, counts) & (counts.sum(axis=1) <= m)
-        under = counts @ limited.weights.T <= limited.caps + 1e-9
-        assert (under.all(axis=1) == allowed).all()
-        duals = tuple(random.uniform(0.0, 1.0, len(limited.caps)))
-        by_limit, back = Charges(limits=duals).of(market, goal)
-        assert (counts @ by_limit - back)[allowed].max(initial=-1.0) <= 1e-9
-        for row in range(len(limited.caps)):
-            one = Charges(limits=tuple(np.eye(len(limited.caps))[row] * 0.7))
-            charge, back = one.of(market, goal)
-            meets = counts @ limited.weights[row] == limited.caps[row]
-            assert (counts @ charge - back)[meets] == pytest.approx(0.0, abs=1e-9)
-            exact += int(meets.sum())
-        for_spot, nothing = Charges(spot=0.5).of(market, goal)
-        shared = market.share.allowed(rows, counts)
-        assert nothing == 0.0
-        assert ((counts @ for_spot <= 1e-9) == shared).all()
-        both, _ = Charges(0.5, duals).of(market, goal)
-        assert both == pytest.approx(by_limit + for_spot)
-        kept += int(allowed.sum())
-    assert kept > 100
-    assert exact > 100
-
-
-def test_what_a_spot_node_saves_is_tried_as_its_charge() -> None:
-    """Of two types with both prices; the third can only be had at spot prices."""
-    rates = np.asarray([1.0, 0.4, 2.0, 1.0, 0.5])
-    share = Share(np.asarray([0, 0, 1, 1, 2]), np.asarray([False, True, False, True, True]), 0.5)
-    market = Market(rates, 0.0, Billing(), np.full(5, 4), share=share)
-    tried = [one.spot for one in spot_charges(Charges(3.0, (7.0,)), market)]
-    assert tried[:2] == [0.0, pytest.approx(0.6)]
-    assert all(0.6 <= one < 1.0 for one in tried[1:])
-    assert tried[1:] == sorted(set(tried[1:])), "each once"
-    assert {one.limits for one in spot_charges(Charges(3.0, (7.0,)), market)} == {(7.0,)}
-    alone = replace(share, types=np.arange(5))
-    assert [one.spot for one in spot_charges(Charges(), replace(market, share=alone))] == [0.0]
-    for spot in (np.zeros(5, dtype=bool), np.ones(5, dtype=bool)):
-        one_way = replace(market, share=replace(share, spot=spot))
-        assert list(spot_charges(Charges(), one_way)) == []
-    assert list(spot_charges(Charges(), replace(market, share=None))) == []
-
-
-def test_a_limit_is_charged_in_prices_of_what_it_counts() -> None:
-    """The median price of a unit that there may be too many of; the least of one too few."""
-    weights = np.asarray([[4.0, 8.0, 0.0, 2.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    caps = np.asarray([20.0, 3.0, np.inf])
-    rates = np.asarray([1.0, 1.0, 5.0, np.inf])
-    market = Market(rates, 0.0, Billing(), np.full(4, 9), Constraints(weights, caps, 2))
-    goal = Goal(100.0, None, 0.9, 9)
-    before = Charges(0.5, (1.0, 2.0, 3.0, 4.0, 5.0))
-
-    def tried(row: int, charges: Charges = before) -> list[tuple[float, ...]]:
-        found = list(limit_charges(charges, market, goal, row))
-        assert {one.spot for one in found} <= {charges.spot}
-        return [one.limits for one in found]
-
-    by_median = [0.5 * (1.0 / 4.0 + 1.0 / 8.0) * share for share in AT_MOST]
-    assert tried(1) == [pytest.approx((1.0, cost, 3.0, 4.0, 5.0)) for cost in by_median]
-    assert tried(2) == tried(3) == [], "it counts nothing that can be rented, or allows anything"
-    assert tried(4) == [pytest.approx((1.0, 2.0, 3.0, 4.0, share)) for share in AT_LEAST]
-    assert tried(0, Charges()) == [pytest.approx((share, 0, 0, 0, 0)) for share in AT_MOST]
-    assert list(limits_in_reach(market, goal, 9.0)) == [1, 2, 3, 4]
-    assert list(limits_in_reach(market, goal, 9.5)) == [0, 1, 2, 3, 4]

@@ -152,7 +152,8 @@ def table_of(*seconds: float) -> Any:
     return SimpleNamespace(observed=[replace(run(2), seconds=one) for one in seconds])
 
 
-THREE = rows_at([2.0, 4.0, 8.0], [1.0, 1.0, 1.0])
+FOUR = rows_at([2.0, 4.0, 8.0, 16.0], [1.0, 1.0, 1.0, 1.0])
+THREE = FOUR.pick(slice(3))
 
 
 def test_a_run_made_once_is_named_and_several_are_none() -> None:
@@ -163,11 +164,11 @@ def test_a_run_made_once_is_named_and_several_are_none() -> None:
 
 def test_a_run_is_unusual_by_what_the_fit_says_that_doubts_it_most() -> None:
     runs = [replace(run(2), seconds=one) for one in (10.0, 20.0)]
-    joint = fit_of(THREE, [0.1, 0.2, 0.3], [1.0, 0.5, 0.4])
+    joint = fit_of(FOUR, [0.1, 0.2, 0.3, 0.4], [1.0, 0.5, 0.4, 1.0])
     alone = fit_of(THREE.pick(np.asarray([1, 0])), [0.7, 0.6], [0.3, 0.9])
     mild = fit_of(THREE.pick(np.asarray([1])), [0.9], [0.35])
     untold = SimpleNamespace(**{**vars(alone), "inside": None, "counts": np.zeros(2)})
-    found = unusual_runs([joint, alone, mild, untold], [*runs, None])
+    found = unusual_runs([joint, alone, mild, untold], [*runs, None, run(2)])
     assert [(one.run, one.count) for one in found] == [(runs[0], 0.9), (runs[1], 0.3)]
     assert [one.times for one in found] == pytest.approx(np.exp([0.6, 0.7]).tolist())
 
@@ -208,14 +209,15 @@ def test_a_run_that_either_fit_doubts_tells_no_error() -> None:
 def test_only_where_it_was_measured_is_a_time_as_sure_as_a_repetition() -> None:
     """At the nearest size that is the same; by the noise of two runs, and as far as it misses."""
     fit_here = fit_of(rows_at([4.0, 4.0, 4.0, 8.0], [1.0, 1.04, 2.0, 1.0]), [0.0] * 4)
-    asked = rows_at([4.0, 4.0, 4.0, 4.0, 2.0, 8.0], [1.01, 1.03, 1.1, 2.0, 1.0, 1.0])
-    asked.kind[5] = -1  # of a type that was not measured
-    measured = np.log([10.0, 20.0, np.nan, 30.0, np.nan, np.nan])
-    missed = np.asarray([0.3, 0.0, 0.0, 4.0, 0.0, 0.0])
+    fit_here.rows.kind[3] = 1
+    asked = rows_at([4.0, 4.0, 4.0, 4.0, 8.0, 8.0, 8.0], [1.01, 1.03, 1.1, 2.0, 1.0, 1.0, 1.0])
+    asked.kind[4:] = 0, 1, -1  # the last of a type that was not measured
+    measured = np.log([10.0, 20.0, np.nan, 30.0, np.nan, 40.0, np.nan])
+    missed = np.asarray([0.3, 0.0, 0.0, 4.0, 0.0, 0.0, 0.0])
     mean = np.where(np.isnan(measured), 1.0, measured) - missed
-    told = mean, np.full(6, 0.5), np.full(6, 3.0)
+    told = mean, np.full(7, 0.5), np.full(7, 3.0)
     found, scale, dof = where_measured(fit_here, Noise(0.1, 9.0), asked, told)
     assert found.tolist() == mean.tolist()
     surer = [np.hypot(np.sqrt(2.0) * 0.1, 0.3), np.sqrt(2.0) * 0.1]
-    assert scale == pytest.approx([*surer, 0.5, 0.5, 0.5, 0.5])
-    assert dof.tolist() == [9.0, 9.0, 3.0, 3.0, 3.0, 3.0]
+    assert scale == pytest.approx([*surer, 0.5, 0.5, 0.5, surer[1], 0.5])
+    assert dof.tolist() == [9.0, 9.0, 3.0, 3.0, 3.0, 9.0, 3.0]

@@ -112,6 +112,30 @@ def test_a_log_that_is_cut_or_damaged_is_no_complete_run(tmp_path: Path) -> None
     assert not damaged.complete
 
 
+@pytest.mark.parametrize(
+    ("ends", "busy"), [((6.0, 8.0), 6.0), ((8.0, 6.0), 6.0), ((6.0, None), 7.0), ((), 7.0)]
+)
+def test_a_stage_whose_end_is_lost_was_at_work_until_its_jobs_ended(
+    tmp_path: Path, ends: tuple[float | None, ...], busy: float
+) -> None:
+    """From second 2 to the end of the last job, or to second 9 while one has not ended."""
+    stage = log.info(0, 1)
+    jobs = [log.job(number, [stage], 1.0) for number in range(len(ends))]
+    over = [log.job_end(number, at) for number, at in enumerate(ends) if at is not None]
+    began = ran(stage, 2.0, 4.0, completed=False)
+    run = run_of(tmp_path, [*log.header(), *jobs, *began, *over, log.end(9.0)])
+    assert run.driver_seconds == pytest.approx(9.0 - busy)
+
+
+def test_stages_of_which_only_the_tasks_are_told_were_at_work_with_these(tmp_path: Path) -> None:
+    """One attempt without its beginning hides no other stage."""
+    ended = [log.completed(log.info(1, 1), 0.0, 3.0), *ran(log.info(2, 1), 7.0, 8.0)]
+    del ended[0]["Stage Info"]["Submission Time"]
+    events = [*log.header(), log.task(0, 0, 2.0, 6.0), ended[0], log.task(1, 1, 2.0, 3.0)]
+    run = run_of(tmp_path, [*events, *ended[1:], log.end(9.0)])
+    assert run.driver_seconds == pytest.approx(9.0 - 4.0 - 1.0)
+
+
 def test_a_stage_of_several_jobs_is_of_the_first_query_among_them(tmp_path: Path) -> None:
     stage = log.info(0, 1)
     queries = [{}, {"spark.sql.execution.id": "5"}, {"spark.sql.execution.id": "6"}]
