@@ -18,6 +18,7 @@ from engine.mixing.branches import Branches
 from engine.mixing.hulls import Fixed, corners, hull_chains
 from engine.mixing.mixes import MixLaw
 from engine.mixing.nodes import Node, Start
+from engine.recommendation import Goal
 from engine.sweeps import IntArray
 
 KINDS = ("deadline", "budget", "both", "none", "time")
@@ -141,6 +142,28 @@ def test_in_a_window_of_one_composition_the_bound_is_its_value(kind: str) -> Non
                 assert cost == pytest.approx(values[known])
         met += np.isfinite(values).any()
     assert met > 20
+
+
+def test_no_cost_bound_is_above_a_cluster_of_types_of_unlike_spread() -> None:
+    """Clusters of one type too: the widest spread of a window is not that of all in it."""
+    random, m, met = np.random.default_rng(23), 5, 0
+    for _ in range(40):
+        law = replace(random_law(random, 3, m), executor_cores=np.full(3, 4))
+        scale = np.repeat(random.permutation([0.02, 0.2, 0.6])[:, None], m, axis=1)
+        law = replace(law, log_scale=scale, dof=np.full((3, m), 9.0))
+        market = Market(law.slots * random.uniform(0.02, 0.08, 3), 0.1, Billing(), np.full(3, m))
+        goal = Goal(float(np.quantile(law.seconds[np.isfinite(law.seconds)], 0.7)), None, 0.9, m)
+        counts = np.asarray([n for n in product(range(m + 1), repeat=3) if 0 < sum(n) <= m])
+        rows = np.tile(np.arange(3), (len(counts), 1))
+        values = values_of(law, market, goal, rows, counts)
+        sizes = counts @ law.capacity
+        ends = np.geomspace(0.999 * sizes.min(), 1.001 * sizes.max(), 30)
+        windows = Windows.of(market, goal, ends[:-1], ends[1:], Node.of(law, market, 3))
+        floors = windows.floor(windows.root, np.inf)
+        place = np.searchsorted(ends, sizes) - 1
+        assert (floors[place] <= values * (1.0 + 1e-9)).all()
+        met += np.isfinite(values).sum()
+    assert met > 100
 
 
 def test_a_type_of_which_no_node_may_be_rented_lowers_no_bound() -> None:
