@@ -56,6 +56,16 @@ def write_text(
         ) from None
 
 
+def unreadable(error: OSError, where: str | Path) -> BadInput:
+    """What is said of a file or folder that cannot be read."""
+    what = error.strerror or "cannot be read"
+    remedy = NOT_YOURS if isinstance(error, PermissionError) else None
+    return BadInput(what, where=str(where), remedy=remedy)
+
+
+NOT_YOURS = "ask its owner for the right to read it, or name another"
+"""What to do where the rights to read something are missing."""
+
 _REMEDIES = {
     errno.ENOENT: "make its folder first, or choose another",
     errno.ENOTDIR: "choose another folder",

@@ -84,7 +84,7 @@ def read_config(path: Path | None = None) -> Config:
         BadInput: with file, line and key for what is unknown or has no meaning.
     """
     path = path or config_path()
-    if not path.exists() or not _says_anything(path):
+    if not is_there(path) or not _says_anything(path):
         return Config()
     top = engine.read_yaml(path)
     top.check_keys((*READERS, "keys"))
@@ -93,6 +93,15 @@ def read_config(path: Path | None = None) -> Config:
         if top.entries.get(key) is not None:
             found[key] = _read(top, key, reader)
     return Config(**found, keys=_keys(top.section("keys")))
+
+
+def is_there(path: Path) -> bool:
+    """Whether there are settings. A home that may not be searched, such as the one that `sudo -u`
+    leaves in place, is somebody else's: it holds none of this user."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return False
 
 
 def _says_anything(path: Path) -> bool:

@@ -123,4 +123,8 @@ def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise engine.BadInput(error.strerror or "cannot be made", where=str(folder)) from None
+        raise engine.BadInput(
+            error.strerror or "cannot be made",
+            where=str(folder),
+            remedy="set XDG_STATE_HOME and XDG_DATA_HOME to folders that you may write to",
+        ) from None

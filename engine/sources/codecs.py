@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from engine.errors import BadInput
+from engine.files import unreadable
 from engine.sources.blocks import (
     LZ4_MAGIC,
     LZF_MAGIC,
@@ -176,7 +177,7 @@ def open_path(path: Path, progress: Progress | None = None) -> Stream:
     try:
         file = path.open("rb", buffering=BUFFER_BYTES)
     except OSError as error:
-        raise BadInput(error.strerror or "cannot be opened", where=str(path)) from None
+        raise unreadable(error, path) from None
     return Stream(file, str(path), progress)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.errors import BadInput
+from engine.files import unreadable
 
 ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
@@ -36,14 +37,18 @@ def logs_in(folder: Path) -> list[LogFiles]:
     """The logs in a folder and the folders below it, in the order of their names.
 
     A folder of `events_<n>_...` files is one rolling log, one of `eventlog` and `eventlog-...`
-    files is one Databricks log; every other file is taken for a log of its own. Each folder is
-    entered once, so links cannot loop.
+    files is one Databricks log; every other file is taken for a log of its own, and so is a folder
+    below that cannot be looked into: in a folder that many write to, rolling logs of others often
+    cannot. Each folder is entered once, so links cannot loop.
 
     Raises:
         BadInput: for a folder that cannot be read or holds more than `MOST_FILES` files.
     """
     found: list[LogFiles] = []
-    _walk(folder, found, set(), MOST_DEPTH)
+    try:
+        _walk(folder, _names(folder), found, set(), MOST_DEPTH)
+    except OSError as error:
+        raise unreadable(error, folder) from None
     return found
 
 
@@ -77,27 +82,46 @@ def _arranged(folder: Path, files: list[Path]) -> list[LogFiles]:
     return [one] if one else [LogFiles(str(path), (path,)) for path in files]
 
 
-def _walk(folder: Path, found: list[LogFiles], visited: set[tuple[int, int]], depth: int) -> None:
-    try:
-        status = folder.stat()
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries)
-    except OSError as error:
-        raise BadInput(error.strerror or "cannot be read", where=str(folder)) from None
+def _names(folder: Path) -> dict[str, str]:
+    """What a folder holds, by name: "file", "folder" or "", where a link leads to neither."""
+    found = {}
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            try:
+                found[entry.name] = (
+                    "folder" if entry.is_dir() else "file" if entry.is_file() else ""
+                )
+            except OSError:
+                found[entry.name] = ""
+    return found
+
+
+def _walk(
+    folder: Path,
+    names: Mapping[str, str],
+    found: list[LogFiles],
+    visited: set[tuple[int, int]],
+    depth: int,
+) -> None:
+    status = folder.stat()
     key = (status.st_dev, status.st_ino)
     if key in visited or depth == 0:
         return
     visited.add(key)
-    paths = [folder / name for name in names if not name.startswith(_NOT_LOGS)]
-    files = [path for path in paths if path.is_file() and path.suffix != ".crc"]
+    kinds = {folder / name: kind for name, kind in names.items() if not name.startswith(_NOT_LOGS)}
+    files = [path for path, kind in kinds.items() if kind == "file" and path.suffix != ".crc"]
     found.extend(_arranged(folder, files))
     if len(found) > MOST_FILES:
         raise BadInput(
             f"more than {MOST_FILES} files", where=str(folder), remedy="name fewer of them"
         )
-    for path in paths:
-        if path.is_dir():
-            _walk(path, found, visited, depth - 1)
+    for path in (path for path, kind in kinds.items() if kind == "folder"):
+        try:
+            below = _names(path)
+        except OSError:
+            found.append(LogFiles(str(path), (path,)))
+        else:
+            _walk(path, below, found, visited, depth - 1)
 
 
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 from engine.catalog import InstanceType
 from engine.errors import BadInput, UnknownName
+from engine.files import NOT_YOURS
 from engine.profile import Notice
 from engine.sources import codecs
 from engine.sources.address import is_history_server, parse_address
@@ -359,11 +360,22 @@ def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:
 
 
 def _not_there(source: str) -> BadInput:
+    if _out_of_reach(source):
+        return BadInput("Permission denied", where=source, remedy=NOT_YOURS)
     if "/" in source or "\\" in source or Path(source).suffix:
         return BadInput("no such file", where=source, remedy="check the path")
     shown = source if len(source) <= LONGEST_SHOWN else source[:LONGEST_SHOWN] + "..."
     names, remedy = (sample.name for sample in list_samples()), "`sparkplan samples` lists samples"
     return UnknownName("file or sample", shown, names, remedy=f"check the path; {remedy}")
+
+
+def _out_of_reach(source: str) -> bool:
+    """Whether a folder on the way may not be searched: then nobody knows what is there."""
+    try:
+        (local_path(source) or Path(source)).stat()
+    except (OSError, ValueError) as error:
+        return isinstance(error, PermissionError)
+    return False
 
 
 def _unrecognised(start: bytes, name: str) -> BadInput:

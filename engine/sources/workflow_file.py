@@ -15,6 +15,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.drf import scheduler_named
 from engine.errors import BadInput, UnknownName
+from engine.files import unreadable
 from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
 from engine.profile import Profile
@@ -101,7 +102,7 @@ def read_workflow(source: str | Path, *, ran_on: InstanceType | None = None) -> 
             raise BadInput(f"is larger than {LARGEST_BYTES >> 20} MiB", where=str(path))
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise BadInput(error.strerror or "cannot be read", where=str(path)) from None
+        raise unreadable(error, path) from None
     except UnicodeDecodeError as error:
         raise BadInput(f"byte {error.start} is not UTF-8", where=str(path)) from None
     return parse_workflow(text, str(source), folder=path.parent, ran_on=ran_on)

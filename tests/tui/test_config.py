@@ -1,5 +1,7 @@
 """The user's settings: read at the start, checked by line, changed without losing comments."""
 
+import errno
+
 import pytest
 from screen import settled
 
@@ -21,6 +23,18 @@ def test_without_a_file_nothing_is_set():
     assert config.read_config() == config.Config()
     write(config.TEMPLATE)
     assert config.read_config() == config.Config()
+
+
+def test_the_home_of_somebody_else_holds_no_settings(monkeypatch, capsys):
+    """As `sudo -u` and `su` leave it: what may not be searched stops nobody."""
+
+    def exists(path):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    monkeypatch.setattr(config.Path, "exists", exists)
+    assert config.read_config() == config.Config()
+    assert main(["config", "set", "nodes", "9"]) == 2
+    assert "set XDG_CONFIG_HOME to a folder that you may write to" in capsys.readouterr().err
 
 
 def test_the_template_shows_what_may_be_written():

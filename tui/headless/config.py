@@ -28,11 +28,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = config.config_path()
     if args.what == "init":
-        if path.exists():
+        if config.is_there(path):
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
     elif args.what == "set":
-        before = path.read_text(encoding="utf-8") if path.exists() else ""
+        before = path.read_text(encoding="utf-8") if config.is_there(path) else ""
         _write(path, with_setting(before, args.key, args.value))
     if args.json:
         output.print_json({"path": str(path)} if args.what == "path" else as_dict(path))
@@ -67,11 +67,15 @@ def _shown(value: object) -> str:
 
 def _write(path: Path, content: str) -> None:
     """Only what reads without an error takes the file's name, and leaves a folder made for it."""
-    made = [folder for folder in path.parents if not folder.exists()]
     try:
+        made = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise engine.BadInput(error.strerror or "cannot be made", where=str(path.parent)) from None
+        raise engine.BadInput(
+            error.strerror or "cannot be made",
+            where=str(path.parent),
+            remedy="set XDG_CONFIG_HOME to a folder that you may write to",
+        ) from None
 
     def check(temporary: Path) -> None:
         try:

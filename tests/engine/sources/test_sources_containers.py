@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
+import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -217,6 +220,53 @@ def test_databricks_parts_in_the_order_of_time(tmp_path: Path) -> None:
     (folder / "eventlog-2024-02-13--20-00.gz").write_bytes(gzip.compress(b"".join(parts[5:8])))
     (folder / "eventlog").write_bytes(b"".join(parts[8:]))
     assert read(folder).runs[0].stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
+def denied(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rights are taken away as others meet it: tests that run as root may read everything."""
+    whole, status = os.scandir, Path.stat
+
+    def scandir(folder: Path) -> AbstractContextManager[Iterator[os.DirEntry[str]]]:
+        if Path(folder) == path:
+            raise PermissionError(errno.EACCES, "Permission denied", str(folder))
+        return whole(folder)
+
+    def stat(self: Path, **options: bool) -> os.stat_result:
+        if path in self.parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return status(self, **options)
+
+    monkeypatch.setattr("engine.sources.folders.os.scandir", scandir)
+    monkeypatch.setattr(Path, "stat", stat)
+
+
+def test_a_folder_below_that_may_not_be_read_takes_nothing_from_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rolling logs are folders, and in a folder of many users not everyone may read all."""
+    log.write(tmp_path / "app-1", log.one_stage(tasks=2))
+    (tmp_path / "theirs").mkdir()
+    log.write(tmp_path / "theirs" / "events_1_app-2", log.one_stage(tasks=3))
+    denied(tmp_path / "theirs", monkeypatch)
+    profile = read(tmp_path)
+    assert [run.stages[0].tasks for run in profile.runs] == [2]
+    (notice,) = profile.notices
+    assert notice.code == "skipped-files"
+    assert notice.text.startswith("1 of 2 files")
+    assert "theirs" in notice.text
+
+
+def test_what_may_not_be_read_is_not_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    log.write(folder / "app-1", log.one_stage(tasks=2))
+    denied(folder, monkeypatch)
+    for source in (folder, folder / "app-1"):
+        with pytest.raises(BadInput, match="Permission denied; ask its owner") as refused:
+            read(source)
+        assert refused.value.where == str(source)
 
 
 def test_folder_of_logs_skips_what_holds_no_run(tmp_path: Path) -> None:
