@@ -5,6 +5,7 @@ A price file is named `NAME.REGION.DATE.prices.yaml`; of several dates the newes
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -68,11 +69,11 @@ def catalog_path(name: str, region: str | None = None) -> Path:
     """
     known = [entry for entry in list_catalogs() if entry.name == name]
     path = Path(name)
-    if not known and path.is_dir():
+    if not known and os.path.isdir(path):
         known = _only_catalog(list_catalogs(path), path)
     if known:
         return _in_region(known, name, region).path
-    if path.suffix in {".yaml", ".yml"} or path.exists() or len(path.parts) > 1:
+    if path.suffix in {".yaml", ".yml"} or os.path.exists(path) or len(path.parts) > 1:
         return path
     raise UnknownName("catalog", name, {entry.name for entry in list_catalogs()}, where=None)
 

@@ -9,6 +9,7 @@ import engine
 from tui import chart_csv
 from tui import format as text
 from tui.chart_svg import Panel, format_svg
+from tui.places import is_there
 from tui.screens.export import harmless
 from tui.views import curves, frontier, words
 from tui.views.looks import TITLES
@@ -40,7 +41,7 @@ def save(app: PlannerApp, name: str, *, allowed: str) -> str:
             raise engine.BadInput(
                 f"{name!r} is neither a picture nor a table", remedy="end it in .svg or .csv"
             )
-        if path.exists() and str(path) != allowed:
+        if is_there(path) and str(path) != allowed:
             app.show_notice(f"{path} exists; the same command again replaces it", "warn")
             return str(path)
         engine.write_text(path, content(app, path.suffix.lower()))

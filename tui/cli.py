@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import MutableMapping, Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
@@ -89,7 +88,7 @@ def calm_algebra(arguments: Sequence[str], environ: MutableMapping[str, str]) ->
 
 def run(arguments: list[str]) -> int:
     """Runs one command line and returns its exit code."""
-    if arguments[:1] == ["help"] and not Path("help").exists():
+    if arguments[:1] == ["help"] and not os.path.exists("help"):
         arguments = [*_command_of(arguments[1:2]), "--help"]
     if arguments and arguments[0] in COMMANDS:
         command = import_module(f"tui.headless.{arguments[0].replace('-', '_')}")
@@ -212,7 +211,7 @@ def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> 
 def check_there(sources: Sequence[str]) -> None:
     """Refuses what cannot be read before the planner opens. What is a file needs nobody to say so:
     asking the engine would import its readers, and delay the first paint."""
-    unsure = [name for name in sources if not Path(name).exists()]
+    unsure = [name for name in sources if not os.path.exists(name)]
     if unsure:
         engine.check_sources(*unsure)
 
@@ -252,7 +251,7 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kep
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:
     """A first word that is no file and close to a command is a slip, not a source."""
-    if not sources or Path(sources[0]).exists():
+    if not sources or os.path.exists(sources[0]):
         return
     from difflib import get_close_matches
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import engine
-from tui.places import home
+from tui.places import home, is_there
 
 if TYPE_CHECKING:
     from tui.widgets.glyphs import Choice as GlyphChoice
@@ -93,15 +93,6 @@ def read_config(path: Path | None = None) -> Config:
         if top.entries.get(key) is not None:
             found[key] = _read(top, key, reader)
     return Config(**found, keys=_keys(top.section("keys")))
-
-
-def is_there(path: Path) -> bool:
-    """Whether there are settings. A home that may not be searched, such as the one that `sudo -u`
-    leaves in place, is somebody else's: it holds none of this user."""
-    try:
-        return path.exists()
-    except PermissionError:
-        return False
 
 
 def _says_anything(path: Path) -> bool:

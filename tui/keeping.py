@@ -10,7 +10,7 @@ from pathlib import Path
 
 import engine
 from tui.pin_file import Kept, format_kept, read_kept
-from tui.places import home
+from tui.places import home, is_there
 from tui.scenario import FILE_KEYS
 
 ENDINGS = (".yaml", ".yml")
@@ -58,7 +58,7 @@ def save(name: str, kept: Kept) -> Path:
             "what came from standard input cannot be opened again",
             remedy="save it as a file and open that",
         )
-    if path.exists():
+    if is_there(path):
         _check_ours(path)
     elif path.parent == home("data") / "scenarios":
         _make(path.parent)
@@ -83,7 +83,7 @@ def load(name: str) -> Kept:
     """
     path = path_of(name)
     known = saved()
-    if not path.exists() and path.parent == home("data") / "scenarios":
+    if not is_there(path) and path.parent == home("data") / "scenarios":
         raise engine.UnknownName(
             "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
         )
@@ -110,7 +110,7 @@ def last_session() -> Kept:
         BadInput: where there is none, or its evidence is gone.
     """
     path = session_path()
-    if not path.exists():
+    if not is_there(path):
         raise engine.BadInput(
             "no session was kept yet",
             where=str(path),

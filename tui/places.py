@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+def is_there(path: str | Path) -> bool:
+    """Whether something of that name is there, as far as this user may know: what lies in a folder
+    that may not be searched is not (`Path.exists` raises there)."""
+    return os.path.exists(path)
+
+
 def home(kind: str, environ: Mapping[str, str] | None = None) -> Path:
     """The folder of sparkplan for "config", "data" or "state" files."""
     variables = os.environ if environ is None else environ

@@ -18,6 +18,7 @@ from tui import job_words, term_words
 from tui.changes import OpenSources, ShowView
 from tui.commands import outcome_of
 from tui.limit_words import line_of
+from tui.places import is_there
 from tui.reducer import reduce
 from tui.state import TRAINING_PLANS, PlanState, Training
 from tui.term_words import TERMS
@@ -170,7 +171,7 @@ def _escaped(character: str) -> str:
 def _portable(source: str, folder: Path) -> str:
     """A local path as seen from the folder of the scenario, where it lies below; else absolute."""
     path = Path(source)
-    if "://" in source or not path.exists():
+    if "://" in source or not is_there(path):
         return source
     here = path.resolve()
     try:
@@ -242,7 +243,7 @@ def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> P
     try:
         if key in TERMS:
             return replace(state, terms=term_words.changed(state.terms, key, value))
-        if key == "catalog" and value not in names.catalogs and not Path(value).exists():
+        if key == "catalog" and value not in names.catalogs and not is_there(value):
             raise engine.UnknownName("catalog", value, names.catalogs)
         outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
     except engine.EngineError as error:
@@ -279,4 +280,4 @@ def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str,
 def _located(source: str, folder: Path) -> str:
     beside = folder / source
     relative = "://" not in source and not Path(source).is_absolute()
-    return str(beside) if relative and beside.exists() else source
+    return str(beside) if relative and is_there(beside) else source

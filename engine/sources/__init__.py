@@ -8,6 +8,7 @@ and docs/history_server.md describe them for users.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -108,9 +109,9 @@ def _total_bytes(names: Sequence[str]) -> int | None:
     total = 0
     for name in names:
         path = Path(name)
-        if path.is_file():
+        if os.path.isfile(path):
             total += _size(path)
-        elif path.is_dir():
+        elif os.path.isdir(path):
             total += sum(_size(part) for log in logs_in(path) for part in log.parts)
         else:
             return None

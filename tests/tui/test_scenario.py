@@ -1,7 +1,9 @@
 """Scenarios: written as typed, read by the same parsers, refused with file, line and key."""
 
+import errno
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -14,6 +16,7 @@ from tui.cli import main
 from tui.pin_file import Kept
 from tui.places import home
 from tui.scenario import KEYS, format_scenario, read_scenario, scalar
+from tui.screens import export
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 
 SAMPLE = "nightly-features"
@@ -217,6 +220,27 @@ def test_a_sample_that_was_only_looked_at_is_no_session(planner):
     assert not keeping.session_path().exists()
     planner(sources=("sales-report-small",)).keep_session()
     assert keeping.last_session().state.sources == ("sales-report-small",)
+
+
+async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monkeypatch):
+    """Neither a crash nor a lost session: `su` leaves HOME to somebody else."""
+    closed, status = tmp_path / "closed", Path.stat
+
+    def stat(path, **options):
+        if closed in path.parents:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return status(path, **options)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    async with planner(sources=(SAMPLE,)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        for line in ("save {}/a.yaml", "chart {}/a.svg", "load {}/a.yaml"):
+            await app.run_line(line.format(closed))
+            await pilot.pause()
+            assert "Permission denied" in text_of(app), line
+    said = export.save(closed / "a.sh", "text", overwrite=False)
+    assert said is not None
+    assert "Permission denied" in said
 
 
 async def test_saved_and_loaded_in_the_planner(planner):

@@ -9,6 +9,7 @@ import engine
 from tui import config, options
 from tui import format as text
 from tui.headless import output
+from tui.places import is_there
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +29,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     path = config.config_path()
     if args.what == "init":
-        if config.is_there(path):
+        if is_there(path):
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
     elif args.what == "set":
-        before = path.read_text(encoding="utf-8") if config.is_there(path) else ""
+        before = path.read_text(encoding="utf-8") if is_there(path) else ""
         _write(path, with_setting(before, args.key, args.value))
     if args.json:
         output.print_json({"path": str(path)} if args.what == "path" else as_dict(path))

@@ -15,6 +15,7 @@ from textual.markup import escape
 from textual.widgets import Input
 
 import engine
+from tui.places import is_there
 from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
@@ -61,7 +62,7 @@ def harmless(application: str) -> str:
 
 def save(path: Path, content: str, *, overwrite: bool) -> str | None:
     """Write the text; None when done, else why not."""
-    if path.exists() and not path.is_dir() and not overwrite:
+    if is_there(path) and not path.is_dir() and not overwrite:
         return f"{path} exists; press ctrl+s again to overwrite it"
     try:
         engine.write_text(path, content)
@@ -189,7 +190,7 @@ class ExportScreen(Dialog[str | None]):
             return
         path = Path(name).expanduser().absolute()
         problem = save(path, self._content, overwrite=path == self._refused)
-        self._refused = path if problem and path.exists() else None
+        self._refused = path if problem and is_there(path) else None
         self._say([(problem, "bad")] if problem else [(f"saved to {path}", "good")])
 
     def action_copy(self) -> None:
