@@ -69,14 +69,15 @@ def _input(found: engine.Sensitivity) -> str:
     if found.holds_until is None:
         return found.holds_note
     codes = ", ".join(dict.fromkeys(notice.code for notice in found.holds_warnings))
-    said = f"holds until {_times(found.holds_until)} the input"
+    # Not "3.1x": to --input-size that is a multiple of the largest run, whatever is asked.
+    said = f"holds until {_times(found.holds_until)} times the input asked for"
     return f"{said} (there with {codes})" if codes else said
 
 
 def _times(value: float) -> str:
-    """Rounded down: "3.1x" still holds."""
+    """Rounded down: 3.1 times still holds."""
     digits = 2 if value < 2.0 else 1
-    return f"{int(value * 10**digits) / 10**digits:.{digits}f}x"
+    return f"{int(value * 10**digits) / 10**digits:.{digits}f}"
 
 
 def _composition(change: engine.Change) -> str:
