@@ -353,3 +353,8 @@ def format_bytes(size: float) -> str:
         if size >= factor * 0.9995:
             return f"{size / factor:.3g} {unit}"
     return f"{size:.3g} B"
+
+
+def format_times(value: float) -> str:
+    """A multiple in three figures, without an exponent: "3,000", "12.5"."""
+    return f"{float(f'{value:.3g}'):,.15g}"

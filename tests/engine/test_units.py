@@ -283,3 +283,17 @@ def test_money_as_it_is_shown(usd: float, text: str) -> None:
 )
 def test_a_difference_of_money_has_two_figures(usd: float, text: str) -> None:
     assert units.format_usd(usd, figures=2) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.0, "2"),
+        (0.0512345, "0.0512"),
+        (567.4, "567"),
+        (3000.0, "3,000"),
+        (1234567.0, "1,230,000"),
+    ],
+)
+def test_multiples_have_no_exponent(value: float, text: str) -> None:
+    assert units.format_times(value) == text

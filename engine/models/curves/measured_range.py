@@ -8,6 +8,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.curves.machines import SAME, MachineRuns
 from engine.profile import Notice
+from engine.units import format_times
 
 SPREAD_PER_DOUBLING = 0.10
 """Prior: standard deviation of log time per doubling beyond the measured range, in machines or in
@@ -51,12 +52,10 @@ def range_notices(
         remedy = "add a run nearer to the wanted size of cluster"
         found.append(Notice("extrapolating-nodes", text, remedy))
     if beyond(np.asarray([size]), runs.size)[0] > 0:
-        times = size / runs.size.max()
-        text = (
-            f"the input is {times:.3g} times the largest measured{on}"
-            if times > 1.0
-            else f"the input is {size / runs.size.min():.3g} times the smallest measured{on}"
-        )
+        larger = size > runs.size.max()
+        times = size / (runs.size.max() if larger else runs.size.min())
+        which = "largest" if larger else "smallest"
+        text = f"the input is {format_times(times)} times the {which} measured{on}"
         found.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
     return found
 

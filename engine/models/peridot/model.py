@@ -36,6 +36,7 @@ from engine.models.workloads import (
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
 from engine.transfer import notice_of, speed_of, speeds_of
+from engine.units import format_times
 from engine.waves import waves
 
 ENOUGH_LEFT_OUT = 4
@@ -254,7 +255,7 @@ class PeridotFitted(FittedModel):
             found.append(
                 Notice(
                     "extrapolating-size",
-                    f"the input is {ratio:.3g} times that of the nearest reference",
+                    f"the input is {format_times(ratio)} times that of the nearest reference",
                     "add a log of a run nearer to that size",
                 )
             )
