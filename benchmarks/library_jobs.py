@@ -10,7 +10,7 @@ import sys
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as sf
-from table_jobs import Job, events, write
+from table_jobs import Job, events, main, write
 
 ITERATIONS = 4
 
@@ -190,11 +190,5 @@ JOBS: dict[str, Job] = {
 }  # fmt: skip
 
 
-def main(job: str, folder: str, out: str) -> None:
-    spark = SparkSession.builder.getOrCreate()
-    JOBS[job](spark, folder, out)
-    spark.stop()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(JOBS, *sys.argv[1:])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -211,11 +211,11 @@ JOBS: dict[str, Job] = {
 }  # fmt: skip
 
 
-def main(job: str, first: str, second: str) -> None:
+def main(jobs: Mapping[str, Job], job: str, first: str, second: str) -> None:
     spark = SparkSession.builder.getOrCreate()
-    JOBS[job](spark, first, second)
+    jobs[job](spark, first, second)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(JOBS, *sys.argv[1:])
