@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
@@ -89,3 +90,15 @@ def test_the_interval_holds_the_next_run() -> None:
         assert found.high is not None
         held.append(found.low <= run_of(8, 1.0, slow=times[4]).seconds <= found.high)
     assert np.mean(held) >= 0.8
+
+
+def test_what_one_number_of_slots_of_one_machine_took_is_doubtful_of_another() -> None:
+    """The wanted number's own log counts for more, and the interval is wider."""
+    runs = [run_of(4, 0.5), run_of(8, 1.0, slow=1.4)]
+    local = [
+        replace(run, config={**run.config, "spark.master": "local-cluster[8,1,1024]"})
+        for run in runs
+    ]
+    of_cluster, of_machine = (ask(of(*logs), slots=4, scale=1.0) for logs in (runs, local))
+    assert of_machine.seconds < 0.99 * of_cluster.seconds
+    assert width(of_machine) > 1.05 * width(of_cluster)
