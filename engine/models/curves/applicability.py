@@ -81,15 +81,14 @@ def size_notices(runs: MachineRuns) -> tuple[Notice, ...]:
 def _shrinks(runs: MachineRuns, low: int, high: int) -> Notice:
     """What two runs show, by name where they have one."""
     observed = runs.observed
-    said = bool(observed and observed[low].workload.parameters)
+    of_logs = bool(observed and observed[low].stages)
+    where = "under `parameters` of their profile" if of_logs else "as a column"
     named = [run.source.rsplit("/", 1)[-1] for run in observed if run.source]
     pair = f" ({named[low]}, then {named[high]})" if len(named) == len(runs) else ""
     return Notice(
         "model-does-not-fit",
         f"more input took less time in some runs{pair}: the size does not measure the work",
-        "look for what disturbed them, or add what else differed as a column"
-        if said
-        else "give the job's other parameters as columns",
+        f"look for what disturbed them, or add what else differed {where}",
     )
 
 
