@@ -152,7 +152,7 @@ def scalar(text: str) -> str:
     plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
     if plain and text[0] not in "-%" and not text.endswith("-"):
         return text
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
         raise engine.BadInput(
             f"{text!a} is no Unicode text and cannot be kept in a scenario",
             remedy="rename the file",

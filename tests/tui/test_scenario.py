@@ -237,7 +237,7 @@ async def test_a_folder_that_may_not_be_searched_is_said(planner, tmp_path, monk
         for line in ("save {}/a.yaml", "chart {}/a.svg", "load {}/a.yaml"):
             await app.run_line(line.format(closed))
             await pilot.pause()
-            assert "Permission denied" in text_of(app), line
+            assert "Permission denied" in " ".join(text_of(app).split()), line
     said = export.save(closed / "a.sh", "text", overwrite=False)
     assert said is not None
     assert "Permission denied" in said
