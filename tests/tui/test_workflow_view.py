@@ -138,7 +138,7 @@ async def test_a_broken_workflow_leaves_the_last_good_one_usable(planner, workfl
         await settled(pilot)
         app.dispatch(OpenSources((str(broken),)))
         await settled(pilot)
-        assert "the workflow has no jobs" in text_of(app)
+        assert "the workflow has no jobs" in " ".join(text_of(app).split())
         app.dispatch(SetScale(2.0))
         await settled(pilot)
         assert "a workflow of 4 jobs" in text_of(app)
