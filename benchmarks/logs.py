@@ -11,8 +11,8 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (122 runs, 80 minutes on an idle machine; its
-MLlib jobs need numpy in Spark's Python) and prints errors and how often intervals hold, by job and
+`--held-out` makes the runs of `held_out.py` instead (182 runs, two hours on an idle machine; its
+MLlib jobs need numpy in Spark's Python, `grouped_frames` pandas and pyarrow) and prints errors and how often intervals hold, by job and
 by question; `--jobs windows,words` makes and asks those alone.
 """
 

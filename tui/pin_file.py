@@ -55,7 +55,7 @@ def _answer(pin: Pin) -> list[str]:
     """What was said, every digit of it; what was not known is left out."""
     found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
     found += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
-    found += ["at-spot: on"] if pin.at_spot else []
+    found.append(f"at-spot: {'on' if pin.at_spot else 'off'}")
     values = {key: getattr(pin, field) for key, field in NUMBERS.items()}
     found += [f"{key}: {value!r}" for key, value in values.items() if value is not None]
     return [f"  {line}" for line in found]
@@ -110,7 +110,9 @@ def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
     answer.check_keys(ANSWER_KEYS)
     numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
     composition, instance = answer.need("composition", str), answer.get("instance", str)
-    meets, at_spot = answer.need("meets", _switch), bool(answer.get("at-spot", _switch))
+    meets, said = answer.need("meets", _switch), answer.get("at-spot", _switch)
+    # The first version did not say it: with spot on and no limit to it, all nodes were.
+    at_spot = state.spot and state.limits.max_spot is None if said is None else said
     return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
 
 

@@ -30,6 +30,14 @@ def test_pins_come_back_as_they_were(tmp_path):
     assert path.read_text().splitlines()[1] == f"version: {VERSION}"
 
 
+def test_a_pin_of_the_first_version_was_at_spot_prices_where_spot_was_on(tmp_path):
+    path = tmp_path / "x.yaml"
+    text = format_kept(Kept(STATE, (plain(FIRST), SECOND)), folder=tmp_path)
+    lines = [line for line in text.splitlines() if "at-spot" not in line]
+    path.write_text("\n".join(lines).replace(f"version: {VERSION}", "version: 1") + "\n")
+    assert [pin.at_spot for pin in read_kept(path).pins] == [False, True]
+
+
 def test_one_change_is_one_line(tmp_path):
     before = format_kept(Kept(STATE, (FIRST, SECOND)), folder=tmp_path).splitlines()
     changed = replace(SECOND, state=replace(SECOND.state, spot=False))
