@@ -12,8 +12,8 @@ with more memory does. Other programs disturb: with `--repeats N` each run is ma
 fastest counts, and `busy` says which share of their time its tasks computed.
 
 `--held-out` makes the runs of `held_out.py` instead (182 runs, two hours on an idle machine; its
-MLlib jobs need numpy in Spark's Python, `grouped_frames` pandas and pyarrow) and prints errors and how often intervals hold, by job and
-by question; `--jobs windows,words` makes and asks those alone.
+MLlib jobs need numpy in Spark's Python, `grouped_frames` pandas and pyarrow) and prints errors and
+how often intervals hold, by job and by question; `--jobs windows,words` makes and asks those alone.
 """
 
 from __future__ import annotations
