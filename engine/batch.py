@@ -13,7 +13,7 @@ from engine.beside_heap import observed_layout, planned_beside
 from engine.carried_settings import task_cpus
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
-from engine.errors import BadInput
+from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, IntArray
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
@@ -89,12 +89,9 @@ class ClusterBatch:
             BadInput: for a type without a shape that the profile does not know either, and for
                 what is no `Cluster`.
         """
+        remedy = "make it with engine.Cluster.of_nodes(...) or .of_executors(...)"
         for cluster in clusters:
-            if not isinstance(cluster, Cluster):
-                raise BadInput(
-                    f"a cluster is needed, not {cluster!r}",
-                    remedy="make it with engine.Cluster.of_nodes(...) or .of_executors(...)",
-                )
+            require_kind(cluster, Cluster, "a cluster", remedy=remedy)
         resolved = [complete(cluster, profile) for cluster in clusters]
         types: dict[InstanceType | None, int] = {}
         index = [types.setdefault(cluster.instance, len(types)) for cluster in resolved]

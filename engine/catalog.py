@@ -13,7 +13,7 @@ from datetime import date
 from functools import cached_property
 from types import MappingProxyType
 
-from engine.errors import BadInput, UnknownName
+from engine.errors import BadInput, UnknownName, require_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,8 +284,5 @@ def require_catalog(catalog: object) -> None:
     Raises:
         BadInput: for anything that is no `Catalog`.
     """
-    if not isinstance(catalog, Catalog):
-        raise BadInput(
-            f"a catalog is needed, not {catalog!r}",
-            remedy='load it with engine.load_catalog("aws")',
-        )
+    remedy = 'load it with engine.load_catalog("aws")'
+    require_kind(catalog, Catalog, "a catalog", remedy=remedy)

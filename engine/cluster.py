@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType, require_catalog
-from engine.errors import BadInput
+from engine.errors import BadInput, require_kind
 from engine.units import parse_memory_gib
 
 if TYPE_CHECKING:
@@ -114,11 +114,8 @@ def require_workload(workload: object) -> None:
     Raises:
         BadInput: for anything that is no `Workload`.
     """
-    if not isinstance(workload, Workload):
-        raise BadInput(
-            f"a workload is needed, not {workload!r}",
-            remedy="make it with engine.Workload(input_bytes), or take profile.workload_at(2.0)",
-        )
+    remedy = "make it with engine.Workload(input_bytes), or take profile.workload_at(2.0)"
+    require_kind(workload, Workload, "a workload", remedy=remedy)
 
 
 @dataclass(frozen=True, slots=True)

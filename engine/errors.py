@@ -115,3 +115,18 @@ LISTED_CHOICES = 24
 
 LISTED_CHARACTERS = 240
 """Nor is one that takes more than three lines of a terminal."""
+
+
+def require_kind(value: object, kind: type, what: str, *, remedy: str | None = None) -> None:
+    """Refuses a value of another kind where Python would stumble over it later.
+
+    Args:
+        what: what is needed, with its article.
+
+    Raises:
+        BadInput: for anything that is no `kind`.
+    """
+    if not isinstance(value, kind):
+        short = value is None or isinstance(value, str | int | float)
+        given = repr(value) if short else type(value).__name__
+        raise BadInput(f"{what} is needed, not {given}", remedy=remedy)

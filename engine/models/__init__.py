@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.errors import BadInput, UnknownName
+from engine.errors import UnknownName, require_kind
 from engine.models.base import FittedModel, Model
 from engine.models.boe.model import Boe
 from engine.models.ernest import Ernest, ErnestExtended
@@ -33,10 +33,7 @@ def fit(profile: Profile, *, model: str = DEFAULT_MODEL) -> FittedModel:
         ModelDoesNotFit: when the profile does not hold what the model needs.
         BadInput: for what is no profile.
     """
-    if not isinstance(profile, Profile):
-        raise BadInput(
-            f"a profile is needed, not {profile!r}", remedy='read it with engine.read("app.zstd")'
-        )
+    require_kind(profile, Profile, "a profile", remedy='read it with engine.read("app.zstd")')
     by_name = {entry.name: entry for entry in MODELS}
     if model not in by_name:
         raise UnknownName("model", str(model), by_name)

@@ -18,7 +18,7 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload, is_number, require_workload
 from engine.disk import disk_notice
-from engine.errors import BadInput
+from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast
 from engine.notice_order import in_order
 from engine.platforms import support_notice
@@ -268,8 +268,10 @@ class FittedModel(ABC):
             BadInput: when the lengths differ, and as `predict`.
         """
         _check_confidence(confidence)
+        require_kind(clusters, Sequence, "a list of clusters")
         if workloads is None:
             workloads = [self.profile.reference_workload]
+        require_kind(workloads, Sequence, "a list of workloads")
         for workload in workloads:
             require_workload(workload)
         n = max(len(clusters), len(workloads))

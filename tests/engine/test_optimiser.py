@@ -315,6 +315,9 @@ def test_a_billing_of_ones_own() -> None:
         ({"max_nodes": 10_000_000}, "cannot be compared at once; at most 2000000 nodes"),
         ({"instances": ["slwo"]}, "unknown instance type 'slwo'; did you mean slow"),
         ({"billing": Billing(master="king")}, "unknown instance type 'king'"),
+        ({"billing": "spot"}, "engine.Billing is needed, not 'spot'; start from catalog.billing"),
+        ({"limits": None}, "engine.Limits is needed, not None; leave it out for none"),
+        ({"today": "2026-11-21"}, "a date for today is needed, not '2026-11-21'"),
     ],
 )
 def test_what_cannot_be_asked(options: dict[str, object], message: str) -> None:

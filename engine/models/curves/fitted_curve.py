@@ -35,11 +35,40 @@ class Curve(ABC):
     ) -> Mapping[str, FloatArray]:
         """(n,) seconds of each phase on n numbers of machines."""
 
+    def phases_at_speed(
+        self,
+        machines: FloatArray,
+        speed: FloatArray,
+        *,
+        size: float | None,
+        iterations: float | None,
+    ) -> Mapping[str, FloatArray]:
+        """(n,) seconds of each phase on n numbers of machines whose cores are `speed` times as
+        fast: what machines share goes as with so many times as many of them, what grows with their
+        number as with their number."""
+        plain = self.phases(machines, size=size, iterations=iterations)
+        if (speed == 1.0).all():
+            return plain
+        more = self.phases(machines * speed, size=size, iterations=iterations)
+        faster = speed > 1.0
+        return {
+            name: np.where(
+                faster, np.minimum(plain[name], more[name]), np.maximum(plain[name], more[name])
+            )
+            for name in plain
+        }
+
     def seconds(
-        self, machines: FloatArray, *, size: float | None, iterations: float | None
+        self,
+        machines: FloatArray,
+        speed: FloatArray | None = None,
+        *,
+        size: float | None,
+        iterations: float | None,
     ) -> FloatArray:
-        """(n,) seconds in all."""
-        parts = self.phases(machines, size=size, iterations=iterations)
+        """(n,) seconds in all; without `speed` on cores as fast as the measured ones."""
+        speed = np.ones_like(machines) if speed is None else speed
+        parts = self.phases_at_speed(machines, speed, size=size, iterations=iterations)
         return np.maximum(sum(parts.values(), np.zeros_like(machines)), SMALLEST_SECONDS)
 
     @property

@@ -17,16 +17,11 @@ from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import MINIMUM_RESIDUALS, UNKNOWN_SPREAD, Spread
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel, LeaveOneOut
+from engine.models.curves.equivalents import Equivalents, equivalents
 from engine.models.curves.fitted_curve import Curve, FittedCurve
 from engine.models.curves.iteration_curves import along_iterations
 from engine.models.curves.levels import Level, level_notice, level_of
-from engine.models.curves.machines import (
-    SAME,
-    Equivalents,
-    MachineRuns,
-    equivalents,
-    families,
-)
+from engine.models.curves.machines import SAME, MachineRuns, families
 from engine.models.curves.measured_range import range_notices, spread_beyond
 from engine.models.workloads import completed, sharing_parameters
 from engine.notice_order import in_order
@@ -149,7 +144,8 @@ class CurvesModel(FittedModel):
         curve = curves[int(at.family[0])]
         foretold = [
             curve.seconds(
-                at.machines[place : place + 1],
+                at.slow_machines[place : place + 1],
+                at.speed[place : place + 1],
                 size=run.workload.input_bytes,
                 iterations=run.workload.iterations,
             )[0]
@@ -236,7 +232,10 @@ class CurvesModel(FittedModel):
             rows = asked.at.family == place
             machines = asked.at.machines[rows]
             seconds[rows] = curve.seconds(
-                machines, size=asked.size, iterations=asked.workload.iterations
+                asked.at.slow_machines[rows],
+                asked.at.speed[rows],
+                size=asked.size,
+                iterations=asked.workload.iterations,
             )
             spread = self._spread(curve)
             log_scale[rows], dof[rows] = spread.log_scale, spread.dof
@@ -255,8 +254,11 @@ class CurvesModel(FittedModel):
 
     def explain(self, batch: ClusterBatch, workload: Workload) -> Explanation:
         asked = self._asked(batch, workload)
-        parts = asked.curves[int(asked.at.family[0])].phases(
-            asked.at.machines[:1], size=asked.size, iterations=asked.workload.iterations
+        parts = asked.curves[int(asked.at.family[0])].phases_at_speed(
+            asked.at.slow_machines[:1],
+            asked.at.speed[:1],
+            size=asked.size,
+            iterations=asked.workload.iterations,
         )
         factor = float(np.exp(asked.shift[0]))
         return Explanation(phases={name: factor * float(part[0]) for name, part in parts.items()})

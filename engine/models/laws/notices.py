@@ -11,7 +11,8 @@ from engine.catalog import Catalog
 from engine.cluster import Workload
 from engine.models.base import LeaveOneOut
 from engine.models.curves.applicability import ERROR_LIMIT, size_notices
-from engine.models.curves.machines import Equivalents, MachineRuns, vcpus_of
+from engine.models.curves.equivalents import Equivalents
+from engine.models.curves.machines import MachineRuns, vcpus_of
 from engine.models.curves.measured_range import range_notices
 from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes

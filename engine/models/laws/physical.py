@@ -20,14 +20,8 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import Explanation, FittedModel
-from engine.models.curves.machines import (
-    Equivalents,
-    MachineRuns,
-    equivalents,
-    runs_by_type,
-    shape_of,
-    vcpus_of,
-)
+from engine.models.curves.equivalents import Equivalents, equivalents
+from engine.models.curves.machines import MachineRuns, runs_by_type, shape_of, vcpus_of
 from engine.models.curves.measured_range import SPREAD_PER_DOUBLING, beyond
 from engine.models.curves.parameter_scales import nearest, parameter_spread
 from engine.models.laws.design import Kind, Rows, kinds_of, rows_of
@@ -347,8 +341,8 @@ def _rows(answers: Answers, batch: ClusterBatch, wanted: Workload) -> tuple[Rows
         ],
         dtype=bool,
     )[batch.type_index]
-    machines = np.where(seen, batch.nodes, at.machines)
-    cores[seen] *= at.machines[seen] / batch.nodes[seen]
+    machines = np.where(seen, batch.nodes, at.slow_machines)
+    cores *= at.machines / machines
     if _in_gib(answers.kinds):
         shapes = [target and shape_of(target, batch.catalog) for target in batch.types]
         gib = np.asarray([shape.memory_gib if shape else np.nan for shape in shapes])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import Job, Stage, observed
 
-from engine.cluster import Cluster, Layout, Workload
+from engine.catalog import Catalog, InstanceType, Offer, Price
+from engine.cluster import Cluster, Layout, NodeGroup, Workload
 from engine.errors import BadInput
 from engine.models import MODELS, fit
 from engine.models.base import FittedModel, Model
@@ -21,6 +23,23 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.n
 
 nodes = st.integers(1, 200)
 sizes = st.floats(0.05, 50.0)
+
+
+SPEEDS = Catalog(
+    name="speeds",
+    provider="none",
+    region="here",
+    currency="USD",
+    date=date(2020, 1, 1),
+    offers={
+        name: Offer(
+            InstanceType(name, 4.0, 16.0, arch="x86_64", cpu_score=score),
+            Price(0.2, date(2020, 1, 1), "made up"),
+        )
+        for name, score in (("half", 20.0), ("t", 40.0), ("quick", 60.0), ("quickest", 160.0))
+    },
+)
+"""The measured type among others of its shape, slowest first."""
 
 
 def on(count: int) -> Cluster:
@@ -113,6 +132,19 @@ def test_more_input_is_never_faster(
 
 
 @every_model
+@given(seed=st.integers(0, 5), count=nodes, size=sizes)
+@settings(max_examples=20, deadline=None)
+def test_faster_cores_are_never_slower(model: Model, seed: int, count: int, size: float) -> None:
+    """Nor are slower ones faster, whatever time grows with the number of machines."""
+    kinds = [
+        Cluster((NodeGroup(count, offer.instance),), catalog=SPEEDS)
+        for offer in SPEEDS.offers.values()
+    ]
+    found = fitted(model, seed).predict_many(clusters=kinds, workloads=[Workload(size)]).seconds
+    assert (np.diff(found) <= 1e-9 * found[1:]).all()
+
+
+@every_model
 @pytest.mark.parametrize("seed", range(3))
 def test_more_input_is_never_faster_where_runs_of_sizes_hand_over(model: Model, seed: int) -> None:
     """Finely, over and beyond the sizes of the runs, far from their clusters."""
@@ -178,6 +210,10 @@ def test_clusters_and_workloads_pair() -> None:
         said = f"{len(clusters)} clusters do not pair with {len(workloads)} workloads"
         with pytest.raises(BadInput, match=said):
             model_fitted.predict_many(clusters=clusters, workloads=workloads)
+    with pytest.raises(BadInput, match="a list of clusters is needed, not None"):
+        model_fitted.predict_many(clusters=None)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="a list of workloads is needed, not Workload"):
+        model_fitted.predict_many(clusters=[on(1)], workloads=Workload(1.0))  # type: ignore[arg-type]
 
 
 @every_model

@@ -1,0 +1,186 @@
+"""Clusters as machines of the types that were measured: what a cluster of a type that nobody
+measured amounts to in machines of one that somebody did, and how much faster these are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.catalog import Catalog, InstanceType
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
+from engine.profile import Notice
+from engine.transfer import Speed, notice_of, speed_of
+
+
+def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:
+    """Which measured type (with its shape, None where it is not known) a type resembles most: the
+    same architecture, then the closest memory per vCPU (it decides whether data fits), then the
+    closest number of vCPUs."""
+
+    def distance(place: int) -> tuple[float, float, float]:
+        shaped = measured[place]
+        if shaped is None:
+            return (2.0, math.inf, math.inf)
+        other = bool(shaped.arch and target.arch and shaped.arch != target.arch)
+        per_vcpu = _log_ratio(target.memory_gib / target.vcpus, shaped.memory_gib / shaped.vcpus)
+        return (float(other), per_vcpu, _log_ratio(target.vcpus, shaped.vcpus))
+
+    return min(range(len(measured)), key=distance)
+
+
+def _log_ratio(a: float, b: float) -> float:
+    ratio = a / b
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class Equivalents:
+    """n clusters as machines of measured types.
+
+    Args:
+        sources: (k,) which measured type stands for each of the batch's types.
+        family: (n,) the same for each cluster.
+        machines: (n,) how many of its machines, a faster core counting as more; NaN where the
+            shapes are not known.
+        speed: (n,) how fast a core is, in cores of that type.
+        log_scale: (n,) doubt about the speed of a core, 0 for a measured type.
+        notices: what was assumed about each type of the batch, None where nothing was.
+    """
+
+    sources: NDArray[np.int64]
+    family: NDArray[np.int64]
+    machines: FloatArray
+    speed: FloatArray
+    log_scale: FloatArray
+    notices: tuple[Notice | None, ...]
+
+    @property
+    def slow_machines(self) -> FloatArray:
+        """(n,) how many machines they are whatever the speed of their cores."""
+        return self.machines / self.speed
+
+
+def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equivalents:
+    """Each cluster of the batch as machines of the measured type that it is, or resembles.
+
+    Relative speed multiplies the machines, not the time: work that is shared gets faster, fixed
+    times stay. It is the cautious reading, and on public run tables closer than dividing the whole
+    time. What grows with the machines does not grow with their speed: who asks sees to that.
+
+    Raises:
+        BadInput: when no cluster of the batch can be converted.
+    """
+    alike = _resembled(measured, batch.catalog)
+    pairs = [_source_of(target, measured, alike, batch.catalog) for target in batch.types]
+    sources = np.asarray([source for source, _ in pairs], dtype=np.int64)
+    own = [
+        target is not None and target.name in measured[source].members
+        for target, source in zip(batch.types, sources, strict=True)
+    ]
+    speed = np.asarray([moved.relative for _, moved in pairs])[batch.type_index]
+    doubt = np.asarray([moved.log_scale for _, moved in pairs]) * ~np.asarray(own, dtype=bool)
+    machines = _machines(batch, [measured[source] for source in sources])
+    if len(batch) and np.isnan(machines).all():
+        raise BadInput(
+            "the size of the measured or of the wanted nodes is not known, so they cannot be "
+            "compared",
+            remedy=_size_unknown(measured),
+        )
+    return Equivalents(
+        sources=sources,
+        family=sources[batch.type_index],
+        machines=machines * speed,
+        speed=speed,
+        log_scale=doubt[batch.type_index],
+        notices=tuple(
+            None if known else notice_of(moved, target)
+            for known, target, (_, moved) in zip(own, batch.types, pairs, strict=True)
+        ),
+    )
+
+
+def _size_unknown(measured: Sequence[MachineRuns]) -> str:
+    """What helps where nothing says what cores measured nodes have; job profiles have no runs."""
+    if any(map(len, measured)):
+        named = "--ran-on TYPE where the runs name no type, else vcpus in the run table"
+        return f"say what the measured nodes were: {named}"
+    names = dict.fromkeys(name for runs in measured for name in runs.members)
+    of = f" of {', '.join(names)}" if names else ""
+    return (
+        f"ask for nodes{of} (predict --nodes; recommend --catalog), or store the job profile "
+        "with sparkplan profile -o FILE and say slots_per_node in it"
+    )
+
+
+def _resembled(
+    measured: Sequence[MachineRuns], catalog: Catalog | None
+) -> Callable[[InstanceType], int]:
+    """`nearest` for many types, worked out once for all of one shape: a catalog has a few dozen."""
+    shapes = [shape_of(runs.instance, catalog) for runs in measured]
+    known: dict[tuple[str | None, float, float], int] = {}
+
+    def place_of(target: InstanceType) -> int:
+        shape = (target.arch, target.vcpus, target.memory_gib)
+        if shape not in known:
+            known[shape] = nearest(target, shapes)
+        return known[shape]
+
+    return place_of
+
+
+def _source_of(
+    target: InstanceType | None,
+    measured: Sequence[MachineRuns],
+    alike: Callable[[InstanceType], int],
+    catalog: Catalog | None,
+) -> tuple[int, Speed]:
+    """The measured type that stands for a target, and its speed relative to it."""
+    if target is None:
+        return 0, Speed(1.0)
+    for place, runs in enumerate(measured):
+        if target.name in runs.members:
+            return place, speed_of(target, runs.instance, catalog)
+    source = alike(target)
+    return source, speed_of(target, measured[source].instance, catalog)
+
+
+def _machines(batch: ClusterBatch, sources: Sequence[MachineRuns]) -> FloatArray:
+    """(n,) the clusters in machines of their sources (one for each type), at equal speed.
+
+    The same type: its nodes (or slots) are the machines. Else task slots are compared where the
+    source's are known, vCPUs where they are not.
+    """
+
+    def by_cluster(values: list[float]) -> FloatArray:
+        return np.asarray(values, dtype=float)[batch.type_index]
+
+    per_node = by_cluster([vcpus_of(target, batch.catalog) for target in batch.types])
+    source_slots = by_cluster([source.slots_per_machine for source in sources])
+    source_vcpus = by_cluster([vcpus_of(source.instance, batch.catalog) for source in sources])
+    counted_as_nodes = by_cluster(
+        [
+            source.unit == "nodes" and _same_type(target, source.instance)
+            for target, source in zip(batch.types, sources, strict=True)
+        ]
+    )
+    slots, vcpus = batch.slots, batch.nodes * per_node
+    by_vcpus = np.where(np.isnan(vcpus), slots, vcpus) / source_vcpus
+    in_slots = by_cluster([source.unit == "slots" for source in sources]) > 0.0
+    # Where the layout of a wanted node is not known, each of its vCPUs is taken for a slot.
+    by_slots = np.where(np.isnan(slots) & in_slots, vcpus, slots) / source_slots
+    compared = np.where(np.isnan(by_slots), by_vcpus, by_slots)
+    as_nodes = (counted_as_nodes > 0.0) & ~np.isnan(batch.nodes)
+    return np.asarray(np.where(as_nodes, batch.nodes, compared))
+
+
+def _same_type(target: InstanceType | None, source: InstanceType | None) -> bool:
+    """Whether they are the same; unnamed nodes are those that the runs were made on."""
+    return target is None or (source is not None and source.name == target.name)
