@@ -55,7 +55,9 @@ MOST_TYPES = 3
 _REFINEMENTS = 16
 """Rounds of exact re-evaluation at most; each settles the best points of the one before."""
 
-_REFINED_AT_ONCE = 8
+_REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
+"""Types at first, and at most: twice as many each time, since of a plateau each settles its own
+alone. Models answer no more clusters than that one by one (`EVALUATED_ALONE` of replays)."""
 
 
 def recommend(
@@ -197,8 +199,9 @@ def settle(
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.rented(billing)
     answer = select(surface, goal, billing, candidates=candidates, today=today)
-    for _ in range(_REFINEMENTS):
-        refined = surface.refined(_best_points(surface, answer))
+    for turn in range(_REFINEMENTS):
+        most = min(_REFINED_AT_ONCE << turn, _MOST_AT_ONCE)
+        refined = surface.refined(_best_points(surface, answer, most))
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
@@ -212,12 +215,12 @@ def settle(
     )
 
 
-def _best_points(surface: Surface, answer: Recommendation) -> list[int]:
-    """The points that decide an answer: the best one and those next to it."""
+def _best_points(surface: Surface, answer: Recommendation, most: int) -> list[int]:
+    """The points that decide an answer: the best one and the next ones, of up to `most` types."""
     best = answer.recommended or answer.nearest
     if best is None:
         return []
-    choices = [best, *answer.alternatives[: _REFINED_AT_ONCE - 1]]
+    choices = [best, *answer.alternatives[: most - 1]]
     points = [surface.index(str(choice.instance), choice.nodes or 1) for choice in choices]
     fewer = [point - 1 for point in points[:1] if point % surface.max_nodes]
     return [*points, *fewer]

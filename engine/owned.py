@@ -18,6 +18,7 @@ from engine.beside_heap import planned_beside, planned_notices
 from engine.choices import NO_INTERVAL, in_runs, known, missed_by, plural
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
+from engine.exact_points import with_exact
 from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
 from engine.memory import beside_of
@@ -224,11 +225,12 @@ class _Owned:
             around = {place for place in (best - 1, best, best + 1) if 0 <= place < len(self.batch)}
             if not (new := sorted(around - exact)):
                 break
-            exact.update(new)
             clusters = [self._cluster(place) for place in new]
             batch = ClusterBatch.of(clusters, self.fitted.profile)
             forecast = self.fitted.forecast(batch, self.workload)
-            answers = replace(answers, forecast=answers.forecast.patched(new, forecast))
+            found = with_exact(answers.forecast, new, forecast, known=exact, row=len(self.batch))
+            answers = replace(answers, forecast=found)
+            exact.update(new)
         return answers
 
     def _best(self) -> int:

@@ -20,6 +20,7 @@ from engine.catalog import Billing
 from engine.cluster import Cluster, Workload, require_workload
 from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
 from engine.errors import BadInput, UnknownName
+from engine.exact_points import with_exact
 from engine.forecast import FloatArray, Forecast
 from engine.interruptions import LostWork, rate_of, with_hold_ups
 from engine.limits import NO_LIMITS, Constraints, Limits
@@ -384,8 +385,9 @@ class Surface:
     def refined(self, points: Sequence[int]) -> Surface:
         """The surface with these points evaluated as a few clusters, not as part of a large grid.
 
-        A model that interpolates over the grid answers a few points exactly. Returns `self` when
-        all of them are exact already.
+        A model that interpolates over the grid answers a few points exactly; what it was off by
+        there, others of the type are off by too (`with_exact`). Returns `self` when all of them are
+        exact already.
         """
         new = [point for point in dict.fromkeys(points) if point not in self.exact]
         if not new:
@@ -395,4 +397,5 @@ class Surface:
         exact = self.exact | frozenset(new)
         if np.allclose(forecast.seconds, self.forecast.seconds[new], rtol=TIE, equal_nan=True):
             return replace(self, exact=exact)
-        return replace(self, forecast=self.forecast.patched(new, forecast), exact=exact)
+        found = with_exact(self.forecast, new, forecast, known=self.exact, row=self.max_nodes)
+        return replace(self, forecast=found, exact=exact)

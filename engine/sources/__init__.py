@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine.catalog import InstanceType
-from engine.errors import BadInput
+from engine.catalog import InstanceType, require_catalog
+from engine.errors import BadInput, require_kind
 from engine.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
@@ -54,6 +54,8 @@ def read(
         UnknownName: for a name that is neither a file nor a sample.
         ServiceUnavailable: when a history server or a store does not answer.
     """
+    if catalog is not None:
+        require_catalog(catalog)
     profile = together(_found(sources, ran_on, progress))
     return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
@@ -82,6 +84,9 @@ def _found(
     progress: Callable[[int, int | None], None] | None,
 ) -> list[Found]:
     """What each source holds."""
+    if ran_on is not None:
+        remedy = 'find it with engine.find_type("m5.2xlarge", first="aws")[1]'
+        require_kind(ran_on, InstanceType, "an instance type", remedy=remedy)
     names = [str(source) for source in sources]
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")

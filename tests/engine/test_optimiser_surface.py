@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from optimised import TWO, surface_of, two_law
 from synthetic import TableModel, model, profile_on
@@ -11,6 +12,7 @@ from synthetic import TableModel, model, profile_on
 from engine.batch import ClusterBatch
 from engine.catalog_file import load_catalog
 from engine.cluster import Workload
+from engine.exact_points import with_exact
 from engine.forecast import Forecast
 from engine.optimiser import recommend
 
@@ -43,6 +45,36 @@ def test_what_decides_is_evaluated_exactly() -> None:
     assert found is not None
     assert found.composition == exact.composition
     assert found.seconds == pytest.approx(exact.seconds, rel=1e-12)
+
+
+def test_points_of_the_grid_do_not_win_against_exact_ones() -> None:
+    """Sixty numbers of nodes take as long as five: each exact point would lose to what is left."""
+
+    def flat(name: str, nodes: np.ndarray) -> np.ndarray:
+        return 100.0 / np.minimum(nodes, 5.0 if name == "fast" else 4.0)
+
+    fitted = Interpolating("table", profile_on(), law=flat)
+    found = recommend(fitted, catalog=TWO, budget_usd=1000.0, max_nodes=64).recommended
+    assert found is not None
+    assert dict(found.composition) == {"fast": 5}
+    assert found.seconds == pytest.approx(20.0, rel=1e-12)
+
+
+def test_a_grid_moves_along_its_exact_points() -> None:
+    """Half way in log nodes between two exact points by half of each, beyond the last as it."""
+    grid = Forecast(np.full(16, 10.0), np.full(16, 0.1), np.full(16, 4.0))
+    exact = Forecast(np.array([11.0, 10.0]), np.array([0.2, 0.3]), np.array([5.0, 6.0]))
+    found = with_exact(grid, [1, 7], exact, known=frozenset(), row=8)
+    assert found.seconds[[0, 1, 7]] == pytest.approx([11.0, 11.0, 10.0])
+    assert found.seconds[3] == pytest.approx(10.0 * 1.1**0.5)
+    assert found.seconds[8:] == pytest.approx(10.0), "another type"
+    assert (found.log_scale[1], found.dof[7], found.log_scale[2]) == (0.2, 6.0, 0.1)
+    again = with_exact(found, [3], exact.taken(np.array([1])), known={1, 7}, row=8)
+    assert again.seconds[[1, 3, 7]] == pytest.approx([11.0, 10.0, 10.0])
+    unknown = Forecast(np.array([np.nan]), np.array([np.nan]), np.array([np.inf]))
+    lost = with_exact(grid, [2], unknown, known=(), row=8)
+    assert np.isnan(lost.seconds[2])
+    assert np.delete(lost.seconds, 2) == pytest.approx(10.0)
 
 
 def test_the_answer_as_plain_data() -> None:

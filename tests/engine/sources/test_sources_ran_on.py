@@ -98,3 +98,11 @@ def test_rows_without_a_type_take_the_one_that_is_said(
     profile = engine.read(table(tmp_path, f"instance_type,{HEAD}", rows), ran_on=named)
     assert set(profile.instance_types) == {"r5.xlarge", "m5.xlarge"}
     assert "origin-already-named" not in [notice.code for notice in profile.notices]
+
+
+def test_names_are_no_types_nor_catalogs(tmp_path: Path) -> None:
+    path = table(tmp_path)
+    with pytest.raises(engine.BadInput, match=r"is needed, not 'm5\.xlarge'; find"):
+        engine.read(path, ran_on="m5.xlarge")  # type: ignore[arg-type]
+    with pytest.raises(engine.BadInput, match="a catalog is needed, not 'aws'; load it with"):
+        engine.read(path, catalog="aws")  # type: ignore[arg-type]
