@@ -15,6 +15,9 @@ from engine.recommendation import Goal
 from engine.surface import Surface
 from engine.sweeps import TIE, IntArray, row_blocks, significant
 
+NEARLY = 0.02
+"""Share by which models that interpolate over a surface may be off."""
+
 
 @dataclass(frozen=True, eq=False)
 class GoalView:
@@ -109,6 +112,25 @@ class GoalView:
         """The surface point of a row's best column."""
         rows = np.asarray([row])
         return int(self._flat(rows, self._columns(rows))[0])
+
+    def nearly_best(self, most: int) -> list[int]:
+        """Up to `most` surface points, one of a type, the most promising first, that may be better
+        than the best where the surface is off by `NEARLY`; without those that are exact."""
+        values, _ = self._first_and_second
+        lowest = min(self._open(rows, values).min() for rows in row_blocks(*values.shape))
+        near = values <= lowest * (1.0 + NEARLY)
+        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (1.0 + NEARLY)
+        if self.goal.deadline_seconds is not None:
+            near &= self.log_bounds <= math.log(self.goal.deadline_seconds) + NEARLY
+        promising = np.where(near, values, np.inf)
+        for point in self.surface.exact:
+            row, column = divmod(point, self.surface.max_nodes)
+            if column < self.goal.max_nodes:
+                promising[self.rows == row, column] = np.inf
+        columns = promising.argmin(axis=1)
+        best = promising[np.arange(len(columns)), columns]
+        rows = np.argsort(best, kind="stable")[:most]
+        return [int(p) for p in self._flat(rows, columns[rows])[np.isfinite(best[rows])]]
 
     def _missed(self, rows: IntArray) -> IntArray:
         """Surface points of the least violation of each row, least first: the time that could be

@@ -56,8 +56,9 @@ _REFINEMENTS = 16
 """Rounds of exact re-evaluation at most; each settles the best points of the one before."""
 
 _REFINED_AT_ONCE, _MOST_AT_ONCE = 8, 60
-"""Types at first, and at most: twice as many each time, since of a plateau each settles its own
-alone. Models answer no more clusters than that one by one (`EVALUATED_ALONE` of replays)."""
+"""Types at first, and at most: twice as many each time that another one comes out best, since on a
+plateau each settles its own alone. Models answer that many one by one (`EVALUATED_ALONE` of
+replays)."""
 
 
 def recommend(
@@ -199,14 +200,20 @@ def settle(
     billing = billing or surface.candidates.catalog.billing
     surface, billing = surface.rented(billing)
     answer = select(surface, goal, billing, candidates=candidates, today=today)
-    for turn in range(_REFINEMENTS):
-        most = min(_REFINED_AT_ONCE << turn, _MOST_AT_ONCE)
-        refined = surface.refined(_best_points(surface, answer, most))
+    most, looked_around = _REFINED_AT_ONCE, False
+    for _ in range(_REFINEMENTS):
+        refined = surface.refined(points := _best_points(surface, answer, most))
+        if refined is surface and not looked_around:
+            looked_around = True
+            view = GoalView.of(surface, goal, billing, candidates or surface.candidates)
+            refined = surface.refined(view.nearly_best(_MOST_AT_ONCE))
         if refined is surface:
             break
         changed, surface = refined.forecast is not surface.forecast, refined
         if changed:
             answer = select(surface, goal, billing, candidates=candidates, today=today)
+            if _best_points(surface, answer, 1)[:1] != points[:1]:
+                most = min(2 * most, _MOST_AT_ONCE)
     answers = Answers(surface, goal, billing, today)
     return replace(
         answer,
