@@ -95,7 +95,7 @@ class Answers:
                 [
                     *self._service_notices(row),
                     *self._speed_notices(row),
-                    *self.price_notices(row),
+                    *self._paid_notices(row, nodes),
                 ]
             ),
         )
@@ -171,8 +171,12 @@ class Answers:
 
     def notices_at(self, flat: int) -> tuple[Notice, ...]:
         """What the model and the price list warn of at one point."""
-        row = flat // self.surface.max_nodes
-        return (*self.surface.notices(flat), *self.price_notices(row))
+        row, column = divmod(flat, self.surface.max_nodes)
+        return (*self.surface.notices(flat), *self._paid_notices(row, column + 1))
+
+    def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
+        """What the price list warns of, where any of the nodes is paid for."""
+        return self.price_notices(row) if self._paid(row, nodes) else ()
 
     def _service_notices(self, row: int) -> tuple[Notice, ...]:
         notice = support_notice(self.catalog, self.surface.candidates.names[row])
@@ -196,12 +200,13 @@ class Answers:
         if name in self.surface.candidates.barred(self.surface.limits):
             reason = f"{NOT_SUPPORTED}: measured, and compared alone"
             return Rejected(name, None, reason, "not-supported")
-        if not self.surface.allowed[row].any():
+        asked = slice(self.goal.max_nodes)
+        if not self.surface.allowed[row, asked].any():
             return Rejected(name, None, "the limits allow none of it", "limits")
-        if not np.isfinite(seconds):
+        if not np.isfinite(self.surface.seconds[row, asked]).any():
             return Rejected(name, None, "the model has no prediction for it", "no-prediction")
         if not np.isfinite(cost):
-            return Rejected(name, None, "has no spot price", "no-spot-price", seconds)
+            return self._unpriced(row, seconds if np.isfinite(seconds) else None)
         late = self._late(flat)
         over = None if self.goal.budget_usd is None else cost - self.goal.budget_usd
         is_over = over is not None and cost > self.goal.most_usd
@@ -217,6 +222,15 @@ class Answers:
             late_seconds=late,
             over_usd=over if is_over else None,
         )
+
+    def _unpriced(self, row: int, seconds: float | None) -> Rejected:
+        """A type that cannot be paid for."""
+        offer = self.surface.candidates.offers[row]
+        if price_of(offer, self.billing) is None:
+            reason, code = "has no spot price", "no-spot-price"
+        else:
+            reason, code = "how many DBUs it takes per hour is not known", "no-dbus"
+        return Rejected(offer.instance.name, None, reason, code, seconds)
 
     def _late(self, flat: int) -> float | None:
         """Seconds by which the deadline is missed (at the goal's confidence), None when met."""

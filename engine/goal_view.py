@@ -148,11 +148,20 @@ class GoalView:
         deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
         if deadline is None:
             return self.costs[rows]
-        if budget is None:
-            return self.log_bounds[rows]
         late = self.log_bounds[rows] - math.log(deadline)
-        over = np.log(self.costs[rows]) - math.log(budget)
+        if budget is None:
+            return self._priced_first(late, self.costs[rows])
+        with np.errstate(divide="ignore"):  # what is owned costs nothing
+            over = np.log(self.costs[rows]) - math.log(budget)
         return np.asarray(np.maximum(late, over))
+
+    def _priced_first(self, violation: FloatArray, costs: FloatArray) -> FloatArray:
+        """A violation, beyond everything where only nodes that are owned can be had of a type and
+        there are more of them; a type without any price keeps its own."""
+        if not self.surface.limits.owned:
+            return violation
+        priced = np.isfinite(costs)
+        return np.where(priced | ~priced.any(axis=1, keepdims=True), violation, np.inf)
 
     def _flat(self, rows: IntArray, columns: IntArray) -> IntArray:
         return np.asarray(self.rows[rows] * self.surface.max_nodes + columns)

@@ -26,7 +26,7 @@ from engine.interruptions import LostWork, rate_of, with_hold_ups
 from engine.limits import NO_LIMITS, Constraints, Limits
 from engine.models.base import FittedModel
 from engine.profile import Notice
-from engine.sweeps import BLOCK, RUN, TIE, IntArray, StudentGrid, argsort, falling, row_blocks
+from engine.sweeps import BLOCK, TIE, IntArray, StudentGrid, argsort, falling, row_blocks, unbeaten
 from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000
@@ -263,26 +263,26 @@ class Surface:
 
     def _costs(self, billing: Billing) -> FloatArray:
         rates, master = self.rates(billing)
-        per_second, head = rates[:, None] / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
-        costs = np.empty(self.shape)
+        per_second, head = rates / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
+        costs, every = np.empty(self.shape), np.arange(self.shape[0])[:, None]
         for rows in row_blocks(*self.shape):
+            hourly = self._hourly(per_second, every[rows], self.nodes)
+            hourly += head
             with np.errstate(invalid="ignore"):
-                np.multiply(per_second[rows], self._paid_nodes(rows), out=costs[rows])
-            if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
-                np.nan_to_num(costs[rows], copy=False, nan=0.0, posinf=np.inf)
-            if head > 0.0:
-                costs[rows] += head
-            with np.errstate(invalid="ignore"):
-                costs[rows] *= billed_seconds(self.seconds[rows], billing)
+                np.multiply(hourly, billed_seconds(self.seconds[rows], billing), out=costs[rows])
         if self.limits.owned:
             np.copyto(costs, np.inf, where=np.isinf(self.seconds))
         return costs
 
-    def _paid_nodes(self, rows: slice) -> FloatArray | IntArray:
-        """(m,) or (b, m) nodes that are paid for in some rows of the surface."""
-        if not self.limits.owned:
-            return self.nodes
-        return np.asarray(np.maximum(self.nodes - self.owned[rows, None], 0))
+    def _hourly(
+        self, rates: FloatArray, rows: IntArray, nodes: FloatArray | IntArray
+    ) -> FloatArray:
+        """What so many workers of some types cost at (k,) rates; shapes broadcast."""
+        with np.errstate(invalid="ignore"):
+            hourly = np.take(rates, rows, mode="clip") * self.paid(rows, nodes)
+        if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
+            np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
+        return hourly
 
     @cached_property
     def rates(self) -> Callable[[Billing], tuple[FloatArray, float]]:
@@ -309,10 +309,8 @@ class Surface:
         rows, columns = np.divmod(order, self.max_nodes)
         seconds = self.seconds.ravel()[order]
         hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
-        found = falling(hours * (rates[rows] * self.paid(rows, columns + 1) + master))
-        times = seconds[found]
-        last_of_its_time = np.append(times[1:] > times[:-1], True)[: len(found)]
-        return np.asarray(order[found[last_of_its_time]])
+        costs = hours * (self._hourly(rates, rows, columns + 1) + master)
+        return np.asarray(order[unbeaten(seconds, costs)])
 
     @cached_property
     def _skyline(self) -> Callable[[Billing, Candidates, int], IntArray]:
@@ -324,19 +322,15 @@ class Surface:
 
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         rates, _ = self.rates(billing)
-        if candidates is not self.candidates:
-            kept = [self.rows[name] for name in candidates.names]
-            rates = np.where(np.isin(np.arange(len(rates)), kept), rates, np.inf)
         flat, rows, nodes = self._useful
-        hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
+        kept = [self.rows[name] for name in candidates.names]
+        others = ~np.isin(np.arange(len(rates)), kept)
+        hourly = np.empty(rows.size)
         for start in range(0, rows.size, BLOCK):
             block = slice(start, min(start + BLOCK, rows.size))
-            part = hourly[block]
-            np.take(rates, rows[block], out=part, mode="clip")
-            with np.errstate(invalid="ignore"):
-                part *= self.paid(rows[block], nodes[block])
-            if max_nodes < self.max_nodes:
-                np.copyto(part, np.inf, where=nodes[block] > max_nodes)
+            part = self._hourly(rates, rows[block], nodes[block])
+            out = others[rows[block]] | (nodes[block] > max_nodes)
+            hourly[block] = np.where(out, np.inf, part)
         return np.asarray(flat[falling(hourly)])
 
     def index(self, instance: str, nodes: int) -> int:

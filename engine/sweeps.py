@@ -58,6 +58,14 @@ def significant(values: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isfinite(rounded), rounded, values))
 
 
+def unbeaten(seconds: FloatArray, costs: FloatArray) -> IntArray:
+    """Places of the points, fastest first, that no other beats in time and cost; of equal costs the
+    fastest is kept, of equal times the cheapest."""
+    found = falling(significant(costs))
+    times = seconds[found]
+    return np.asarray(found[np.append(times[1:] > times[:-1], True)[: len(found)]])
+
+
 def argsort(values: FloatArray, ties: IntArray) -> IntArray:
     """The order of values, equal ones by `ties`.
 

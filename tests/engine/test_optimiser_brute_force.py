@@ -99,7 +99,7 @@ class Brute:
             (seconds, cost)
             for seconds, cost in pairs
             if not any(
-                other_seconds <= seconds and other_cost <= cost
+                other_seconds <= seconds and other_cost <= cost * (1 + TOLERANCE)
                 for other_seconds, other_cost in pairs - {(seconds, cost)}
             )
         }

@@ -211,6 +211,7 @@ async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note
         ("deadline-and-budget", {"late_seconds": 1.0, "over_usd": 0.1}, "late and over"),
         ("no-executor", {}, "no executor"),
         ("no-spot-price", {}, "no spot price"),
+        ("no-dbus", {}, "DBUs unknown"),
         ("limits", {}, "not allowed"),
     ],
 )

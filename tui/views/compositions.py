@@ -241,6 +241,7 @@ _UNFIT = {
     "deadline-and-budget": "late and over",
     "no-executor": "no executor",
     "no-spot-price": "no spot price",
+    "no-dbus": "DBUs unknown",
     "no-prediction": "not predicted",
     "limits": "not allowed",
     "not-supported": "not supported",
