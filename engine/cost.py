@@ -120,7 +120,7 @@ def service_rate(offer: Offer, billing: Billing) -> float:
 
 def dbu_rate(offer: Offer, billing: Billing) -> float:
     """What the DBUs of one node cost per hour, in USD; 0 where none are metered."""
-    if billing.usd_per_dbu is None:
+    if not billing.usd_per_dbu:
         return 0.0
     return billing.usd_per_dbu * (math.inf if offer.dbu_per_hour is None else offer.dbu_per_hour)
 
@@ -144,7 +144,10 @@ def cost_usd(
     """
     listed = price_usd_per_hour if on_demand_usd_per_hour is None else on_demand_usd_per_hour
     rate = node_rate(price_usd_per_hour, listed, billing, service_usd_per_hour=service_usd_per_hour)
-    hourly = np.asarray(nodes) * rate + master_rate(master, billing)
+    with np.errstate(invalid="ignore"):
+        workers = np.asarray(nodes) * rate
+    # No rate need be known of nodes that are not paid for: inf * 0 is 0.
+    hourly = np.where(np.equal(nodes, 0), 0.0, workers) + master_rate(master, billing)
     return np.asarray(billed_seconds(seconds, billing) / SECONDS_PER_HOUR * hourly)
 
 
@@ -194,7 +197,7 @@ def itemised(
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
-    every = [(nodes, offer), *([(1, master)] if master else [])]
+    every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
         workers_usd=workers * seconds,
         master_usd=head * seconds,
@@ -208,7 +211,7 @@ def itemised(
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, offer.instance.name),
-            *assumptions(price, billing, catalog.exchange),
+            *assumptions(price if nodes else None, billing, catalog.exchange),
         ),
         owned={offer.instance.name: owned} if owned else {},
     )
@@ -229,11 +232,12 @@ def surcharge_rate(offer: Offer, billing: Billing) -> float:
 
 
 def assumptions(
-    price: Price, billing: Billing, exchange: Exchange | None = None
+    price: Price | None, billing: Billing, exchange: Exchange | None = None
 ) -> tuple[str, ...]:
-    """What of a cost rests on an assumption, an estimate or one's own terms, one line each."""
+    """What of a cost rests on an assumption, an estimate or one's own terms, one line each; a price
+    of None is one that nobody pays."""
     lines = []
-    if price.estimated:
+    if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
     if exchange is not None:
         lines.append(

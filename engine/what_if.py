@@ -69,7 +69,7 @@ class WhatIf:
             one_more_hour=self._hour(promised),
             one_more_dollar=self._dollar(cost),
             least_deadline_seconds=promised if bound_by_time else None,
-            least_budget_usd=cost if by_budget else None,
+            least_budget_usd=cost if by_budget and cost > 0.0 else None,
             below=self._below(promised, cost),
             looser=tuple(self._looser() if self.steps else self._looser_of_mixes()),
             holds_until=until,
@@ -101,10 +101,11 @@ class WhatIf:
 
     def _below(self, promised: float, cost: float) -> Change | None:
         """The answer to a deadline (a budget, where that decides) that the present one just does
-        not satisfy; None where nothing does."""
+        not satisfy; None where nothing does. Of owned nodes alone an answer may cost nothing, and
+        satisfies every budget."""
         if self.goal.deadline_seconds is not None:
             return self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
-        if self.goal.budget_usd is not None:
+        if self.goal.budget_usd is not None and cost > 0.0:
             return self._change(replace(self.goal, budget_usd=cost * (1.0 - 1e-6)))
         return None
 
@@ -137,7 +138,7 @@ class WhatIf:
         small ones. What a deadline must be for a cost is the time of the fastest within it; what a
         budget must be for a time is the cost of the cheapest that takes no longer."""
         last = self._value(self.best)
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_STEPS if last > 0.0 else 0):  # nothing costs less than nothing
             found = self._step_to(last * (1.0 - NOTABLE))
             if found is None or self._value(found) >= last * (1.0 - NOTABLE) * (1.0 + TIE):
                 return
