@@ -7,7 +7,8 @@ from datetime import date
 
 import numpy as np
 
-from engine.catalog import Billing, Catalog, Price
+from engine.answer_notices import dbu_notices, price_notices
+from engine.catalog import Billing, Catalog
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
 from engine.interruptions import interruption_notice
 from engine.notice_order import in_order
@@ -19,16 +20,8 @@ from engine.sweeps import TIE, IntArray
 from engine.transfer import Speed
 from engine.units import format_seconds, format_usd
 
-OLD_PRICE_DAYS = 180
-
 LEAST_LATE = 0.001
 """Seconds; what is late by less is not told apart."""
-
-NO_INTERVAL = Notice(
-    "no-interval",
-    "the model gives no interval: the predicted time alone decides whether the deadline is met",
-    "add more runs",
-)
 
 _NOTES = {
     None: "measured type",
@@ -329,34 +322,6 @@ class Answers:
     def _name(self, flat: int) -> str:
         row, column = divmod(flat, self.surface.max_nodes)
         return f"{column + 1} × {self.surface.candidates.offers[row].instance.name}"
-
-
-def price_notices(
-    price: Price, name: str, catalog: Catalog, today: date | None
-) -> tuple[Notice, ...]:
-    """Warnings about a price: estimated, or old (not for a catalog that is old on purpose)."""
-    notices = []
-    if price.estimated:
-        text = f"the price of {name} is an estimate of {price.date}: {price.source}"
-        notices.append(Notice("estimated-price", text, "check the current price"))
-    old = _old(f"the price of {name}", price.date, catalog, today)
-    return (*notices, old) if old else tuple(notices)
-
-
-def dbu_notices(billing: Billing, catalog: Catalog, today: date | None) -> tuple[Notice, ...]:
-    """The warning about an old price of a DBU."""
-    if billing.dbu_date is None:
-        return ()
-    old = _old("the price of a DBU", billing.dbu_date, catalog, today)
-    return (old,) if old else ()
-
-
-def _old(what: str, since: date, catalog: Catalog, today: date | None) -> Notice | None:
-    age_days = 0 if today is None or catalog.historic else (today - since).days
-    if age_days <= OLD_PRICE_DAYS:
-        return None
-    text = f"{what} is {age_days} days old ({since})"
-    return Notice("old-price", text, "check the current price")
 
 
 def missed_by(late: float, confidence: float | None) -> str:

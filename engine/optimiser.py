@@ -17,9 +17,10 @@ from datetime import date
 
 import numpy as np
 
+from engine.answer_notices import with_interval_notice
 from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing, Catalog, require_catalog
-from engine.choices import NO_INTERVAL, Answers
+from engine.choices import Answers
 from engine.cluster import Workload
 from engine.errors import BadInput, require_kind
 from engine.goal_view import GoalView
@@ -27,7 +28,6 @@ from engine.lazy import Lazy
 from engine.limits import NO_LIMITS, Limits
 from engine.mixing.mixed import splits, with_mixes
 from engine.models.base import FittedModel
-from engine.notice_order import in_order
 from engine.owned import recommend_owned
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
@@ -290,9 +290,7 @@ def _warnings(surface: Surface, goal: Goal, shown: Choice | None) -> tuple[Notic
     answering = surface.fitted.answering(surface.workload)
     notices = [*surface.fitted.profile.notices, *answering.fit_notices]
     notices += surface.candidates.notices
-    if goal.deadline_seconds is not None and shown is not None and shown.low is None:
-        notices.append(NO_INTERVAL)
-    return in_order(notices)
+    return with_interval_notice(notices, goal, shown)
 
 
 class _Chained(Lazy[Rejected]):

@@ -13,9 +13,10 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.answer_notices import NO_INTERVAL
 from engine.batch import ClusterBatch
 from engine.beside_heap import planned_beside, planned_notices
-from engine.choices import NO_INTERVAL, in_runs, known, missed_by, plural
+from engine.choices import in_runs, known, missed_by, plural
 from engine.cluster import BesideHeap, Cluster, Layout, Workload
 from engine.errors import BadInput, UnknownName
 from engine.exact_points import with_exact

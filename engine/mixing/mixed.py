@@ -16,6 +16,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.answer_notices import with_interval_notice
 from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
 from engine.cluster import BesideHeap, Layout
@@ -96,7 +97,8 @@ def with_mixes(
             mix = Mix(surface, stock, goal, found, today)
             answer = _won(answer, mix, evaluated, optimal=found.optimal)
             return _said(answer, stock, law, surface, most_types)
-    optimal = answer.optimal and found.optimal
+    # A mix that has not stood by now says nothing of those behind it.
+    optimal = answer.optimal and found.optimal and found.rows is None
     answer = replace(answer, evaluated=evaluated, optimal=optimal)
     return _said(answer, stock, law, surface, most_types)
 
@@ -370,6 +372,7 @@ def _won(answer: Recommendation, mix: Mix, evaluated: int, *, optimal: bool) -> 
         nearest=None,
         optimal=answer.optimal and optimal,
         evaluated=evaluated,
+        warnings=with_interval_notice(answer.warnings, answer.goal, choice),
     )
 
 
