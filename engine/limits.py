@@ -6,19 +6,52 @@ clusters of one type and mixes alike. None is ever dropped to find an answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from engine.catalog import Catalog, InstanceType
-from engine.cluster import Layout
+from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray
 from engine.sweeps import IntArray
 
 ARCHITECTURES = ("x86_64", "arm64")
+
+
+def _is_count(value: object, least: int) -> bool:
+    """Whether it is a whole number of at least so many."""
+    return isinstance(value, int | float) and is_finite(value) and least <= value == int(value)
+
+
+def _pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    try:
+        return [(name, nodes) for name, nodes in entries]
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"{what} must be pairs of a type and its nodes, not {entries!r}",
+            remedy='write them like (("m5.xlarge", 3),)',
+        ) from None
+
+
+def _check_list(globs: Sequence[str]) -> None:
+    """Raises BadInput for one glob in the place of several: its letters would be taken for them."""
+    if isinstance(globs, str):
+        raise BadInput(
+            f"a list of types to exclude is needed, not {globs!r}", remedy=f"write [{globs!r}]"
+        )
+
+
+def _check_range(fewest: int, most: int) -> None:
+    """Raises BadInput for bounds of executors that are no range."""
+    if not (_is_count(fewest, 0) and _is_count(most, 1) and fewest <= most):
+        raise BadInput(
+            f"{fewest} to {most} executors is no range",
+            where="dynamic-allocation",
+            remedy="write it like 2:40, with at least one executor at most",
+        )
 
 
 @dataclass(frozen=True)
@@ -48,32 +81,36 @@ class Limits:
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
-            for name, nodes in entries:
-                if isinstance(nodes, bool) or nodes != int(nodes) or nodes < least:
+            pairs = _pairs(what, entries)
+            for name, nodes in pairs:
+                if not _is_count(nodes, least):
                     raise BadInput(
                         f"{what} {name}={nodes} is not a number of nodes",
                         remedy=f"give a whole number of at least {least}",
                     )
-            names = [name for name, _ in entries]
+            names = [name for name, _ in pairs]
             if len(set(names)) < len(names):
                 raise BadInput(f"{what}: a type is named twice", remedy="name each type once")
-        if self.max_vcpus is not None and not self.max_vcpus > 0:
-            raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus:g}")
-        if self.min_nodes < 1:
-            raise BadInput(f"min_nodes must be at least 1, not {self.min_nodes}")
-        if self.max_spot is not None and not 0.0 <= self.max_spot <= 1.0:
+        _check_list(self.exclude)
+        if self.max_vcpus is not None and not (is_number(self.max_vcpus) and self.max_vcpus > 0):
+            raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus}")
+        if not _is_count(self.min_nodes, 1):
             raise BadInput(
-                f"the share of spot nodes lies between 0 and 100 %, not {100 * self.max_spot:g} %",
-                where="max-spot",
+                f"min_nodes must be a whole number of at least 1, not {self.min_nodes!r}"
             )
+        self._check_share()
         if self.arch is not None and self.arch not in ARCHITECTURES:
-            raise UnknownName("architecture", self.arch, ARCHITECTURES)
-        if self.executors is not None and not 0 <= self.executors[0] <= self.executors[1] >= 1:
-            fewest, most = self.executors
+            raise UnknownName("architecture", str(self.arch), ARCHITECTURES)
+        if self.executors is not None:
+            _check_range(*self.executors)
+
+    def _check_share(self) -> None:
+        if self.max_spot is None:
+            return
+        if not is_number(self.max_spot) or not 0.0 <= self.max_spot <= 1.0:
+            told = f"{100 * self.max_spot:g} %" if is_number(self.max_spot) else self.max_spot
             raise BadInput(
-                f"{fewest} to {most} executors is no range",
-                where="dynamic-allocation",
-                remedy="write it like 2:40, with at least one executor at most",
+                f"the share of spot nodes lies between 0 and 100 %, not {told}", where="max-spot"
             )
 
     def checked(self, catalog: Catalog, max_nodes: int) -> Limits:

@@ -97,6 +97,31 @@ def test_limits_without_meaning_are_refused_in_one_line(limits: dict, says: str)
 
 
 @pytest.mark.parametrize(
+    ("limits", "says"),
+    [
+        ({"owned": (("small", float("nan")),)}, "owned small=nan is not a number of nodes"),
+        ({"owned": (("small", float("inf")),)}, "owned small=inf is not a number of nodes"),
+        ({"owned": (("small", True),)}, "owned small=True is not a number of nodes"),
+        ({"owned": ("small", 3)}, "owned must be pairs of a type and its nodes"),
+        ({"most": (("small", "3"),)}, "limit small=3 is not a number of nodes"),
+        ({"most": (("small", -1),)}, "limit small=-1 is not a number of nodes"),
+        ({"min_nodes": 2.5}, "a whole number of at least 1, not 2.5"),
+        ({"min_nodes": float("nan")}, "a whole number of at least 1, not nan"),
+        ({"min_nodes": 0}, "a whole number of at least 1, not 0"),
+        ({"max_vcpus": "96"}, "more than zero, not 96"),
+        ({"max_vcpus": float("nan")}, "more than zero, not nan"),
+        ({"max_spot": "half"}, "between 0 and 100 %, not half"),
+        ({"executors": (1.5, 2.5)}, "1.5 to 2.5 executors is no range"),
+        ({"executors": (2, float("inf"))}, "2 to inf executors is no range"),
+        ({"exclude": "m5.*"}, "a list of types to exclude is needed, not 'm5"),
+    ],
+)
+def test_what_is_no_limit_is_refused_before_it_could_be_dropped(limits: dict, says: str) -> None:
+    with pytest.raises(engine.BadInput, match=says):
+        Limits(**limits)
+
+
+@pytest.mark.parametrize(
     ("limits", "remedy"),
     [
         ({"max_vcpus": 3.0}, "raise --max-vcpus"),
