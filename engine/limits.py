@@ -6,6 +6,7 @@ clusters of one type and mixes alike. None is ever dropped to find an answer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +25,11 @@ ARCHITECTURES = ("x86_64", "arm64")
 def _is_count(value: object, least: int) -> bool:
     """Whether it is a whole number of at least so many."""
     return isinstance(value, int | float) and is_finite(value) and least <= value == int(value)
+
+
+def _whole(*bounds: float) -> int:
+    """The most that several upper bounds allow of what comes in whole pieces."""
+    return math.floor(min(bounds) * (1.0 + 1e-12))
 
 
 def _pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -155,10 +161,10 @@ class Limits:
         """
         constraints = self.constraints(instances, layouts)
         most = constraints.most(max_nodes)
-        together = min(float(most.sum()), constraints.most_of(np.ones(len(instances))))
-        if together * (1.0 + 1e-12) < max(self.min_nodes, 1):
-            room = f"{together:.0f} node{'s'[: int(together) != 1]}" if together >= 1 else "no node"
-            need = f", at least {self.min_nodes} are asked for" if together >= 1 else ""
+        together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
+        if together < self.min_nodes:
+            room = f"{together} node{'s'[: together != 1]}" if together else "no node"
+            need = f", at least {self.min_nodes} are asked for" if together else ""
             raise BadInput(
                 f"the limits leave room for {room}{need}",
                 where="limits",
@@ -185,15 +191,14 @@ class Limits:
         """Raises BadInput where no cluster holds as many executors as are asked for at least."""
         each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
         most = constraints.most(max_nodes)
-        together = min(
+        together = _whole(
             float((each * most).sum()), max_nodes * float(each[most > 0].max()),
             constraints.most_of(each),
         )  # fmt: skip
         fewest = self.executors[0] if self.executors else 0
-        if together * (1.0 + 1e-12) < fewest:
+        if together < fewest:
             raise BadInput(
-                f"no cluster that the limits allow holds {fewest} executors: at most "
-                f"{together:.0f}",
+                f"no cluster that the limits allow holds {fewest} executors: at most {together}",
                 where="dynamic-allocation",
                 remedy="lower the fewest, or raise --max-nodes or the limits",
             )

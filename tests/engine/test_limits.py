@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from test_mixed import CATALOG, TODAY, fitted, offer
 
 import engine
+from engine.cluster import Layout
 from engine.limits import Limits
 from engine.optimiser import recommend
 
@@ -164,6 +167,18 @@ def test_limits_that_leave_nothing_are_refused_in_one_line(limits: dict, says: s
         best(**limits)
     with pytest.raises(engine.BadInput, match=says):
         best(mix=2, **limits)
+
+
+def test_a_part_of_a_node_is_no_room() -> None:
+    """A quota of 14 vCPUs holds three and a half nodes of four: not four, as the message said."""
+    shapes = [offer(name, 4, 0.2).instance for name in ("one", "other")]
+    layouts = [Layout(2, 2), Layout(2, 2)]
+    with pytest.raises(engine.BadInput, match="room for 3 nodes, at least 4 are asked for"):
+        Limits(max_vcpus=14.0, min_nodes=4).leaving_room(shapes, layouts, 10)
+    held = Limits(max_vcpus=14.0, executors=(7, 9))
+    with pytest.raises(engine.BadInput, match="holds 8 executors: at most 7"):
+        replace(held, executors=(8, 9)).leaving_room(shapes, layouts, 10)
+    assert held.leaving_room(shapes, layouts, 10) is held
 
 
 def test_limits_that_leave_just_enough_are_not_refused() -> None:
