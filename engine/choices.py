@@ -281,7 +281,7 @@ class Answers:
         if self._late(flat - 1) is not None and p is not None:
             return f"one node fewer misses the deadline {in_runs(1.0 - p)}"
         if miss := self.miss(flat - 1):
-            return f"one node fewer {miss}"
+            return f"one node fewer {'is ' if self._late(flat - 1) is None else ''}{miss}"
         if self.goal.by_resource:
             resource = self.surface.vcore_seconds
             more = float(resource.flat[flat - 1] - resource.flat[flat])
