@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_mixed import CATALOG, TODAY, fitted, offer
 
@@ -179,6 +180,30 @@ def test_a_part_of_a_node_is_no_room() -> None:
     with pytest.raises(engine.BadInput, match="holds 8 executors: at most 7"):
         replace(held, executors=(8, 9)).leaving_room(shapes, layouts, 10)
     assert held.leaving_room(shapes, layouts, 10) is held
+
+
+def test_the_tightest_of_several_limits_bounds_what_there_is_room_for() -> None:
+    shapes = [offer(name, vcpus, 0.2).instance for name, vcpus in (("one", 4), ("four", 16))]
+    layouts = [Layout(1, 4), Layout(4, 4)]
+    limits = Limits(max_vcpus=40.0, most=(("*", 7),))
+    found = limits.constraints(shapes, layouts)
+    assert found.most_of(np.ones(2)) == 7.0
+    assert found.most_of(np.asarray([1.0, 4.0])) == 10.0
+    assert found.most(9).tolist() == [7, 2]
+    assert limits.leaving_room(shapes, layouts, 9) is limits
+
+
+def test_executors_are_held_by_nodes_of_the_type_that_holds_most() -> None:
+    """Five nodes hold twenty executors, all of the large type, and not five nor twenty-five."""
+    shapes = [offer(name, vcpus, 0.2).instance for name, vcpus in (("one", 4), ("four", 16))]
+    layouts = [Layout(1, 4), Layout(4, 4)]
+    held = Limits(executors=(20, 30))
+    assert held.leaving_room(shapes, layouts, 5) is held
+    with pytest.raises(engine.BadInput, match="holds 21 executors: at most 20"):
+        Limits(executors=(21, 30)).leaving_room(shapes, layouts, 5)
+    without = Limits(executors=(6, 30), most=(("four", 0),))
+    with pytest.raises(engine.BadInput, match="holds 6 executors: at most 5"):
+        without.leaving_room(shapes, layouts, 5)
 
 
 def test_limits_that_leave_just_enough_are_not_refused() -> None:

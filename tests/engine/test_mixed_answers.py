@@ -9,6 +9,7 @@ import pytest
 from synthetic import TableModel, catalog_of, model, offer
 
 from engine.catalog import Billing, Catalog
+from engine.limits import Limits
 from engine.mixing import mixed
 from engine.optimiser import Recommendation, recommend
 
@@ -66,6 +67,38 @@ def test_a_mix_with_an_interval_does_not_say_that_it_has_none() -> None:
     assert pair.recommended.composition == {"big": 1, "small": 1}
     assert pair.recommended.low is not None
     assert "no-interval" not in codes(pair)
+
+
+def test_a_mix_without_a_runner_up_lists_none() -> None:
+    """One large node and four small ones are too slow by themselves."""
+    answer = recommend(
+        fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12, mix=2,
+        deadline_seconds=DEADLINE, limits=Limits(most=(("big", 1), ("small", 4))),
+    )  # fmt: skip
+    assert answer.recommended.composition == {"big": 1, "small": 1}
+    assert list(answer.alternatives) == []
+    assert answer.nearest is None
+    assert answer.recommended.why == (
+        "no cluster of one type satisfies the goal; 1 × big comes closest",
+    )
+
+
+def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
+    single = ask(fitted(set(CORES)), *CORES, mix=1)
+    pair = ask(fitted(set(CORES)), *CORES)
+    assert [choice.instance for choice in pair.alternatives] == [
+        single.recommended.instance,
+        *(choice.instance for choice in single.alternatives),
+    ]
+
+
+def test_the_type_with_the_most_nodes_is_named_first() -> None:
+    """44 cores: a large node and three small ones for $2.00 an hour, eleven small ones for $2.20,
+    two large ones for $2.80."""
+    hungry = model(lambda name, nodes: 0.99 * DEADLINE * 44.0 / (nodes * CORES[name]))
+    chosen = ask(hungry, "small", "big").recommended
+    assert list(chosen.composition.items()) == [("small", 3), ("big", 1)]
+    assert chosen.cost_usd == pytest.approx(2.0)
 
 
 def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:

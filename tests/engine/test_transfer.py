@@ -8,6 +8,7 @@ import pytest
 from synthetic import catalog_of, offer, profile_on
 
 from engine.catalog import InstanceType
+from engine.cluster import Workload
 from engine.profile import OptexProfile, Profile
 from engine.transfer import (
     SPREAD_BETWEEN_CATALOGS,
@@ -49,6 +50,26 @@ def test_scores_from_another_catalog_compare_with_more_doubt() -> None:
 def test_scores_of_different_benchmarks_are_never_divided(source: InstanceType) -> None:
     speed = speed_of(FAST, source, CATALOG)
     assert (speed.relative, speed.log_scale, speed.code) == (1.0, SPREAD_NO_SCORE, "no-cpu-score")
+
+
+@pytest.mark.parametrize("catalog", [CATALOG, None])
+def test_a_source_that_names_its_benchmark_but_no_score_is_not_divided_by(catalog: object) -> None:
+    speed = speed_of(FAST, elsewhere(None, "coremark"), catalog)
+    assert (speed.relative, speed.log_scale, speed.code) == (1.0, SPREAD_NO_SCORE, "no-cpu-score")
+
+
+def test_what_is_not_known_of_a_machine_is_more_doubt() -> None:
+    """0.25 is documented; another campaign of measuring adds to it, and no score is the worst."""
+    assert SPREAD_TRANSFERRED == 0.25
+    assert SPREAD_TRANSFERRED < SPREAD_BETWEEN_CATALOGS < SPREAD_NO_SCORE
+    assert SPREAD_BETWEEN_CATALOGS < SPREAD_UNKNOWN_SOURCE <= 0.45
+    assert SPREAD_NO_SCORE <= 0.45
+
+
+def test_types_without_a_benchmark_compare_without_a_catalog() -> None:
+    """Nothing to look up in: numbers of the same, unnamed, benchmark."""
+    one, other = (InstanceType(name, 4.0, 16.0, cpu_score=40.0) for name in ("one", "other"))
+    assert speed_of(one, other, None) == Speed(1.0, SPREAD_TRANSFERRED, "transferred-speed")
 
 
 def test_a_target_without_a_score_is_as_fast_per_vcpu_and_says_so() -> None:
@@ -132,6 +153,22 @@ def test_a_transferred_speed_is_said() -> None:
     assert notice.code == "transferred-speed"
     assert "fast was not measured: 1.50 times the measured speed per core" in notice.text
     assert notice_of(Speed(1.0), FAST) is None
+
+
+def test_of_runs_on_several_types_the_largest_says_where_a_job_ran() -> None:
+    small, large = (
+        replace(run, workload=Workload(size))
+        for name, size in (("slow", 1e9), ("fast", 8e9))
+        for run in profile_on(CATALOG.offer(name).instance).runs
+    )
+    for runs in ((small, large), (large, small)):
+        found = source_of(Profile("job", runs), CATALOG)
+        assert found is not None
+        assert found.name == "fast"
+    abroad = replace(large, cluster=profile_on(elsewhere(30.0, "coremark")).runs[0].cluster)
+    found = source_of(Profile("job", (small, abroad)), CATALOG)
+    assert found is not None
+    assert found.name == "elsewhere"
 
 
 def test_where_a_job_ran_is_what_its_largest_run_or_its_job_profiles_say() -> None:

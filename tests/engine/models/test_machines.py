@@ -152,6 +152,42 @@ def test_an_unmeasured_type_counts_by_vcpus_and_speed() -> None:
     assert [notice.code for notice in found.notices if notice] == ["transferred-speed"]
 
 
+def test_machines_whatever_their_speed_are_those_of_the_vcpus() -> None:
+    """Three nodes of eight vCPUs are six of four, half as fast again: nine in all."""
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
+    batch = ClusterBatch.of([on(LEAN, 3), on(SMALL, 5)], profile)
+    found = equivalents(batch, families(profile.runs))
+    assert found.machines.tolist() == pytest.approx([9.0, 5.0])
+    assert found.slow_machines.tolist() == pytest.approx([6.0, 5.0])
+
+
+def test_what_cannot_be_compared_is_unknown_beside_what_can() -> None:
+    """Nodes of which nobody knows the size are no number of measured ones; alone they are
+    refused."""
+    profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4))))
+    unknown = Cluster((NodeGroup(2, None),))
+    batch = ClusterBatch.of([on(SMALL, 3), Cluster.of_executors(executors=2, executor_cores=4)],
+                            profile)  # fmt: skip
+    assert equivalents(batch, families(profile.runs)).machines.tolist() == [3.0, 2.0]
+    sizeless = Profile("p", tuple(runs_on(None, (1, 2, 4))))
+    measured = families(sizeless.runs)
+    both = ClusterBatch.of([unknown, on(SMALL, 3)], sizeless)
+    found = equivalents(both, measured).machines
+    assert found[0] == 2.0
+    assert math.isnan(found[1])
+    with pytest.raises(engine.BadInput, match="cannot be compared") as refused:
+        equivalents(ClusterBatch.of([on(SMALL, 3)], sizeless), measured)
+    assert "--ran-on TYPE" in (refused.value.remedy or "")
+
+
+@pytest.mark.parametrize("measured", [[None, ARM], [ARM, None]])
+def test_any_known_shape_resembles_more_than_an_unknown_one(measured: list) -> None:
+    """Whatever comes first."""
+    found = nearest(SMALL, [shape_of(source, CATALOG) for source in measured])
+    assert measured[found] is ARM
+    assert nearest(SMALL, [None, None]) == 0
+
+
 def test_slots_are_compared_where_the_runs_know_them() -> None:
     """Two of the four vCPUs of a measured node were used: eight slots are four such nodes."""
     profile = Profile("p", tuple(runs_on(SMALL, (1, 2, 4), slots_per_node=2)))
