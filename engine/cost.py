@@ -36,6 +36,9 @@ EXACT_BILLING = Billing(granularity_seconds=0.0)
 _ROUNDING_SLACK = 1e-9
 """A time this close (relatively) above a whole multiple is that multiple, not one more."""
 
+_DIGITS = 1e-14
+"""Times that differ by a smaller share are the same in binary."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cost:
@@ -197,12 +200,15 @@ def itemised(
     billed = float(billed_seconds(seconds, billing))
     workers = nodes * price.usd_per_hour / SECONDS_PER_HOUR
     head = (master.on_demand.usd_per_hour if master else 0.0) / SECONDS_PER_HOUR
+    added = billed - billing.startup_seconds - seconds
+    if abs(added) <= _DIGITS * billed:  # nothing is added: the difference is one of digits
+        added = 0.0
     every = [*([(nodes, offer)] if nodes else []), *([(1, master)] if master else [])]
     return Cost(
         workers_usd=workers * seconds,
         master_usd=head * seconds,
         startup_usd=(workers + head) * billing.startup_seconds,
-        rounding_usd=(workers + head) * (billed - billing.startup_seconds - seconds),
+        rounding_usd=(workers + head) * added,
         discount_usd=0.0 - billing.discount_fraction * (workers + head) * billed,
         surcharge_usd=sum(n * surcharge_rate(one, billing) for n, one in every)
         * billed

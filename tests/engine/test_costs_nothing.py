@@ -135,3 +135,17 @@ def test_parts_of_a_cost_add_up_whatever_is_owned(paid: int) -> None:
     assert cost.billed_seconds == 180.0
     assert cost.total_usd == pytest.approx(0.05 * (paid * 0.635 + 1.42))
     assert np.isfinite(list(cost.parts.values())).all()
+
+
+@pytest.mark.parametrize("seconds", [7.57, 0.1, 1234.567, 5000.0 / 3.0])
+def test_where_nothing_is_rounded_no_part_is_rounding(seconds: float) -> None:
+    """Not the last digit of 210 + 7.57 - 210 either, which was listed as "under $0.001"."""
+    exact = Billing(granularity_seconds=0.0, startup_seconds=210.0)
+    cost = itemised(
+        nodes=3, seconds=seconds, offer=TWO.offer("slow"), billing=exact, catalog=TWO
+    )  # fmt: skip
+    assert cost.rounding_usd == 0.0
+    assert cost.total_usd == pytest.approx(0.3 * (210.0 + seconds) / 3600.0, rel=1e-12)
+    begun = replace(exact, granularity_seconds=1.0)
+    whole = itemised(nodes=3, seconds=89.5, offer=TWO.offer("slow"), billing=begun, catalog=TWO)
+    assert whole.rounding_usd == pytest.approx(0.3 * 0.5 / 3600.0)

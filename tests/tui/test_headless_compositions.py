@@ -72,3 +72,21 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     out, _ = run(capsys, f"{line} --input-size 0.5x")
     (said,) = (row for row in out.splitlines() if row.startswith("input: holds until"))
     assert float(said.split()[3]) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("goal", "status"),
+    [("--budget 5", 0), ("--deadline 2h --mix 2", 0), ("--deadline 1s --budget 0.001", 1)],
+)
+def test_what_owned_nodes_alone_can_do_costs_nothing(
+    capsys: pytest.CaptureFixture[str], goal: str, status: int
+) -> None:
+    """It ended with "budget_usd must be more than zero", or with a warning of NumPy's."""
+    asked = "recommend optex-als-table3 --catalog papers --instances m2.xlarge"
+    limits = "--own m2.xlarge=4 --limit m2.xlarge=4"
+    out, err = run(capsys, f"{asked} {limits} {goal}", status=status)
+    assert "$0.00" in out
+    assert "cost: nothing; " in out
+    assert "4 nodes are owned and cost nothing here" in out
+    assert "to a budget of" not in out
+    assert "RuntimeWarning" not in err

@@ -273,7 +273,8 @@ def cost_lines(choice: engine.Choice) -> list[str]:
     if choice.cost is None:
         return []
     parts = [f"{PART[name]} {money(usd)}" for name, usd in choice.cost.parts.items() if usd]
-    lines = [f"  cost: {', '.join(parts)}; {text.seconds(choice.cost.billed_seconds)} billed"]
+    told, billed = ", ".join(parts) or "nothing", text.seconds(choice.cost.billed_seconds)
+    lines = [f"  cost: {told}; {billed} billed"]
     return lines + [f"  {text.shown(line)}" for line in choice.cost.assumptions]
 
 
