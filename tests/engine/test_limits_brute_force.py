@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -70,7 +70,8 @@ class Case:
         if cost is None or cost > budget * (1.0 + 1e-9):
             return False
         promised = self.promised(name, nodes)
-        return promised < deadline if math.isnan(self.scale[name]) else promised <= deadline
+        unsure = math.isnan(self.scale[name])
+        return promised < deadline if unsure else promised <= deadline * (1.0 + 1e-14)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -129,7 +130,22 @@ def random_case(seed: int) -> Case:
     )
     kept = tuple(name for name in NAMES if rng.random() < 0.8) or NAMES
     scale = {name: float(rng.choice([0.05, 0.3, np.nan])) for name in NAMES}
-    return Case(seconds, price, scale, limits, goal, billing, kept)
+    case = Case(seconds, price, scale, limits, goal, billing, kept)
+    return _on_the_edge(case, rng) if seed % 2 else case
+
+
+def _on_the_edge(case: Case, rng: np.random.Generator) -> Case:
+    """With the deadline and the budget that some clusters just keep; without an interval a deadline
+    that is the predicted time is not kept."""
+    if not case.points:
+        return case
+    one, other = (case.points[rng.integers(len(case.points))] for _ in range(2))
+    goal, slack = case.goal, 0.0 if math.isnan(case.scale[one[0]]) else 1e-13
+    if goal.deadline_seconds is not None:
+        goal = replace(goal, deadline_seconds=case.promised(*one) * (1.0 + slack))
+    if goal.budget_usd is not None and case.cost(*other):
+        goal = replace(goal, budget_usd=case.cost(*other) * (1.0 + 1e-13))
+    return replace(case, goal=goal)
 
 
 def surface_of(case: Case) -> tuple[Surface, Candidates]:

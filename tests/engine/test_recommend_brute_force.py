@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -105,9 +105,12 @@ class Case:
         deadline, budget = self.goal["deadline_seconds"], self.goal["budget_usd"]
         if budget is not None and self.cost(nodes) > budget * (1.0 + 1e-9):
             return False
+        return deadline is None or self.promised(nodes) <= deadline * (1.0 + 1e-12)
+
+    def promised(self, nodes: dict[str, tuple[int, int]]) -> float:
+        """The shortest deadline that is met at the confidence."""
         widest = max(self.scale[name] for name in nodes)
-        sure = self.seconds(nodes) * math.exp(widest * stdtrit(9.0, self.goal["confidence"]))
-        return deadline is None or sure <= deadline * (1.0 + 1e-12)
+        return self.seconds(nodes) * math.exp(widest * stdtrit(9.0, self.goal["confidence"]))
 
     def value(self, nodes: dict[str, tuple[int, int]]) -> float:
         """What the goal asks for the least of."""
@@ -158,7 +161,7 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
     objective = [None, "cost", "time", "resource-time"][int(rng.integers(0, 4))]
     if objective == "resource-time" and kind in ("budget", "both"):
         objective = None  # refused for mixes: the search knows one price
-    return Case(
+    case = Case(
         fixed={t: float(rng.uniform(0.0, 60.0)) for t in VCPUS},
         work={t: float(rng.uniform(6000.0, 10_000.0)) / n for t, n in VCPUS.items()},
         price=price,
@@ -177,16 +180,24 @@ def random_case(seed: int, *, mix: int, max_spot: bool) -> Case:
             spot=spot,
         ),
         goal={
-            "deadline_seconds": float(rng.uniform(150.0, 900.0))
-            if kind in ("deadline", "both")
-            else None,
-            "budget_usd": float(rng.uniform(0.02, 0.6)) if kind in ("budget", "both") else None,
+            "deadline_seconds": None,
+            "budget_usd": None,
             "confidence": float(rng.uniform(0.55, 0.95)),
             "objective": objective,
         },
         most_nodes=5,
         mix=mix,
     )
+    deadline, budget = float(rng.uniform(150.0, 900.0)), float(rng.uniform(0.02, 0.6))
+    every = list(case.compositions())
+    if every and rng.random() < 0.6:  # what one of them just keeps
+        deadline = case.promised(every[rng.integers(len(every))]) * (1.0 + 1e-13)
+        budget = case.cost(every[rng.integers(len(every))]) * (1.0 + 1e-13) or budget
+    goal = {
+        "deadline_seconds": deadline if kind in ("deadline", "both") else None,
+        "budget_usd": budget if kind in ("budget", "both") else None,
+    }
+    return replace(case, goal=case.goal | goal)
 
 
 @pytest.mark.parametrize("max_spot", [False, True])
