@@ -141,3 +141,37 @@ def test_lines_of_a_cost_are_in_words() -> None:
     price = offer("x", 0.4, spot=0.1).spot
     assert any("estimated" in line for line in assumptions(price, Billing()))
     assert assumptions(None, Billing()) == ()
+
+
+@pytest.mark.parametrize(
+    ("deadline", "nodes", "fewer"), [(950.0, 5, "50 s"), (1050.0, 4, "4m 10s"), (1990.0, 2, None)]
+)
+def test_the_neighbour_of_the_best_is_told_by_its_exact_time(
+    deadline: float, nodes: int, fewer: str | None
+) -> None:
+    """On the grid of all numbers of nodes times are a tenth too long: one node fewer misses the
+    deadline by less than it seems, or does not miss it."""
+
+    def law(name: str, nodes: np.ndarray) -> np.ndarray:
+        return (3600.0 / nodes + 100.0) * (1.1 if len(nodes) == 8 else 1.0)
+
+    best = ask(model(law), deadline_seconds=deadline).recommended
+    assert best.nodes == nodes
+    if fewer is not None:
+        assert best.why[0] == f"one node fewer misses the deadline by {fewer}"
+
+
+def test_types_that_hold_no_executor_are_listed_behind_those_that_miss_the_goal() -> None:
+    catalog = catalog_of(
+        offer("a", 0.4), offer("b", 0.5), offer("tiny", 0.1, memory_gib=0.25), billing=EXACT
+    )
+    fitted = model(lambda name, nodes: 1000.0 / nodes + (900.0 if name == "b" else 0.0))
+    answer = ask(fitted, catalog, deadline_seconds=500.0)
+    assert answer.recommended.instance == "a"
+    assert [(one.instance, one.code) for one in answer.rejected] == [
+        ("b", "deadline"),
+        ("tiny", "no-executor"),
+    ]
+    assert len(answer.rejected) == 2
+    assert answer.rejected[-1].instance == "tiny"
+    assert answer.sensitivity is None, "it takes a while, and nobody asked for it"

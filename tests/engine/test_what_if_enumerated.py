@@ -215,3 +215,20 @@ def test_the_input_may_grow_until_the_first_limit_is_reached(
             room.append((billed - 60.0) / small.seconds(*one))
         assert answer.sensitivity.holds_until == pytest.approx(min(room), rel=2e-3), seed
         assert answer.sensitivity.holds_until <= min(room) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_of_a_mix_is_the_first_that_saves_so_much(seed: int) -> None:
+    """Just before its deadline nothing is 5 % cheaper than the step before."""
+    small = random_small(seed, sure=True)
+    goal = {"deadline_seconds": 1.1 * min(small.promised(*one) for one in small.points), "mix": 2}
+    answer = small.ask(**goal)
+    last = answer.recommended.cost_usd
+    assert answer.sensitivity.looser
+    for step in answer.sensitivity.looser:
+        assert step.cost_usd <= 0.95 * last * (1 + 1e-9)
+        assert step.saved_usd == pytest.approx(answer.recommended.cost_usd - step.cost_usd)
+        assert step.deadline_seconds == pytest.approx(step.promised)
+        goal["deadline_seconds"] = step.deadline_seconds * (1 - 1e-6)
+        assert small.ask(**goal).recommended.cost_usd > 0.95 * last * (1 - 1e-6)
+        last = step.cost_usd

@@ -36,7 +36,7 @@ def curve(
         NAMES,
         fit,
         UNKNOWN_SPREAD,
-        iterations_in_terms=in_terms,
+        **({"iterations_in_terms": True} if in_terms else {}),
     )
 
 
@@ -125,4 +125,5 @@ def test_iterations_that_no_run_did_are_warned_of(
 
 
 def test_runs_that_count_no_iterations_warn_of_none() -> None:
+    assert curve().doubt_of(10.0) == 0.0
     assert curve().notices(Workload(1.0, iterations=10.0)) == ()
