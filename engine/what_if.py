@@ -138,7 +138,9 @@ class WhatIf:
         small ones. What a deadline must be for a cost is the time of the fastest within it; what a
         budget must be for a time is the cost of the cheapest that takes no longer."""
         last = self._value(self.best)
-        for _ in range(MOST_STEPS if last > 0.0 else 0):  # nothing costs less than nothing
+        for _ in range(MOST_STEPS):
+            if last <= 0.0:  # nothing costs less than nothing
+                return
             found = self._step_to(last * (1.0 - NOTABLE))
             if found is None or self._value(found) >= last * (1.0 - NOTABLE) * (1.0 + TIE):
                 return

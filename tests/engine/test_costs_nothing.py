@@ -53,6 +53,17 @@ def test_nothing_is_cheaper_than_what_costs_nothing(goal: dict, mix: int) -> Non
         assert found.below is None
 
 
+@pytest.mark.parametrize("mix", [1, 2])
+def test_the_last_step_of_a_deadline_may_be_what_costs_nothing(mix: int) -> None:
+    """Beyond it nothing is asked for: no budget is less than nothing."""
+    answer = ask(Limits(owned=(("slow", 2),)), mix=mix, deadline_seconds=1700.0,
+                 with_sensitivity=True)  # fmt: skip
+    assert answer.recommended.cost_usd > 0.0
+    last = answer.sensitivity.looser[-1]
+    assert (last.composition, last.cost_usd) == ({"slow": 2}, 0.0)
+    assert answer.sensitivity.one_more_hour.cost_usd == 0.0
+
+
 def test_the_miss_of_what_costs_nothing_is_its_time() -> None:
     answer = ask(deadline_seconds=1000.0, budget_usd=0.001)
     assert answer.nearest.composition == {"slow": 2}
