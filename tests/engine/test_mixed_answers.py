@@ -76,6 +76,7 @@ def test_a_mix_without_a_runner_up_lists_none() -> None:
         deadline_seconds=DEADLINE, limits=Limits(most=(("big", 1), ("small", 4))),
     )  # fmt: skip
     assert answer.recommended.composition == {"big": 1, "small": 1}
+    assert len(answer.alternatives) == 0
     assert list(answer.alternatives) == []
     assert answer.nearest is None
     assert answer.recommended.why == (
