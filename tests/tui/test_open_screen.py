@@ -364,3 +364,21 @@ def test_the_names_of_applications_are_not_markup():
         [engine.HistoryApplication(source="s", app_id="a", name="[b]x[/b]\x1b[2J")]
     )
     assert row(entry, None, marked=False)[1] == "[b]x[/b]\x1b[2J"  # the table makes it visible
+
+
+async def test_names_of_samples_and_titles_are_whole_at_80_columns(planner):
+    """The title of the last column gave way to how many rows there are below."""
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("o")
+        await pilot.pause()
+        await typed(pilot, "small")
+        await pilot.pause()
+        shown = text_of(app)
+        assert "nightly-features-small " in shown
+        await pilot.press(*["backspace"] * 5)
+        await pilot.pause()
+        titles = next(row for row in text_of(app).splitlines() if "application" in row)
+        assert "input" in titles
+        assert "↓" in titles
