@@ -125,6 +125,7 @@ class Panels:
         """What is asked and how far the answer is; the last answer stays as it is drawn."""
         app = self._app
         app.screen_stack[0].set_class(app.state.chart == "cost", "chart-cost")
+        app.screen_stack[0].set_class(app.state.view != "curves", "beyond-curves")
         self.show_header()
         self.show_keys()
         self._goal.show(app.state, self.ranges)

@@ -15,6 +15,7 @@ from tui.tour.guide import TourOptions
 from tui.tour.record import CastRecorder, SvgRecorder, recorder_for, slideshow
 from tui.tour.steps import STEPS, pause_seconds
 from tui.views.caption import Caption
+from tui.widgets.table import Table
 from tui.widgets.text import plain
 
 
@@ -236,3 +237,26 @@ def test_a_recording_is_refused_before_anything_is_played(tmp_path):
     with pytest.raises(engine.BadInput, match="not a size"):
         command.size_of("10x10")
     assert command.size_of("100x30") == (100, 30)
+
+
+async def test_what_a_step_speaks_of_is_on_a_small_terminal(planner):
+    """Lists had their heads alone: the caption has four of the 24 rows."""
+    app = planner(sources=("nightly-features",), tour=TourOptions())
+    lists = {"Where the time goes": "stage-list", "State by state": "states"}
+    lists |= {"What it rests on": "runs", "What to run next": "training-runs"}
+    async with app.run_test(size=(80, 24)) as pilot:
+        await at(pilot, 0)
+        for place in range(1, len(STEPS)):
+            await pilot.press("space")
+            await at(pilot, place)
+            title, said = STEPS[place].title, app.guide.told.text
+            if title == "More than there is":
+                assert "at 90 %. Nearest: " in said
+            if title == "Why not another type?":
+                lost = any(choice.reason for choice in app.answer.report.recommendation.rejected)
+                assert ("each type that lost says why" in said) == lost
+            listed = lists.pop(title, None)
+            if listed is not None:
+                rows = app.query_one(f"#{listed}", Table)
+                assert rows.size.height >= 1 + min(2, len(rows.rows))
+    assert not lists

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Facts = Mapping[str, str]
 
+EACH_LOST = "At the end each type that lost says why."
+NONE_LOST = "One that loses stands at the end, with the reason."
+
 _HOPELESS = 1000.0
 """A deadline this many times shorter than the measured run."""
 
@@ -50,7 +53,7 @@ def _goal(state: PlanState, answer: Answer) -> dict[str, str]:
     return {
         "deadline": "no deadline" if deadline is None else time_text(deadline),
         "confidence": f"{state.confidence * 100:g} %",
-        "as_measured": time_text(nice_seconds(measured)),
+        "as_measured": time_text(measured),
         "tighter": time_text(_tighter(deadline or measured, answer)),
         "tripled": time_text(3.0 * (deadline or measured)),
         "hopeless": time_text(max(1.0, round(measured / _HOPELESS))),
@@ -79,7 +82,7 @@ def _answer(state: PlanState, answer: Answer, marks: Marks) -> dict[str, str]:
         "interval": _interval(best, state),
         "cost": text.usd(best.cost_usd if best else None),
         "met": f"{meeting:,} of {meeting + len(found.rejected):,} types meet the goal.",
-        "lost": f"{lost.instance}: {lost.reason}." if lost else "",
+        "lost": f"{EACH_LOST} {lost.instance}: {lost.reason}." if lost else NONE_LOST,
         "evaluated": f"{found.evaluated:,}",
         "bottleneck": f"It is bound by {bound}." if bound else "",
     }
@@ -91,8 +94,9 @@ def _interval(best: Choice | None, state: PlanState) -> str:
 
 def _sentence(state: PlanState, answer: Answer, marks: Marks) -> str:
     """The headline as plain text, without its mark."""
-    lines = words.headline(state, answer, marks)
-    return " ".join("".join(part for part, _ in line[1:]).strip() for line in lines)
+    marked, *rest = words.headline(state, answer, marks)
+    lines = (marked[1:], *rest)
+    return " ".join("".join(part for part, _ in line).strip() for line in lines)
 
 
 def _evidence(answer: Answer) -> dict[str, str]:

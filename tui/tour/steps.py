@@ -43,7 +43,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "More than there is",
-        "Asked for {deadline}: {answer} A goal out of reach gets the nearest miss, not silence.",
+        "{answer} A goal out of reach gets the nearest miss, not silence.",
         (":deadline {hopeless}",),
     ),
     Step(
@@ -75,7 +75,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "Why not another type?",
-        "{met} Below the best come the runners-up; at the end each type that lost says why. {lost}",
+        "{met} Below the best come the runners-up. {lost}",
         (":spot off", ":size 1x", ":deadline {first_deadline}", ":view compositions"),
     ),
     Step(
