@@ -54,7 +54,7 @@ def designed(
     chosen, bound = _whole_design(features, prices, budget, earlier, unit)
     greedy = cheapest_first(prices, float(prices[chosen].sum()))
     greedy_criterion = criterion(features[greedy], earlier)
-    words = _lessons(features[chosen], earlier, _names(grid, terms))
+    words = _lessons(features[chosen], earlier, _parts(grid, terms))
     shown = estimates or nothing_known(grid)
     runs = [
         experiment_at(grid, int(place), shown, float(prices[place]), lesson)
@@ -131,12 +131,20 @@ def _relaxed(
 
 
 def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:
-    """(p k,) what each coefficient is of."""
+    """(p k,) what each coefficient is of, as in the law."""
+    return _of_each(grid, [term.name for term in terms])
+
+
+def _parts(grid: Grid, terms: Sequence[Term]) -> list[str]:
+    """(p k,) the part of a run's time that each coefficient tells, in the words of its phases."""
+    return _of_each(grid, [f"{term.phase} time" for term in terms])
+
+
+def _of_each(grid: Grid, names: Sequence[str]) -> list[str]:
+    """(p k,) the names for every type; where there are several types, with the type."""
     several = len(grid.instances) > 1
     return [
-        f"{term.name} ({instance})" if several else term.name
-        for instance in grid.instances
-        for term in terms
+        f"{name} ({instance})" if several else name for instance in grid.instances for name in names
     ]
 
 
