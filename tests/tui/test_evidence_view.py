@@ -11,6 +11,7 @@ from screen import compared, settled, text_of
 
 import engine
 from engine.models.base import LeaveOneOut
+from tui.changes import SetModel
 from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
@@ -265,3 +266,31 @@ async def test_why_a_model_does_not_answer_is_said_first_where_the_cursor_is(pla
         await pilot.pause()
         assert app.query_one("#models", Table).rows[2][0][0] == "✗"
         assert "✗ peridot: It needs [b]two[/b] logs; add one." in text_of(app)
+
+
+async def test_the_cursor_follows_the_model_in_use_until_it_is_moved(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await compared(pilot)
+        models = app.query_one("#models", Table)
+        assert models.rows[models.cursor][1][0] == "sparkplan"
+        app.dispatch(SetModel("ernest"))
+        await compared(pilot)
+        assert models.rows[models.cursor][1][0] == "ernest"
+        models.focus()
+        await pilot.press("down")
+        app.dispatch(SetModel("sparkplan"))
+        await compared(pilot)
+        assert models.rows[models.cursor][1][0] == "peridot"
+
+
+async def test_rows_that_few_runs_leave_over_hold_warnings(planner):
+    app = planner()
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await compared(pilot)
+        runs = app.query_one("#runs", Table)
+        assert runs.size.height == len(runs.rows) + 1

@@ -161,3 +161,19 @@ def test_a_folder_that_is_not_there_is_said_with_what_to_do(tmp_path):
     said = str(save(tmp_path / "none" / "plan.sh", "new", overwrite=False))
     assert str(tmp_path / "none") in said
     assert "make its folder first" in said
+
+
+async def test_the_line_of_keys_is_that_of_what_has_the_keyboard(planner):
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await pilot.pause()
+        assert "↑ ↓ target  ⏎ path" in text_of(app)
+        await pilot.press("tab")
+        await pilot.pause()
+        assert "↑ ↓ scroll  ← → along lines" in text_of(app)
+        assert "target  ⏎" not in text_of(app)
+        await pilot.press("tab")
+        await pilot.pause()
+        assert "tab targets" in text_of(app)

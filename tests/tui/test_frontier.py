@@ -151,5 +151,5 @@ def test_a_step_is_said_in_the_cells_that_there_are():
     slow, fast = Point(seconds=355.0, cost_usd=0.28), Point(seconds=259.0, cost_usd=0.2853)
     said = frontier.step(fast, slow)
     assert said == "+1m 36s saves $0.0053"
-    (column,) = [c for c in frontier.COLUMNS if c.title == "against above"]
+    (column,) = [c for c in frontier.COLUMNS if c.title == "than next faster"]
     assert len(said) <= column.least

@@ -2,7 +2,7 @@
 
 from textual.app import App
 
-from tui.views.prose import Prose, wrap
+from tui.views.prose import Prose, Verbatim, wrap
 from tui.widgets.glyphs import UNICODE
 
 
@@ -73,3 +73,43 @@ async def test_another_answer_is_read_from_its_first_line():
         prose.show([[("second", "base")], *rest])
         await pilot.pause()
         assert prose.render_line(0).text.startswith("second")
+
+
+def test_a_time_in_two_units_and_a_count_in_ascii_stay_whole():
+    assert text(wrap([("takes 1m 00s (9 in", "base")], 11)) == ["takes ", "1m 00s (9 ", "in"]
+    assert text(wrap([("type, 1 x c5.large, costs", "base")], 14)) == [
+        "type, ",
+        "1 x c5.large, ",
+        "costs",
+    ]
+    assert text(wrap([("or 2 days xs", "base")], 10)) == ["or 2 days ", "xs"]
+
+
+def test_what_follows_a_mark_that_is_a_letter_hangs():
+    line = [("x ", "muted"), ("ernest", "strong"), (": too few runs", "base")]
+    assert text(wrap(line, 14)) == ["x ernest: too ", "  few runs"]
+
+
+async def test_a_text_to_paste_is_looked_along():
+    lines = [[("spark-submit --conf a=b --conf c=d job.py", "base")], [("short", "base")]]
+    prose = Verbatim(lines, focusable=True, glyphs=UNICODE)
+
+    class Panel(App):
+        CSS = "Verbatim { width: 20; height: 3; }"
+
+        def compose(self):
+            yield prose
+
+    async with Panel().run_test(size=(40, 10)) as pilot:
+        await pilot.pause()
+        assert prose.render_line(0).text.rstrip() == "spark-submit --conf…"
+        await pilot.press("right")
+        await pilot.pause()
+        assert prose.render_line(0).text.rstrip() == "…t --conf a=b --con…"
+        assert prose.render_line(1).text.strip() == ""
+        await pilot.press("right", "right", "right")
+        await pilot.pause()
+        assert prose.render_line(0).text.rstrip().endswith("job.py")
+        await pilot.press("left", "left", "left")
+        await pilot.pause()
+        assert prose.render_line(0).text.rstrip() == "spark-submit --conf…"

@@ -2,7 +2,7 @@
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import settled, text_of
+from screen import advised, compared, settled, text_of
 from test_snapshots import SIZES
 
 import engine
@@ -153,3 +153,31 @@ async def test_another_model_is_refused_and_not_ignored(planner, workflow):
         await settled(pilot)
         assert "workflows are estimated by boe alone, not by ernest" in text_of(app)
         assert app.state.model == "sparkplan"
+
+
+async def test_evidence_and_experiments_speak_of_a_workflow_not_of_a_job_profile(planner, workflow):
+    app = opened(planner, workflow)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        await compared(pilot)
+        models = app.query_one("#models")
+        assert models.rows[models.cursor][1][0] == "boe"
+        shown = " ".join(text_of(app).split())
+        assert "Model boe on 4 jobs; it was tried on no run of the whole." in shown
+        assert "it is put together from its jobs" in shown
+        assert "takes stages, run times and memory into account" not in shown
+        assert "job profile" not in shown.partition("Measured runs")[2]
+        await pilot.press("8")
+        await advised(pilot)
+        assert "only a job profile" not in text_of(app)
+
+
+async def test_the_jobs_of_a_workflow_have_rows_at_24_lines(planner):
+    app = planner(WorkflowSession(), sources=("nightly-pipeline",))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        shown = text_of(app)
+        names = ("word counts", "sort orders", "click features", "sales report", "publish")
+        assert all(name in shown for name in names)
+        assert app.query_one("#states").size.height >= 3

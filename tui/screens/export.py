@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -19,7 +19,7 @@ from tui.places import is_there
 from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys
-from tui.views.prose import Line, Prose
+from tui.views.prose import Line, Prose, Verbatim
 from tui.views.words import in_planner
 from tui.widgets.glyphs import Glyphs
 from tui.widgets.table import Column, Table
@@ -31,6 +31,13 @@ SHORT_BELOW = 30
 
 OTHER_ROWS = 8
 """Rows of the dialog without targets: its frame, a framed line of the text, path, answer, keys."""
+
+KEYS: Mapping[str, tuple[list[tuple[str, str, str]], str]] = {
+    "targets": ([("↑ ↓", "target", ""), ("⏎", "path", "")], "preview"),
+    "preview": ([("↑ ↓", "scroll", ""), ("← →", "along lines", "")], "path"),
+    "path": ([], "targets"),
+}
+"""What the keys do beside saving and copying, and where tab leads, by what has the keyboard."""
 
 MOST_TITLE = 66
 """Cells of a title that every terminal has room for."""
@@ -107,7 +114,7 @@ class ExportScreen(Dialog[str | None]):
         with Container(id="dialog", classes="-tall"):
             rows = [(target.name, (target.what, "muted")) for target in self._targets]
             yield Table(self.COLUMNS, rows, glyphs=self._glyphs, id="targets")  # type: ignore[arg-type]
-            yield Prose(wrapped=False, focusable=True, glyphs=self._glyphs, id="preview")
+            yield Verbatim(focusable=True, glyphs=self._glyphs, id="preview")
             line = Input(compact=True, placeholder="file to save to", id="path")
             line.cursor_blink = False
             line.select_on_focus = False
@@ -123,19 +130,13 @@ class ExportScreen(Dialog[str | None]):
         self.query_one("#dialog").border_title = escape(title)
         self.query_one("#preview").border_title = "Preview"
         self._share_rows(self.app.size.height)
-        here = [
-            ("↑ ↓", "target", ""),
-            ("⏎", "path", ""),
-            ("^s", "save", "screen.save"),
-            ("^y", "copy", "screen.copy"),
-            ("tab", "preview, path", ""),
-        ]
-        self.query_one("#dialog-keys", Bar).show(keys(here), keys(LEAVE))
+        self._tell_keys()
         self._show(0)
 
     def on_descendant_focus(self) -> None:
-        """What is read gets the rows."""
+        """What is read gets the rows; the keys are those of what has the keyboard."""
         self._share_rows(self.app.size.height)
+        self._tell_keys()
 
     def on_resize(self, event: events.Resize) -> None:
         """A terminal of another height shares its rows anew."""
@@ -148,6 +149,13 @@ class ExportScreen(Dialog[str | None]):
         read = height < SHORT_BELOW and self.focused is self.query_one("#preview")
         room = max(2, height * 92 // 100 - OTHER_ROWS)
         self.query_one("#targets", Table).styles.height = 2 if read else min(whole, room)
+
+    def _tell_keys(self) -> None:
+        focused = self.focused.id if self.focused is not None else ""
+        moves, tab = KEYS.get(focused or "", KEYS["targets"])
+        save_copy = [("^s", "save", "screen.save"), ("^y", "copy", "screen.copy")]
+        here = keys([*moves, *save_copy, ("tab", tab, "")])
+        self.query_one("#dialog-keys", Bar).show(here, keys(LEAVE))
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """Preview the target under the cursor."""

@@ -14,7 +14,7 @@ from tui.views import words
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Tone
 from tui.widgets.numbers import time_text
-from tui.widgets.table import Cell, CellStyle, Column, Row, Table
+from tui.widgets.table import Cell, CellStyle, Column, Row, Table, text_of
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -50,6 +50,10 @@ Compared = tuple[str, "ModelAnswer | None"]
 
 DEFAULT = "sparkplan"
 
+NO_RUNS = "no runs, only a job profile"
+WORKFLOW_RUNS = "a workflow has no runs of its own: it is put together from its jobs"
+WORKFLOW_MODEL = "A workflow is its alone: no other model has several jobs on one cluster."
+
 SEVERAL = 5
 """Left-out runs below which the errors of two models hardly tell them apart."""
 
@@ -70,7 +74,8 @@ def show(panels: Panels, answer: Answer) -> None:
     compared = panels.compared(answer)
     models = panels.table("models")
     rows = model_rows(panels.state, compared, used=used, marks=panels.marks)
-    models.show(rows, message="nothing to predict", cursor=None if models.rows else 0)
+    at = _followed(models, compared, used=used, best=panels.marks.best)
+    models.show(rows, message="nothing to predict", cursor=at)
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     looked = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
@@ -78,10 +83,20 @@ def show(panels: Panels, answer: Answer) -> None:
     )
     name = compared[models.cursor][0] if models.cursor < len(compared) else used
     panels.entitle("runs", f"Measured runs, each as {name} predicts it from the others")
-    panels.table("runs").show(
-        run_rows(answer.built.profile, looked.outcome.left_out if looked else ()),
-        message="no runs, only a job profile",
-    )
+    listed = run_rows(answer.built.profile, looked.outcome.left_out if looked else ())
+    none = NO_RUNS if answer.built.workflow is None else WORKFLOW_RUNS
+    panels.table("runs").show(listed, message=none)
+    # Rows that a few runs leave over hold warnings.
+    most = max(1, len(listed)) + panels.frame_rows + 1
+    panels.widget("runs-panel").styles.max_height = most
+
+
+def _followed(models: Table, compared: Sequence[Compared], *, used: str, best: str) -> int | None:
+    """Where the cursor goes: to the model in use at first, and with it (`best` marks it) where
+    another is chosen; None where it rests on one that was looked for."""
+    names = [name for name, _ in compared]
+    rests = bool(models.rows) and text_of(models.rows[models.cursor][0]) != best
+    return None if rests or used not in names else names.index(used)
 
 
 def model_rows(
@@ -211,10 +226,10 @@ def about(
     did on left-out runs, the warnings, who does not answer and why (first of all the one that is
     looked at), and what the cost assumes."""
     silent = [(name, _silence(name, why, marks)) for name, why in _silent(compared)]
-    asked = looked.model if looked is not None else ""
+    asked, workflow = looked.model if looked is not None else "", answer.built.workflow
     lines: list[Line] = [line for name, line in silent if name == asked]
     lines.append(model_line(answer))
-    lines += _why_used(state, compared)
+    lines += _why_used(state, compared) if workflow is None else [[(WORKFLOW_MODEL, "base")]]
     lines += _figures(looked) if looked is not None else []
     lines += _satisfaction(state, answer, compared)
     lines += words.warnings(words.notices(answer), marks)
@@ -277,11 +292,11 @@ def model_line(answer: Answer) -> Line:
     workload = plan.surface.workload
     fitted = plan.fitted.answering(workload)
     used = text.runs_used(fitted.runs_used(workload), len(answer.built.profile.runs))
-    line: list[tuple[str, Tone]] = [
-        ("Model ", "muted"),
-        (fitted.model, "strong"),
-        (f" on {used}", "base"),
-    ]
+    line: list[tuple[str, Tone]] = [("Model ", "muted"), (fitted.model, "strong")]
+    if answer.built.jobs is not None:
+        jobs = text.counted(answer.built.jobs, "job")
+        return [*line, (f" on {jobs}; it was tried on no run of the whole.", "base")]
+    line.append((f" on {used}", "base"))
     if fitted.validation is None:
         return [*line, ("; with so few runs it could not be tried on one left out.", "base")]
     return [

@@ -135,7 +135,8 @@ def about(state: PlanState, answer: Answer, found: Found | None, marks: Marks) -
         lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_advice), "base")])
     if found.plan is None and found.no_plan != found.no_advice:
         lines.append([(f"{marks.warning} ", "warn"), (words.sentence(found.no_plan), "base")])
-    lines.append(known_line(found.known, answer.built.profile.input_unit))
+    if answer.built.workflow is None:
+        lines.append(known_line(found.known, answer.built.profile.input_unit))
     lines += [_now(found.advice, state)] if found.advice else []
     lines += _narrowed(found, answer)
     if answer.best is not None and answer.best.low is None and found.advice is not None:

@@ -38,7 +38,7 @@ COLUMNS = (
     Column(title="cost", width=7, align="right"),
     Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
     Column(title="in time", width=7, align="right", priority=1),
-    Column(title="against above", shrink=True, least=22, priority=2),
+    Column(title="than next faster", shrink=True, least=22, priority=2),
 )
 
 

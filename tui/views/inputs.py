@@ -157,7 +157,7 @@ def candidates(state: PlanState, answer: Answer | None) -> str:
     hidden = sum(found.hidden.values())
     if globs:
         return f"{globs} ({compared})"
-    return f"{compared:,}, {hidden:,} hidden" if hidden else f"all {compared:,}"
+    return f"{compared:,} ({hidden:,} hidden)" if hidden else f"all {compared:,}"
 
 
 def mix(state: PlanState) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from rich.cells import cell_len
+from textual.binding import Binding, BindingType
 
 from tui.widgets.frame import Frame
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.scrolling import ScrollingFrame
-from tui.widgets.text import plain
+from tui.widgets.text import cells, plain
 
 Tone = Literal["base", "strong", "muted", "good", "bad", "warn", "accent"]
 Span = tuple[str, Tone]
@@ -19,8 +20,14 @@ Line = Sequence[Span]
 """Untrusted text with a tone each; a line that is too long is wrapped, leading spaces and a first
 column hang."""
 
-_PARTS = re.compile(r"\S*\d × \S+|\S*\d (?:%|ms|s|min|h|[kMGTP]?B)(?!\w)\S*|\S+(?: %\S*)?|\s+")
-"""Words, a number with its unit or a count with its type as one, and what is between them."""
+_PARTS = re.compile(
+    r"\S*\d [×x] \S+"
+    r"|\S*\d[dhm] \d+[hms](?!\w)\S*"
+    r"|\S*\d (?:%|ms|s|min|h|[kMGTP]?B)(?!\w)\S*"
+    r"|\S+(?: %\S*)?|\s+"
+)
+"""Words, a number with its unit, a time in two units or a count with its type as one, and what is
+between them."""
 
 
 def wrap(line: Line, width: int) -> list[list[Span]]:
@@ -48,9 +55,11 @@ def wrap(line: Line, width: int) -> list[list[Span]]:
 
 def _indent(line: Line) -> int:
     """Cells before continuation rows: the leading spaces, and a mark with its space; or the width
-    of a first span that is a column, with spaces on both sides."""
+    of a first span that is a column, with spaces on both sides, or a mark, which in ASCII may be a
+    letter."""
     first = line[0][0] if len(line) > 1 else ""
-    if first.strip() and first.startswith(" ") and first.endswith(" "):
+    mark = len(first) == 2 and not first[0].isspace()
+    if first.strip() and first.endswith(" ") and (mark or first.startswith(" ")):
         return cell_len(first)
     text = "".join(part for part, _ in line)
     body = text.lstrip(" ")
@@ -96,17 +105,15 @@ class Prose(ScrollingFrame):
         self,
         lines: Sequence[Line] = (),
         *,
-        wrapped: bool = True,
         focusable: bool = False,
         glyphs: Glyphs | None = None,
         id: str | None = None,
         classes: str | None = None,
     ) -> None:
-        """Create a text; with `wrapped` false long lines are cut (texts to paste)."""
+        """Create a text."""
         super().__init__(id=id, classes=classes)
         self.can_focus = focusable
         self._lines: tuple[Line, ...] = tuple(lines)
-        self._wrapped = wrapped
         self._glyphs = glyphs or choose_glyphs()
 
     @property
@@ -128,10 +135,7 @@ class Prose(ScrollingFrame):
 
     def rows(self, width: int) -> list[list[Span]]:
         """The lines as rows of at most `width` cells, in printable characters."""
-        safe = [self._safe(line) for line in self._lines]
-        if not self._wrapped:
-            return [list(line) for line in safe]
-        return [row for line in safe for row in wrap(line, width)]
+        return [row for line in self._lines for row in wrap(self._safe(line), width)]
 
     def _safe(self, line: Line) -> list[Span]:
         ascii_only = self._glyphs.ascii_only
@@ -159,7 +163,52 @@ class Prose(ScrollingFrame):
         text = f" {glyphs.below}{below} more" if self.can_focus else f" {glyphs.ellipsis}"
         text = text[: frame.width]
         start, words = frame.width - cell_len(text), "".join(part for part, _ in last)
-        if self._wrapped and cell_len(words) > start:
+        if cell_len(words) > start:
             start = min(start, cell_len(words[:start].rpartition(" ")[0]))
             text = text.ljust(frame.width - start)
         frame.put(start, frame.height - 1, text, "muted")
+
+
+class Verbatim(Prose):
+    """Lines as they are, to paste: long ones are cut, with a sign, and looked along by keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "look_along(-1)", "Left", show=False),
+        Binding("right,l", "look_along(1)", "Right", show=False),
+    ]
+
+    _left = 0
+
+    def show(self, lines: Sequence[Line]) -> None:
+        """Show other lines, from their beginning."""
+        if tuple(lines) != self.lines:
+            self._left = 0
+        super().show(lines)
+
+    def rows(self, width: int) -> list[list[Span]]:
+        """The lines from the first cell that is seen on, in printable characters."""
+        safe = [self._safe(line) for line in self.lines]
+        longest = max((cell_len("".join(text for text, _ in line)) for line in safe), default=0)
+        self._left = max(0, min(self._left, longest - width))
+        return [_beyond(line, self._left, self._glyphs.ellipsis) for line in safe]
+
+    def action_look_along(self, by: int) -> None:
+        """By half of what is seen: no line loses its thread."""
+        self._left = max(0, self._left + by * max(1, self.size.width // 2))
+        self.redraw()
+
+
+def _beyond(line: Line, left: int, ellipsis: str) -> list[Span]:
+    """A line without what lies before the first cell that is seen; a sign stands for that."""
+    row: list[Span] = []
+    for text, tone in line:
+        seen = cells(text)
+        row.append(("".join(seen[left:]), tone))
+        left = max(0, left - len(seen))
+    cut = sum(cell_len(text) for text, _ in line) > sum(cell_len(text) for text, _ in row)
+    first = next((place for place, (text, _) in enumerate(row) if text), None)
+    if cut and first is not None:
+        text, tone = row[first]
+        row[first] = (text[cell_len(ellipsis) :], tone)
+        row.insert(first, (ellipsis, "muted"))
+    return row

@@ -115,11 +115,11 @@ def _bound(answer: Answer) -> str:
 
 
 def _shares(run: Timeline | None) -> str:
-    """ "; driver 2m 3s, cores 12 % idle"."""
+    """ "; no stage for 2m 3s, cores 12 % idle": the driver works, or waits for executors."""
     if run is None:
         return ""
     idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"
-    return f"; driver {text.seconds(run.driver_seconds)}{idle}"
+    return f"; no stage for {text.seconds(run.driver_seconds)}{idle}"
 
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:

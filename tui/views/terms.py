@@ -63,7 +63,7 @@ COLUMNS = {
     "cost between": "cost between: what a run costs at the ends of that interval",
     "in time": "in time: the probability that a run ends within the deadline",
     "note": "note: what the row rests on, or why it lost",
-    "against above": "against above: what waiting longer than the row above saves",
+    "than next faster": "than next faster: what waiting longer than for the one before it saves",
     "than 1st": "than 1st: the difference from the first pinned plan",
     "differs in": "differs in: the inputs that are not those of the first pinned plan",
     "model": "model: a law of how time depends on nodes, type and input",
@@ -100,8 +100,8 @@ COLUMNS = {
     "changes": "changes: the chance that another composition is chosen after it",
     "choice then": "choice then: interval of the chosen composition, once this was run",
     "run": "run: the cluster of a training run, on a sample of the input",
-    "without it": "without it: by how much the variance grows where this run is left out",
-    "teaches": "teaches: the term of the model that this run tells most about",
+    "without it": "without it: how much wider the interval of all of them stays without this run",
+    "teaches": "teaches: the part of the time that this run tells most about",
 }
 """By the title of the column."""
 

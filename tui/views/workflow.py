@@ -44,6 +44,10 @@ MOST_MARKS = 40
 """More states than this are not ruled: there would be nothing but rules."""
 
 
+AXIS_ROWS = 3
+"""Rows of the drawing beside those of jobs, which are two at least: axis, figures, legend."""
+
+
 def fill(panels: Panels) -> list[Widget]:
     """A line, the Gantt, the states."""
     return [
@@ -59,8 +63,9 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.prose("workflow-about").show(about(answer, found))
     data = gantt(found)
     cast("Gantt", panels.widget("gantt")).show(data)
-    most = panels.height // 2 - (3 if panels.is_short else 0)
-    panels.widget("gantt-panel").styles.height = min(len(data.rows) + 5, max(8, most))
+    most = panels.height // 2 - (2 if panels.is_short else 0)
+    rows = max(2, len(data.rows)) + AXIS_ROWS + panels.frame_rows
+    panels.widget("gantt-panel").styles.height = min(rows, max(8, most))
     panels.refill("states", state_rows(found))
 
 
