@@ -21,6 +21,7 @@ from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
 from tui.widgets.table import Column, Row, Table
+from tui.widgets.text import fit, plain
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 NARROW_BELOW, SHORT_BELOW = 100, 30
 """Columns and rows from which there is room for a column of inputs, and for two charts."""
+
+SIDE_CELLS, TITLE_EDGES, CAPTION_ROWS = 40, 6, 4
+"""Of that column, of a border beside its title, of the tour's caption."""
 
 
 def _module(view: View) -> Any:
@@ -325,8 +329,9 @@ class Panels:
 
     @property
     def height(self) -> int:
-        """Rows of the terminal."""
-        return self._app.size.height
+        """Rows of the terminal without those of a tour's caption."""
+        touring = self._app.screen_stack[0].has_class("touring")
+        return self._app.size.height - (CAPTION_ROWS if touring else 0)
 
     def compared(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
         """Every model by name with its answer to the question at hand, None while it is fitted."""
@@ -354,10 +359,13 @@ class Panels:
         return self._goal.slider(cast("Name", name))
 
     def entitle(self, name: str, title: str) -> None:
-        """Another title over a widget."""
-        panel = self.widget(f"{name}-panel")
-        if panel.border_title != title:
-            panel.border_title = title
+        """Another title over a widget; one that is too long is cut with a sign of these glyphs."""
+        panel, glyphs = self.widget(f"{name}-panel"), self.glyphs
+        room = self.width - TITLE_EDGES - (0 if self.width < NARROW_BELOW else SIDE_CELLS)
+        safe = plain(title, ascii_only=glyphs.ascii_only)
+        cut = fit(safe, max(1, room), ellipsis=glyphs.ellipsis).rstrip()
+        if panel.border_title != cut:
+            panel.border_title = cut
 
     def panel(self, widget: Widget, title: str) -> Container:
         """A widget in a border that is not its own: its changed cells are sent without it."""

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from fakes import FakeSession, without_stages
-from screen import settled, text_of
+from screen import compared, settled, text_of
 
 import engine
 from tui.app import AppOptions
@@ -238,3 +238,29 @@ async def test_a_log_has_states_where_a_mix_is_best(planner):
         await settled(pilot)
         assert "about the mix's capacity" in " ".join(text_of(app).replace("│", " ").split())
         assert "job 0" in text_of(app)
+
+
+async def test_views_that_know_no_mix_say_what_they_are_of(planner):
+    """The model in use stood in Evidence with another time than the answer, and a frontier without
+    the mix said that nothing is both faster and cheaper."""
+    session = FakeSession(evidence=without_stages())
+    app = planner(session, mix=2, deadline_seconds=MIXED_SECONDS)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        assert app.answer.best.instance is None
+        await pilot.press("3")
+        await pilot.pause()
+        assert "of one type: none but a mix" in text_of(app)
+        await pilot.press("5")
+        await compared(pilot)
+        (alike,) = app.answer.alike.items()
+        assert f"Every model on {alike[1]} × {alike[0]}, in place of the mix" in text_of(app)
+
+
+async def test_a_title_is_cut_with_a_sign_of_the_glyphs(planner):
+    app = planner(glyphs="ascii")
+    async with app.run_test(size=(100, 30)) as pilot:
+        await settled(pilot)
+        app._panels.entitle("time", "4 × " + "words of a title " * 9)
+        await pilot.pause()
+        assert text_of(app).isascii()

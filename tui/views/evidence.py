@@ -50,6 +50,7 @@ Compared = tuple[str, "ModelAnswer | None"]
 
 DEFAULT = "sparkplan"
 
+QUESTION = "Every model on this question"
 NO_RUNS = "no runs, only a job profile"
 WORKFLOW_RUNS = "a workflow has no runs of its own: it is put together from its jobs"
 WORKFLOW_MODEL = "A workflow is its alone: no other model has several jobs on one cluster."
@@ -62,7 +63,7 @@ def fill(panels: Panels) -> list[Widget]:
     """Every model, the one that is used with what is assumed, and the runs."""
     about = panels.new(Prose, focusable=True, id="evidence-about")
     return [
-        panels.panel(panels.new(Table, MODEL_COLUMNS, id="models"), "Every model on this question"),
+        panels.panel(panels.new(Table, MODEL_COLUMNS, id="models"), QUESTION),
         panels.panel(about, "Model and assumptions"),
         panels.panel(panels.new(Table, RUN_COLUMNS, id="runs"), "Measured runs"),
     ]
@@ -76,6 +77,7 @@ def show(panels: Panels, answer: Answer) -> None:
     rows = model_rows(panels.state, compared, used=used, marks=panels.marks)
     at = _followed(models, compared, used=used, best=panels.marks.best)
     models.show(rows, message="nothing to predict", cursor=at)
+    panels.entitle("models", asked(answer))
     panels.widget("models-panel").styles.height = len(rows) + panels.frame_rows + 1
     looked = compared[models.cursor][1] if models.cursor < len(compared) else None
     panels.prose("evidence-about").show(
@@ -89,6 +91,14 @@ def show(panels: Panels, answer: Answer) -> None:
     # Rows that a few runs leave over hold warnings.
     most = max(1, len(listed)) + panels.frame_rows + 1
     panels.widget("runs-panel").styles.max_height = most
+
+
+def asked(answer: Answer) -> str:
+    """What the models were asked: no model knows unlike nodes, of a mix they answer for the cluster
+    that is explained in its place."""
+    if answer.alike is None:
+        return QUESTION
+    return f"Every model on {text.composition(dict(answer.alike))}, in place of the mix"
 
 
 def _followed(models: Table, compared: Sequence[Compared], *, used: str, best: str) -> int | None:

@@ -30,6 +30,9 @@ CHART = "frontier-chart"
 _NEAR = 4.0
 """A deadline up to so many times the slowest point is drawn."""
 
+TITLE = "Frontier: none is both faster and cheaper"
+TITLE_OF_MIX = "Frontier of one type: none but a mix is both faster and cheaper"
+
 COLUMNS = (
     Column(title="", width=1),
     Column(title="composition", shrink=True, least=18),
@@ -49,7 +52,7 @@ def fill(panels: Panels) -> list[Widget]:
         panels.new(Prose, id="point"),
         panels.panel(
             panels.new(Table, COLUMNS, id=FRONTIER_LIST),
-            "Frontier: none is both faster and cheaper",
+            TITLE,
         ),
     ]
 
@@ -63,6 +66,8 @@ def show(panels: Panels, answer: Answer) -> None:
     names = tuple(tuple(choice.composition.items()) for choice in points)
     # The cursor goes with the recommendation until somebody moves it.
     follows = place if state.point is None else None
+    best = answer.report.recommendation.recommended
+    panels.entitle(FRONTIER_LIST, TITLE_OF_MIX if best and best.instance is None else TITLE)
     panels.show_list(
         FRONTIER_LIST, rows(answer, points, marks), keys=(names, follows), cursor=place
     )

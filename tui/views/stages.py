@@ -37,6 +37,10 @@ STAGE_COLUMNS = (
 
 BAR_CELLS = 24
 
+LEAST_PHASES, OTHER_ROWS = 6, 21
+"""Rows that the phases have at least; and rows of the terminal that they leave to what is around
+the view, to its text and timelines, and to three stages."""
+
 
 def fill(panels: Panels) -> list[Widget]:
     """A line, the runs as timelines, the phases, the stages."""
@@ -63,8 +67,9 @@ def show(panels: Panels, answer: Answer) -> None:
     panels.widget("stages").set_class((measured or predicted) is not None, "-drawn")
     phases = phase_rows(explained, bar=mark) if explained else []
     panels.table("phases").show(phases, message="this model tells no phases")
-    panels.widget("phases-panel").styles.height = max(1, len(phases)) + 3
     listed = stage_rows(predicted, measured, mark=mark) if predicted else []
+    most = max(LEAST_PHASES, panels.height - OTHER_ROWS) if listed else len(phases) + 3
+    panels.widget("phases-panel").styles.height = min(max(1, len(phases)) + 3, max(4, most))
     panels.table("stage-list").show(listed, message="this model predicts no single stages")
 
 
