@@ -26,7 +26,17 @@ from engine.interruptions import LostWork, rate_of, with_hold_ups
 from engine.limits import NO_LIMITS, Constraints, Limits
 from engine.models.base import FittedModel
 from engine.profile import Notice
-from engine.sweeps import BLOCK, TIE, IntArray, StudentGrid, argsort, falling, row_blocks, unbeaten
+from engine.sweeps import (
+    BLOCK,
+    RUN,
+    TIE,
+    IntArray,
+    StudentGrid,
+    argsort,
+    falling,
+    row_blocks,
+    unbeaten,
+)
 from engine.units import SECONDS_PER_HOUR
 
 MAX_POINTS = 4_000_000
@@ -183,7 +193,7 @@ class Surface:
     def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
         """How many of the nodes of some types are paid for; shapes broadcast."""
         if not self.limits.owned:
-            return np.asarray(nodes, dtype=float)
+            return np.asarray(nodes)
         return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
 
     @cached_property
@@ -323,14 +333,18 @@ class Surface:
     def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
         rates, _ = self.rates(billing)
         flat, rows, nodes = self._useful
-        kept = [self.rows[name] for name in candidates.names]
-        others = ~np.isin(np.arange(len(rates)), kept)
-        hourly = np.empty(rows.size)
+        others = np.ones(len(rates), dtype=bool)
+        others[[self.rows[name] for name in candidates.names]] = False
+        some_out = bool(others.any())
+        hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
         for start in range(0, rows.size, BLOCK):
             block = slice(start, min(start + BLOCK, rows.size))
-            part = self._hourly(rates, rows[block], nodes[block])
-            out = others[rows[block]] | (nodes[block] > max_nodes)
-            hourly[block] = np.where(out, np.inf, part)
+            part = hourly[block]
+            part[:] = self._hourly(rates, rows[block], nodes[block])
+            if some_out:
+                np.copyto(part, np.inf, where=others[rows[block]])
+            if max_nodes < self.max_nodes:
+                np.copyto(part, np.inf, where=nodes[block] > max_nodes)
         return np.asarray(flat[falling(hourly)])
 
     def index(self, instance: str, nodes: int) -> int:

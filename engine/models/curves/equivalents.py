@@ -50,7 +50,7 @@ class Equivalents:
         family: (n,) the same for each cluster.
         machines: (n,) how many of its machines, a faster core counting as more; NaN where the
             shapes are not known.
-        speed: (n,) how fast a core is, in cores of that type.
+        speed: (n,) how fast a core is, in cores of that type; 1 for a measured type.
         log_scale: (n,) doubt about the speed of a core, 0 for a measured type.
         notices: what was assumed about each type of the batch, None where nothing was.
     """
@@ -64,7 +64,8 @@ class Equivalents:
 
     @property
     def slow_machines(self) -> FloatArray:
-        """(n,) how many machines they are whatever the speed of their cores."""
+        """(n,) how many machines they are whatever the speed of their cores, for what was not
+        measured."""
         return self.machines / self.speed
 
 
@@ -81,12 +82,15 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
     alike = _resembled(measured, batch.catalog)
     pairs = [_source_of(target, measured, alike, batch.catalog) for target in batch.types]
     sources = np.asarray([source for source, _ in pairs], dtype=np.int64)
-    own = [
-        target is not None and target.name in measured[source].members
-        for target, source in zip(batch.types, sources, strict=True)
-    ]
-    speed = np.asarray([moved.relative for _, moved in pairs])[batch.type_index]
-    doubt = np.asarray([moved.log_scale for _, moved in pairs]) * ~np.asarray(own, dtype=bool)
+    own = np.asarray(
+        [
+            target is not None and target.name in measured[source].members
+            for target, source in zip(batch.types, sources, strict=True)
+        ],
+        dtype=bool,
+    )
+    relative = np.asarray([moved.relative for _, moved in pairs])
+    doubt = np.asarray([moved.log_scale for _, moved in pairs]) * ~own
     machines = _machines(batch, [measured[source] for source in sources])
     if len(batch) and np.isnan(machines).all():
         raise BadInput(
@@ -97,8 +101,9 @@ def equivalents(batch: ClusterBatch, measured: Sequence[MachineRuns]) -> Equival
     return Equivalents(
         sources=sources,
         family=sources[batch.type_index],
-        machines=machines * speed,
-        speed=speed,
+        machines=machines * relative[batch.type_index],
+        # Types of a pool were fitted as so many machines of its type, whatever their speed.
+        speed=np.where(own, 1.0, relative)[batch.type_index],
         log_scale=doubt[batch.type_index],
         notices=tuple(
             None if known else notice_of(moved, target)

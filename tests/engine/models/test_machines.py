@@ -239,6 +239,7 @@ def test_types_of_a_pool_are_measured() -> None:
     runs = runs_on(SMALL, (2, 4)) + runs_on(BIG, (4,)) + runs_on(LEAN, (2,))
     found = equivalents(ClusterBatch.of([on(LEAN, 2)], Profile("p", tuple(runs))), families(runs))
     assert found.machines.tolist() == [6.0]
+    assert found.slow_machines.tolist() == [6.0], "in what grows with the machines too"
     assert found.log_scale.tolist() == [0.0]
     assert found.notices == (None,)
 
