@@ -53,7 +53,7 @@ DEFAULT = "sparkplan"
 QUESTION = "Every model on this question"
 NO_RUNS = "no runs, only a job profile"
 WORKFLOW_RUNS = "a workflow has no runs of its own: it is put together from its jobs"
-WORKFLOW_MODEL = "A workflow is its alone: no other model has several jobs on one cluster."
+WORKFLOW_MODEL = "It alone plans a workflow: no other model has several jobs on one cluster."
 
 SEVERAL = 5
 """Left-out runs below which the errors of two models hardly tell them apart."""

@@ -195,7 +195,7 @@ def _narrowed(found: Found, answer: Answer) -> list[Line]:
             (text.composition(dict(answer.alike or answer.best.composition)), "strong"),
             (f" from {text.span(narrowing.low, narrowing.high, to='–')} to ", "base"),
             (text.span(narrowing.then_low, narrowing.then_high, to="–"), "strong"),
-            (".", "base"),
+            (", and tell of other inputs and clusters too.", "base"),
         ]
     ]
 
