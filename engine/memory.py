@@ -50,6 +50,11 @@ YARN_MASTER_GIB = 896.0 / 1024.0
 """YARN puts the application master (512 MiB and its overhead, in client mode) on one of the worker
 nodes. Executors that filled the node to the last MiB would lose one of them there."""
 
+CONTAINER_STEP_GIB = {"emr-yarn": 32.0 / 1024.0, "yarn": 1.0}
+"""YARN rounds the memory of a container up to a multiple of `yarn.scheduler.minimum-allocation-mb`:
+EMR's default for nearly all types, and YARN's own. Dataproc's is 1 MiB. Executors that shared out a
+node evenly would be a little larger than their share, and one of them would not be placed."""
+
 
 def usable_memory_gib(instance: InstanceType, rule: MemoryRule) -> float:
     """Memory of a node that the executors' containers may take, in GiB.
@@ -123,6 +128,19 @@ def beside_of(heap_gib: float, beside: BesideHeap | None) -> BesideHeap | None:
     return beside or None
 
 
+def container_gib(instance: InstanceType, rule: MemoryRule, executors: int) -> float:
+    """The largest container of which a node holds so many beside YARN's application master, in GiB:
+    an even share, on YARN in whole steps (see `CONTAINER_STEP_GIB`)."""
+    usable = usable_memory_gib(instance, rule)
+    if not rule.on_yarn:
+        return usable / executors
+    step = CONTAINER_STEP_GIB.get(rule.kind)
+    if step is None:
+        return (usable - YARN_MASTER_GIB) / executors
+    steps = math.floor(usable / step) - math.ceil(YARN_MASTER_GIB / step)
+    return steps // executors * step
+
+
 def executor_cores_for(task_cpus: int) -> int:
     """Cores of an executor by default where each task holds so many (`spark.task.cpus`): no more
     than its tasks fill, for the rest would idle, and enough for one."""
@@ -147,12 +165,9 @@ def layout_of(
     if cores < 1:
         return None
     most = int(instance.vcpus) // cores
-    usable = usable_memory_gib(instance, rule)
-    if rule.on_yarn:
-        usable -= YARN_MASTER_GIB
     beside = beside_per_core.times(cores) if beside_per_core else None
     for executors in range(most, 0, -1):
-        heap = heap_gib(usable / executors, beside)
+        heap = heap_gib(container_gib(instance, rule, executors), beside)
         if heap >= LEAST_HEAP_GIB:
             return Layout(executors, cores, heap, beside_of(heap, beside))
     return None

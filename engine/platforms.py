@@ -27,7 +27,11 @@ _RULES = {
         "share", 0.65,
         note=_LEAVES.format(35, "Databricks"),
     ),
-    "yarn": MemoryRule("yarn", note="1 GiB is left to the system and its daemons: usual, assumed"),
+    "yarn": MemoryRule(
+        "yarn",
+        note="1 GiB is left to the system and its daemons: usual, assumed; containers are of whole "
+        "GiB, YARN's default",
+    ),
     "kubernetes": MemoryRule(
         "kubernetes",
         note="what GKE and AKS reserve by their published tiers, and 0.25 GiB for the pods that "

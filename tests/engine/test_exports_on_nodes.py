@@ -6,12 +6,14 @@ import pytest
 import yaml
 from handovers_made import after, handover, words
 
+from engine import load_catalog
 from engine.catalog import InstanceType, MemoryRule
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.exports import render
 from engine.exports.base import heap_mib, overhead_mib
 from engine.memory import layout_of, requested_cores, usable_memory_gib
+from engine.platforms import on_platform
 
 
 def test_unknown_memory_is_left_to_the_user_and_said() -> None:
@@ -30,6 +32,38 @@ def test_what_is_written_fits_the_node_beside_the_application_master(gib: float)
     assert heap is not None
     used = layout.executors_per_node * (heap + overhead_mib(heap))
     assert used + 896 <= usable_memory_gib(node, rule) * 1024 + layout.executors_per_node
+
+
+LEAST_ALLOCATION_MIB = {"emr": 32, "yarn": 1024, "dataproc": 1}
+"""`yarn.scheduler.minimum-allocation-mb`: EMR's task configuration, YARN's default, and what a
+cluster of Dataproc's current images says. YARN gives out multiples of it."""
+
+
+@pytest.mark.parametrize(
+    ("name", "platform"),
+    [("aws", "emr"), ("aws", "yarn"), ("azure", "yarn"), ("gcp", "yarn"), ("gcp", "dataproc")],
+)
+def test_yarn_places_all_executors_of_a_node_and_the_application_master(
+    name: str, platform: str
+) -> None:
+    catalog, step = on_platform(load_catalog(name), platform), LEAST_ALLOCATION_MIB[platform]
+
+    def given(asked_mib: int) -> int:
+        return -(-asked_mib // step) * step
+
+    laid_out = 0
+    for offer in catalog.offers.values():
+        layout = layout_of(offer.instance, catalog.memory_rule)
+        heap = heap_mib(layout) if layout else None
+        if layout is None or heap is None:
+            continue
+        laid_out += 1
+        left = int(1024 * usable_memory_gib(offer.instance, catalog.memory_rule)) - given(896)
+        container = given(heap + overhead_mib(heap))
+        assert left // container >= layout.executors_per_node, offer.instance.name
+        # What is left over is less than one step more for each of them.
+        assert left < layout.executors_per_node * (container + step + 3), offer.instance.name
+    assert laid_out > 100
 
 
 BOUNDS = (2, 40)
