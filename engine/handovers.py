@@ -11,6 +11,7 @@ from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
 from engine.memory import beside_heap_gib, usable_memory_gib
+from engine.node_memory import yarn_memory_gib
 from engine.platforms import diskless, nearest_supported, platform_of
 from engine.profile import Profile
 from engine.recommendation import Choice, Recommendation
@@ -39,7 +40,9 @@ def handover_of(
         for name in (choice.composition if catalog else {})
         if catalog is not None and name in catalog.offers
     }
-    memory = None if choice.instance is None else memories.get(choice.instance)
+    memory = None
+    if catalog is not None and offer is not None:
+        memory = yarn_memory_gib(offer.instance, catalog.memory_rule, layout)
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
     settings = carried | cpus

@@ -14,12 +14,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from engine.batch import ClusterBatch
+from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog, InstanceType
-from engine.cluster import Cluster, Workload, is_number, require_workload
+from engine.cluster import Cluster, Layout, Workload, is_number, require_workload
 from engine.disk import disk_notice
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast
+from engine.node_memory import crowded_notice
 from engine.notice_order import in_order
 from engine.platforms import support_notice
 from engine.profile import Notice, Profile
@@ -192,8 +193,10 @@ class FittedModel(ABC):
 
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         """`notices`, and what holds for every model of the one cluster of `batch`: whether the
-        service that runs it has its types, and whether shuffles and spills fill its disks."""
+        service that runs it has its types, whether its nodes hold the executors that were measured
+        on them, and whether shuffles and spills fill its disks."""
         found = (*_support_notices(batch), *self.notices(batch, workload))
+        found = (*found, *_crowded_notices(batch, self.profile))
         instance = batch.types[int(batch.type_index[0])]
         nodes = float(batch.nodes[0])
         if instance is None or np.isnan(nodes):
@@ -315,6 +318,20 @@ def _support_notices(batch: ClusterBatch) -> list[Notice]:
     names = dict.fromkeys(kind.name for kind in batch.types if kind is not None)
     found = (support_notice(catalog, name) for name in names if name in catalog.offers)
     return [notice for notice in found if notice is not None]
+
+
+def _crowded_notices(batch: ClusterBatch, profile: Profile) -> list[Notice]:
+    """Of a measured type, which keeps the layout of its executors."""
+    kind, catalog = batch.types[int(batch.type_index[0])], batch.catalog
+    if kind is None or catalog is None or kind.name not in profile.instance_types:
+        return []
+    one = Cluster.of_nodes(instance_type=kind.name, nodes=1, catalog=catalog)
+    laid = complete(one, profile)
+    if laid.executors is None or laid.executor_cores is None:
+        return []
+    layout = Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)
+    notice = crowded_notice(kind, layout, catalog)
+    return [] if notice is None else [notice]
 
 
 def _no_interval(model: str) -> Notice:
