@@ -93,8 +93,9 @@ def written(block: Block, depth: int) -> list[str]:
 
 
 def quoted(text: str) -> str:
-    """A text as HCL quotes it: as JSON does, and with templates switched off."""
-    return json.dumps(text).replace("${", "$${").replace("%{", "%%{")
+    """A text as HCL quotes it: as JSON does, but with letters as they are (HCL refuses the pairs of
+    escapes that JSON writes for those beyond 16 bits), and with templates switched off."""
+    return json.dumps(text, ensure_ascii=False).replace("${", "$${").replace("%{", "%%{")
 
 
 def _emr(handover: Handover) -> list[Resource]:

@@ -290,6 +290,14 @@ def test_a_template_in_a_name_is_only_text() -> None:
     assert cluster["cluster_name"] == "$${file(1)}"
 
 
+@pytest.mark.parametrize("name", ["日本語 naïve", "nightly 😀", "C:\\jobs\\new \U0001d518"])
+def test_names_in_any_script_are_written_as_they_are(name: str) -> None:
+    """HCL's escapes are JSON's but for letters beyond 16 bits: it refuses their two halves."""
+    (cluster,) = resources(render(handover(application=name), to="terraform")).values()
+    assert cluster["name"].replace("\\\\", "\\") == name
+    assert "\\u" not in quoted(name)
+
+
 @pytest.mark.parametrize(
     ("application", "name"),
     [("Nightly ETL", "nightly-etl"), ("1st", "job-1st"), ("", "job"), ("é_ß", "job"), ("-", "job")],

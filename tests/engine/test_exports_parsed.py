@@ -4,6 +4,7 @@ take by the documentation of their resources."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -160,6 +161,20 @@ def check(block: dict[str, Any], schema: dict[str, Any], where: str) -> None:
             assert all(isinstance(text, str) for text in plain.values())
         else:
             assert isinstance(value, kind), f"{where}.{name}"
+
+
+@pytest.mark.skipif(shutil.which("terraform") is None, reason="no Terraform on this machine")
+@pytest.mark.parametrize(
+    "name", ["日本語 😀", "C:\\jobs\\", '"${file(1)}" %{if} $${x}', "a'b`id` # }"]
+)
+@pytest.mark.parametrize("provider", ["aws", "gcp", "azure"])
+def test_terraform_reads_any_name(name: str, provider: str) -> None:
+    text = render(handover(application=name, provider=provider), to="terraform")
+    ran = subprocess.run(
+        ["terraform", "fmt", "-no-color", "-"],
+        input=text, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize("case", list(CASES))
