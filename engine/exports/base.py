@@ -125,33 +125,49 @@ def beside_properties(layout: Layout) -> dict[str, str]:
 
 def spark_properties(handover: Handover) -> dict[str, str]:
     """The Spark settings that make a cluster run as it was predicted."""
-    properties = {"spark.executor.cores": str(handover.layout.executor_cores)}
+    cores = handover.layout.executor_cores
+    properties = {"spark.executor.cores": str(cores)}
     if handover.dynamic_allocation is None:
         instances = {"spark.executor.instances": str(handover.executors)}
         properties = {**instances, **properties}
+        if handover.platform == "standalone" or not handover.composition:
+            # Standalone masters read no number of executors, only this; others do not read it.
+            properties["spark.cores.max"] = str(handover.executors * cores)
     heap = heap_mib(handover.layout)
     if heap is not None:
         properties["spark.executor.memory"] = f"{heap}m"
         properties["spark.executor.memoryOverhead"] = f"{overhead_mib(heap)}m"
         properties.update(beside_properties(handover.layout))
+        if _before(handover, 2, 3):
+            overhead = properties.pop("spark.executor.memoryOverhead")
+            properties["spark.yarn.executor.memoryOverhead"] = overhead.removesuffix("m")
     properties.update(allocation(handover))
     return {**properties, **handover.settings}
 
 
 def allocation(handover: Handover) -> dict[str, str]:
     """The settings of dynamic allocation: off, or within its bounds and begun with all executors,
-    as it was predicted. Shuffle files are tracked, so that no shuffle service is needed."""
+    as it was predicted. Shuffle files are tracked, so that no shuffle service is needed; Spark
+    before 3.0 cannot do that, and refuses to start without the service."""
     prefix = "spark.dynamicAllocation"
     if handover.dynamic_allocation is None:
         return {f"{prefix}.enabled": "false"}
     fewest, most = handover.dynamic_allocation
+    service = {"spark.shuffle.service.enabled": "true"} if _before(handover, 3, 0) else {}
     return {
         f"{prefix}.enabled": "true",
         f"{prefix}.minExecutors": str(fewest),
         f"{prefix}.initialExecutors": str(handover.executors),
         f"{prefix}.maxExecutors": str(most),
         f"{prefix}.shuffleTracking.enabled": "true",
+        **service,
     }
+
+
+def _before(handover: Handover, major: int, minor: int) -> bool:
+    """Whether the job ran with a Spark before that; not where nothing tells with which."""
+    ran = re.match(r"(\d+)\.(\d+)", handover.spark_version or "")
+    return ran is not None and (int(ran[1]), int(ran[2])) < (major, minor)
 
 
 def noted(handover: Handover, platform: str | None) -> Handover:
@@ -243,9 +259,10 @@ def only_type(handover: Handover, target: str) -> str:
             remedy="choose spark-submit or spark-defaults",
         )
     if len(handover.composition) != 1:
+        takes = "emr (or terraform, of two types)" if handover.provider == "aws" else "spark-submit"
         raise BadInput(
             f"{target} cannot express a cluster of unlike nodes",
             where="--to",
-            remedy="choose emr or terraform, or ask for one type with --mix 1",
+            remedy=f"choose {takes}, or ask for one type with --mix 1",
         )
     return next(iter(handover.composition))

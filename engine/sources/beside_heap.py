@@ -27,6 +27,9 @@ MOST_FACTOR = 100.0
 
 _OVERHEADS = ("spark.executor.memoryOverhead", "spark.yarn.executor.memoryOverhead")
 _FACTORS = ("spark.executor.memoryOverheadFactor", "spark.kubernetes.memoryOverheadFactor")
+_LEAST = "spark.executor.minMemoryOverhead"
+"""What the overhead is at least, where no amount is given: an amount as well (Spark 4.0)."""
+
 _MIB_PER_GIB = 1024.0
 
 
@@ -54,6 +57,9 @@ def _overhead(application: Application, heap_gib: float) -> float | None:
         # Spark counts in whole MiB: a default that somebody wrote out may be rounded up.
         return given if given >= default + 1.0 / _MIB_PER_GIB else None
     share = _factor(properties) * heap_gib
+    least = _memory(properties, _LEAST) or 0.0
+    if least >= max(share, default + 1.0 / _MIB_PER_GIB):
+        return least
     return share if share > MUCH_MORE * default else None
 
 
