@@ -179,7 +179,10 @@ class Application:
             executor = Executor(event.manager.host, event.time_ms)
             self.executors[event.manager.executor] = executor
             self.starts_to_read += 1
-        if event.memory_bytes >= 0:
+        # Cached blocks lie on the heap; only those of a storage level of their own lie off it.
+        if (event.on_heap_bytes or 0) > 0:
+            executor.storage_bytes = event.on_heap_bytes
+        elif event.memory_bytes >= 0:
             executor.storage_bytes = event.memory_bytes
 
     def block_manager_removed(self, event: events.BlockManagerRemoved) -> None:

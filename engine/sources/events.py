@@ -251,10 +251,12 @@ class BlockManagerId(Struct, frozen=True, gc=False):
 
 
 class BlockManagerAdded(Struct, frozen=True, gc=False):
-    """`SparkListenerBlockManagerAdded`: the storage memory of an executor."""
+    """`SparkListenerBlockManagerAdded`: the storage memory of an executor, and (later Sparks) how
+    much of it is on the heap."""
 
     manager: BlockManagerId = field(name="Block Manager ID")
     memory_bytes: int = field(default=UNKNOWN, name="Maximum Memory")
+    on_heap_bytes: int | None = field(default=None, name="Maximum Onheap Memory")
     time_ms: int | None = field(default=None, name="Timestamp")
 
 

@@ -40,6 +40,8 @@ class ExecutorMemory:
         heap_seen: share of the configured heap that the JVM reports.
         legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
         storage_each_bytes: memory for cached blocks of each executor, as the log tells it.
+        off_heap_task_bytes: Spark's off-heap memory for each running task (`spark.memory.offHeap`),
+            which grows with the cores of an executor (`engine.beside_heap`); blocks are elsewhere.
     """
 
     heap_gib: float | None
@@ -49,6 +51,7 @@ class ExecutorMemory:
     heap_seen: float
     legacy_storage: float | None
     storage_each_bytes: float | None = None
+    off_heap_task_bytes: float = 0.0
 
     @classmethod
     def of(cls, run: Run) -> ExecutorMemory:
@@ -65,7 +68,9 @@ class ExecutorMemory:
             legacy = each / heap if legacy is not None else None
         protected = _share(run.config.get("spark.memory.storageFraction"), STORAGE_FRACTION)
         cores, own_bytes = run.cluster.executor_cores, None if each is None else each * GIB
-        return cls(heap, cores, fraction, protected, seen, legacy, own_bytes)
+        beside = run.cluster.beside
+        off_heap = (beside.off_heap_gib or 0.0) * GIB / cores if beside and cores else 0.0
+        return cls(heap, cores, fraction, protected, seen, legacy, own_bytes, off_heap)
 
     def heaps_gib(self, batch: ClusterBatch) -> FloatArray:
         """(n,) heap per executor. Executors whose heap nobody said are taken to be the run's own
@@ -81,7 +86,8 @@ class ExecutorMemory:
         whose heap nobody said, in the log either, have what the log tells of its own if they have
         as many cores.
 
-        Running tasks take `task_bytes` each first, but not below the protected share.
+        Running tasks take `task_bytes` each first, but not below the protected share, and not what
+        they have off the heap.
         """
         heap = self.heaps_gib(batch)
         legacy = self.legacy_storage is not None
@@ -91,7 +97,7 @@ class ExecutorMemory:
             each = np.where(same, self.storage_each_bytes, each)
         if legacy:
             return np.asarray(each * batch.executors)
-        busy = batch.executor_cores * task_bytes
+        busy = batch.executor_cores * max(0.0, task_bytes - self.off_heap_task_bytes)
         return np.asarray(np.maximum(each * self.protected, each - busy) * batch.executors)
 
     def task_bytes(self, batch: ClusterBatch) -> FloatArray:
@@ -100,7 +106,8 @@ class ExecutorMemory:
         heap = self.heaps_gib(batch)
         if self.legacy_storage is not None:
             return np.asarray(heap * LEGACY_TASK_SHARE * GIB / batch.executor_cores)
-        return np.asarray(self._unified_bytes(heap) / batch.executor_cores)
+        on_heap = self._unified_bytes(heap) / batch.executor_cores
+        return np.asarray(on_heap + self.off_heap_task_bytes)
 
     def _unified_bytes(self, heap_gib: FloatArray) -> FloatArray:
         unified = unified_memory_gib(heap_gib, fraction=self.fraction, heap_seen=self.heap_seen)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.batch import ClusterBatch
-from engine.cluster import Cluster, Workload
+from engine.cluster import BesideHeap, Cluster, Workload
 from engine.memory import HEAP_SEEN
 from engine.models.replay.executor_memory import ExecutorMemory
 from engine.profile import Profile, Run
@@ -142,3 +142,17 @@ def test_before_1_6_blocks_had_a_share_of_their_own(version: str, legacy: bool) 
         assert memory.task_bytes(asked) == pytest.approx([0.16 * 4 * GIB / 4])
         told = ExecutorMemory.of(replace(job, storage_memory_bytes=2 * 2.0 * GIB))
         assert told.storage_bytes(asked, 0.0) == pytest.approx([3 * 2.0 * GIB])
+
+
+def test_off_heap_memory_is_the_tasks_and_leaves_the_heap_to_blocks() -> None:
+    """2 GiB off the heap of executors of 4 cores: 512 MiB for each task, on any executor."""
+    job = run()
+    own = replace(job, cluster=replace(ON_4_GIB, beside=BesideHeap(off_heap_gib=2.0)))
+    asked = batch(own, of_cores(4, 4.0), of_cores(1, 8.0))
+    plain, found = ExecutorMemory.of(job), ExecutorMemory.of(own)
+    more = found.task_bytes(asked) - plain.task_bytes(asked)
+    assert more == pytest.approx([512 * MIB, 512 * MIB])
+    assert found.heap_seen == pytest.approx(1.0)
+    for task_mib, on_heap_mib in ((0.0, 0.0), (500.0, 0.0), (612.0, 100.0), (4000.0, 3488.0)):
+        kept = found.storage_bytes(asked, task_mib * MIB)
+        assert kept == pytest.approx(plain.storage_bytes(asked, on_heap_mib * MIB))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
 
-from engine.cluster import Cluster, Workload
+from engine.cluster import BesideHeap, Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import Prediction
 from engine.models.replay.replayed_run import Replay
@@ -67,6 +67,17 @@ def test_a_log_without_spills_foretells_them_on_less_memory() -> None:
     assert "memory-spill" in codes(tight)
     assert tight.seconds > roomy.seconds
     assert (tight.high or 0.0) / (tight.low or 1.0) > (roomy.high or 0.0) / (roomy.low or 1.0)
+
+
+def test_tasks_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_log() -> None:
+    """Two tasks of 300 MiB share 1 GiB off a heap of 512 MiB, of which 64 MiB are theirs."""
+    run = run_of()
+    on_heap = replace(run.cluster, executor_memory_gib=0.5)
+    off_heap = replace(on_heap, beside=BesideHeap(off_heap_gib=1.0))
+    assert "memory-spill" in codes(ask(replace(run, cluster=on_heap), heap=0.5))
+    own = ask(replace(run, cluster=off_heap), heap=0.5)
+    assert "memory-spill" not in codes(own)
+    assert own.seconds == pytest.approx(ask(run, heap=4.0).seconds)
 
 
 def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:

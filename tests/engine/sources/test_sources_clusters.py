@@ -78,6 +78,20 @@ def test_local_mode_without_executor_events(tmp_path: Path, master: str, cores: 
     assert run.storage_memory_bytes == 1000.0
 
 
+@pytest.mark.parametrize(("on_heap", "counted"), [(400, 400.0), (0, 1000.0), (None, 1000.0)])
+def test_blocks_are_cached_on_the_heap(tmp_path: Path, on_heap: int | None, counted: float) -> None:
+    """Off-heap memory belongs to tasks: counted in, a full cache looked as if all of it fitted."""
+    manager = {
+        "Event": "SparkListenerBlockManagerAdded",
+        "Block Manager ID": {"Executor ID": "driver", "Host": "me"},
+        "Maximum Memory": 1000,
+        "Maximum Onheap Memory": on_heap,
+        "Timestamp": log.ms(0.5),
+    }
+    events = log.header(master="local[2]", executors=0)
+    assert run_of(tmp_path, [*events, manager, *busy(2.0, 4.0)]).storage_memory_bytes == counted
+
+
 def test_cores_of_unannounced_executors_are_inferred(tmp_path: Path) -> None:
     stage = log.info(0, 3)
     run = run_of(
