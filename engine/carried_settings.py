@@ -17,6 +17,7 @@ CARRIED = (
     "spark.default.parallelism",
     "spark.memory.fraction",
     "spark.memory.storageFraction",
+    "spark.memory.useLegacyMode",
     "spark.serializer",
     "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.files.maxPartitionBytes",

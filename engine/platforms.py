@@ -65,7 +65,8 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
 
     Raises:
         UnknownName: for an unknown platform.
-        BadInput: for the service of another provider.
+        BadInput: for the service of another provider, and for the catalog's own service where the
+            catalog was taken to another platform before: what is paid for it is not known any more.
     """
     if platform is None:
         return catalog
@@ -78,6 +79,13 @@ def on_platform(catalog: Catalog, platform: str | None) -> Catalog:
             remedy=f"name a catalog of {_ON[platform]}, or another platform",
         )
     if platform == _OWN.get(catalog.provider):
+        if catalog.platform not in (None, platform):
+            raise BadInput(
+                f"catalog {catalog.name} is for {catalog.platform} already, without the memory and "
+                f"the price of {platform}",
+                where="--platform",
+                remedy="load the catalog anew",
+            )
         return catalog if platform_of(catalog) == platform else replace(catalog, platform=platform)
     return replace(
         catalog,

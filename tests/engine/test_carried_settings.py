@@ -22,6 +22,7 @@ def test_what_partitions_joins_and_caches_follow_from_is_handed_over() -> None:
         KEY: "64",
         "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
         "spark.memory.fraction": "0.5",
+        "spark.memory.useLegacyMode": "true",
         "spark.sql.files.minPartitionNum": "8",
         "spark.sql.leafNodeDefaultParallelism": "9",
     }

@@ -185,3 +185,36 @@ def test_a_plan_for_another_platform_is_flagged(target: str, provider: str) -> N
 @pytest.mark.parametrize("target", ["spark-submit", "spark-defaults"])
 def test_options_for_any_platform_are_not(target: str) -> None:
     assert "--platform" not in render(handover(platform="yarn"), to=target)
+
+
+@pytest.mark.parametrize("spot", [0, 1, 13, 14])
+@pytest.mark.parametrize("master", ["m5.xlarge", None])
+@pytest.mark.parametrize("types", [{"r5.2xlarge": 14}, {"r5.2xlarge": 14, "m5.large": 3}])
+def test_emr_starts_the_nodes_that_were_recommended(
+    types: dict[str, int], master: str | None, spot: int
+) -> None:
+    """Groups count nodes; a fleet ends up with its capacity over what one node weighs."""
+    plan = handover(
+        composition=types, master=master, spot=bool(spot), part_spot={"r5.2xlarge": spot}
+    )
+    said = words(render(plan, to="emr"))
+    started: dict[tuple[str, str, bool], float] = {}
+    if "--instance-groups" in said:
+        for group in json.loads(after(said, "--instance-groups")):
+            role = group["InstanceGroupType"] == "MASTER"
+            key = ("master" if role else "worker", group["InstanceType"], "Market" in group)
+            started[key] = started.get(key, 0) + group["InstanceCount"]
+    else:
+        for fleet in json.loads(after(said, "--instance-fleets")):
+            role = fleet["InstanceFleetType"] == "MASTER"
+            (kind,) = fleet["InstanceTypeConfigs"]
+            for name, market in (("OnDemand", False), ("Spot", True)):
+                if units := fleet.get(f"Target{name}Capacity"):
+                    key = ("master" if role else "worker", kind["InstanceType"], market)
+                    started[key] = units / kind["WeightedCapacity"]
+    wanted = {("master", master or "r5.2xlarge", False): 1.0}
+    for name, count in types.items():
+        rented = spot if name == "r5.2xlarge" else 0
+        wanted[("worker", name, True)] = rented
+        wanted[("worker", name, False)] = count - rented
+    assert started == {key: count for key, count in wanted.items() if count}

@@ -60,6 +60,22 @@ def test_pods_of_one_node_are_all_placed() -> None:
         assert asked <= vcpus - memory.tiered(vcpus, memory.KUBELET_CORES)
 
 
+@pytest.mark.parametrize(
+    ("vcpus", "pods", "millis"), [(4, 1, 3720), (8, 2, 3855), (2, 1, 1730), (96, 24, 3978.75)]
+)
+def test_what_a_pod_may_request(vcpus: int, pods: int, millis: float) -> None:
+    """A node's CPUs without the published shares, and 0.2 for the pods of every node."""
+    assert 1000 * memory.requested_cores(vcpus, pods) == pytest.approx(millis)
+
+
+def test_the_least_heap_that_spark_takes_is_enough() -> None:
+    """450 MiB beside 384 of overhead, on a node of which a standalone worker keeps 1,024."""
+    least = InstanceType("least", 1, (450 + 384 + 1024) / 1024)
+    layout = memory.layout_of(least, MemoryRule("standalone"))
+    assert layout is not None
+    assert layout.executor_memory_gib == LEAST_HEAP_GIB
+
+
 def test_a_node_of_eight_cores_holds_two_executors_of_four() -> None:
     layout = memory.layout_of(InstanceType("m5.2xlarge", 8, 32.0), EMR)
     assert layout is not None

@@ -54,6 +54,18 @@ def test_a_service_of_another_provider_is_refused() -> None:
         on_platform(load_catalog("aws"), "kubernets")
 
 
+@pytest.mark.parametrize(("name", "own"), [("aws", "emr"), ("gcp", "dataproc")])
+def test_there_is_no_way_back_to_the_catalogs_own_service(name: str, own: str) -> None:
+    """It answered with the memory of the other platform and no surcharge, under its own name."""
+    away = on_platform(load_catalog(name), "kubernetes")
+    with pytest.raises(engine.BadInput, match=f"for kubernetes already, .* {own}"):
+        on_platform(away, own)
+    on_yarn = on_platform(away, "yarn")
+    assert (on_yarn.platform, on_yarn.memory_rule.kind) == ("yarn", "yarn")
+    again = on_platform(on_platform(load_catalog(name), own), own)
+    assert again.memory_rule == load_catalog(name).memory_rule
+
+
 def test_every_platform_is_known_by_name() -> None:
     assert set(PLATFORMS) == {"emr", "dataproc", "databricks", "yarn", "kubernetes", "standalone"}
 
