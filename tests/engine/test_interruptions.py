@@ -15,11 +15,13 @@ import engine
 from engine.forecast import Forecast
 from engine.interruptions import (
     HOURS_PER_MONTH,
+    Held,
     LostWork,
     held_up,
     hourly_rate,
     interruption_notice,
     monthly_share,
+    rate_of,
     with_hold_ups,
     work_of,
 )
@@ -53,6 +55,37 @@ def test_ranges(text: str | None, share: tuple[float, float | None] | None) -> N
 def test_a_month_at_the_hourly_rate_interrupts_that_share() -> None:
     for share in (0.05, 0.2):
         assert 1.0 - math.exp(-hourly_rate(share) * HOURS_PER_MONTH) == pytest.approx(share)
+
+
+def test_the_middle_of_a_range_is_expected_and_the_lower_end_of_an_open_one() -> None:
+    assert Held(0.1, 0.3, 10.0).mean_seconds == pytest.approx(2.0)
+    assert Held(0.1, None, 10.0).mean_seconds == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("interruption", ["<5%", "5-10%", "15-20%", ">20%", "50-100%", "<100%"])
+@pytest.mark.parametrize("nodes", [1, 8, 40])
+def test_what_is_said_of_interruptions_is_what_the_forecast_counts(
+    interruption: str, nodes: int
+) -> None:
+    """Of a share of 100 % nobody knows how often: such a range is open, as ">20%" is."""
+    kind, seconds, work = spot("a", 4, 1.0, interruption), 7200.0, LostWork(30.0, 0.5)
+    held = held_up([(kind, nodes)], seconds=seconds, task_seconds=30.0, shuffle_share=0.5)
+    assert held is not None
+    assert (held.high is None) == (interruption in (">20%", "50-100%", "<100%"))
+    rate = np.array([rate_of(kind) * nodes * (1.0 / nodes)])
+    square = np.array([rate_of(kind) * nodes * (1.0 / nodes) ** 2])
+    plain = Forecast(np.array([seconds]), np.array([0.0]), np.array([np.inf]))
+    longer = with_hold_ups(plain, work, rate=rate, square=square)
+    assert longer.seconds[0] - seconds == pytest.approx(held.mean_seconds)
+    spread = longer.log_scale[0] * longer.seconds[0]
+    assert spread == pytest.approx(held.deviation_seconds)
+
+
+def test_what_has_no_time_has_none_with_interruptions_either() -> None:
+    never = Forecast(np.array([np.inf, np.inf]), np.array([0.1, 0.1]), np.array([3.0, 3.0]))
+    rates = np.array([0.0, 0.01])
+    longer = with_hold_ups(never, LostWork(1.0, 1.0), rate=rates, square=rates)
+    assert longer.seconds.tolist() == [math.inf, math.inf]
 
 
 def test_the_law_is_the_mean_and_the_spread_of_simulated_runs() -> None:
