@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import math
 import os
 import re
 import shlex
@@ -117,7 +118,7 @@ def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
         found = json.loads(text)
         plan = found["plan"] or {"runs": found["next"]}
         runs = tuple(_experiment(entry) for entry in plan["runs"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         raise BadInput(
             "is not a plan of runs",
             where=where,
@@ -129,18 +130,26 @@ def experiments_in(text: str, *, where: str) -> tuple[Experiment, ...]:
 
 
 def _experiment(entry: Mapping[str, Any]) -> Experiment:
-    fraction = float(entry["fraction"])
-    nodes, cores = entry.get("nodes"), entry.get("cores")
-    if not 0.0 < fraction <= 1.0 or (nodes is None and cores is None):
+    fraction, iterations = _number(entry["fraction"]), entry.get("iterations")
+    nodes, cores, instance = entry.get("nodes"), entry.get("cores"), entry.get("instance")
+    if not fraction <= 1.0 or (nodes is None and cores is None):
+        raise ValueError
+    if instance is not None and not isinstance(instance, str):
         raise ValueError
     return Experiment(
         nodes=None if nodes is None else _count(nodes),
         fraction=fraction,
-        instance=entry.get("instance"),
+        instance=instance,
         partitions=None if entry.get("partitions") is None else _count(entry["partitions"]),
         cores=None if cores is None else _count(cores),
-        iterations=None if entry.get("iterations") is None else float(entry["iterations"]),
+        iterations=None if iterations is None else _number(iterations),
     )
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not 0.0 < float(value) < math.inf:
+        raise ValueError
+    return float(value)
 
 
 def _count(value: Any) -> int:

@@ -287,6 +287,12 @@ def test_a_plan_goes_from_experiments_to_collect(fake: Path) -> None:
         '{"plan": {"runs": [{"fraction": 0.1}]}}',
         '{"plan": {"runs": [{"fraction": 0.1, "nodes": 0.5}]}}',
         '{"plan": {"runs": [{"fraction": 0.1, "nodes": true}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": 1e400}]}}',
+        '{"plan": {"runs": [{"fraction": true, "nodes": 1}]}}',
+        '{"plan": {"runs": [{"fraction": NaN, "nodes": 1}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": 1, "instance": 5}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": 1, "iterations": NaN}]}}',
+        '{"plan": {"runs": [{"fraction": 0.1, "nodes": 1, "iterations": -3}]}}',
     ],
 )  # fmt: skip
 def test_what_is_no_plan_is_refused(text: str) -> None:
