@@ -9,15 +9,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from engine.belief import RUNS_FOR_PROCESS, Belief, Points, believe, forecast_at, known_scale
+from engine.batch import ClusterBatch
+from engine.belief import (
+    RUNS_FOR_PROCESS,
+    UNKNOWN_SPREAD,
+    Belief,
+    Points,
+    believe,
+    forecast_at,
+    known_scale,
+)
 from engine.catalog import Billing, Catalog
 from engine.cluster import Cluster, Workload
 from engine.design import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
+from engine.notice_order import in_order
 from engine.optimiser import settle, surface_of
-from engine.recommendation import Choice, Goal
+from engine.profile import Notice
+from engine.recommendation import Goal
 from engine.sequential import Decision, Gains, gains, is_opening, told
 from engine.surface import Surface
 from engine.training import share_of
@@ -37,7 +48,8 @@ class NextRun:
         gain_usd: what it is expected to save each time the job then runs; None where the time is
             to be the least, and `gain_seconds` of it are saved.
         changes: probability that the recommendation changes.
-        then_low, then_high: the interval of what would be chosen now, expected after this run.
+        then_low, then_high: the interval of what would be chosen now, expected after this run; None
+            where it has none now.
     """
 
     instance: str | None
@@ -50,8 +62,8 @@ class NextRun:
     gain_usd: float | None
     gain_seconds: float | None
     changes: float
-    then_low: float
-    then_high: float
+    then_low: float | None
+    then_high: float | None
 
     @property
     def pays_after(self) -> float | None:
@@ -65,6 +77,7 @@ class Advice:
     """What would be chosen now, and whether another run is worth making.
 
     Args:
+        low, high: its central interval; None where the model gives none, and then `p_deadline` is.
         next_runs: most saving per dollar first (of the first runs: most told).
         changes: largest probability that a single run changes the recommendation.
         stop: whether to stop; `reason` says why, or why not.
@@ -72,13 +85,14 @@ class Advice:
         by: what was weighed, in words.
         spot: whether at spot prices, with the interruptions that are expected.
         opening: whether so little is known that the next runs are those that tell most.
+        notices: what is to be said of the choice and of the model, as where it is recommended.
     """
 
     instance: str | None
     nodes: int
     seconds: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     usd: float
     p_deadline: float | None
     next_runs: tuple[NextRun, ...]
@@ -89,6 +103,7 @@ class Advice:
     by: str
     spot: bool
     opening: bool = False
+    notices: tuple[Notice, ...] = ()
 
 
 def advise(
@@ -168,6 +183,7 @@ def advise(
         by=decision.weighs,
         spot=found.billing.spot,
         opening=opening,
+        notices=best.notices,
     )
 
 
@@ -181,53 +197,73 @@ CENT = 0.01
 compared per dollar."""
 
 
+ASSUMED_SPREAD = Notice(
+    "no-interval",
+    "the model gives no interval: the predicted time alone decides, and what a run saves and "
+    f"changes is by an assumed factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
+    "add more runs",
+)
+
+
 class Recommended(NamedTuple):
     """What is recommended now: its place among the compositions, and as in `Advice` its time, the
-    interval of that, its cost and P(deadline met)."""
+    interval of that, its cost, P(deadline met) and what is to be said of it."""
 
     place: int
     seconds: float
-    low: float
-    high: float
+    low: float | None
+    high: float | None
     usd: float
     p_deadline: float | None
+    notices: tuple[Notice, ...]
 
 
 def _recommended(
     fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
 ) -> Recommended:
     """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
-    choice = None if surface is None else _choice(surface, goal, found.billing)
-    if choice is not None:
-        low, high, usd = choice.low, choice.high, choice.cost_usd
+    answer = None if surface is None else settle(surface, goal, found.billing)
+    choice = None if answer is None else answer.recommended or answer.nearest
+    if answer is not None and choice is not None and choice.cost_usd is not None:
+        notices = _said((*answer.warnings, *choice.warnings), choice.low)
         for place, cluster in enumerate(found.clusters):
-            if (choice.instance, choice.nodes) != (_name(cluster), cluster.nodes):
-                continue
-            if low is not None and high is not None and usd is not None:
-                return Recommended(place, choice.seconds, low, high, usd, choice.p_deadline)
-    # Without a catalog, with a number of nodes that was not asked for, or without an interval, when
-    # the predicted time alone decides: by the same rule.
+            if (choice.instance, choice.nodes) == (_name(cluster), cluster.nodes):
+                return Recommended(
+                    place, choice.seconds, choice.low, choice.high, choice.cost_usd,
+                    choice.p_deadline, notices,
+                )  # fmt: skip
+    # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
     by_model = forecast_at(fitted, points)
-    mean = np.log(by_model.seconds)
+    mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
     decision = _decision(found, mean, by_model.dof, goal)
-    sure = np.where(np.isnan(by_model.log_scale), 0.0, by_model.log_scale)
-    best = int(decision.choices(mean, sure))
+    best = int(decision.choices(mean, np.where(unknown, 0.0, by_model.log_scale)))
     times = decision.times(*decision.held_up(mean, known_scale(by_model)))
-    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
+    low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
+    batch = ClusterBatch.of([found.clusters[best]], fitted.profile)
+    whole = points.workloads[best]
+    said = fitted.profile.notices, fitted.answering(whole).fit_notices, fitted.notices(batch, whole)
     return Recommended(
         best,
         float(times.seconds[best]),
-        float(lows[best]),
-        float(highs[best]),
+        low,
+        high,
         float(found.usd(times.seconds, np.arange(len(found.clusters)))[best]),
-        None if deadline is None else float(times.p_within(deadline)[best]),
+        p,
+        _said([notice for part in said for notice in part], low),
     )
 
 
-def _choice(surface: Surface, goal: Goal, billing: Billing) -> Choice | None:
-    """The optimiser's answer, or its nearest miss."""
-    answer = settle(surface, goal, billing)
-    return answer.recommended or answer.nearest
+def _sureness(times: Forecast, place: int, goal: Goal) -> tuple[float, float, float | None]:
+    """The interval of the time at a place, and P(deadline met)."""
+    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
+    p = None if deadline is None else float(times.p_within(deadline)[place])
+    return float(lows[place]), float(highs[place]), p
+
+
+def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
+    """What is to be said of a choice; where it has no interval, also what is assumed for that."""
+    others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
+    return in_order([*others, ASSUMED_SPREAD] if low is None else others)
 
 
 def _decision(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
@@ -306,11 +342,16 @@ def _next_runs(
                 gain_usd=None if goal.minimises == "time" else gain,
                 gain_seconds=gain if goal.minimises == "time" else None,
                 changes=float(learnt.changes[at]),
-                then_low=best.seconds * (best.low / best.seconds) ** narrower,
-                then_high=best.seconds * (best.high / best.seconds) ** narrower,
+                then_low=_nearer(best.low, best.seconds, narrower),
+                then_high=_nearer(best.high, best.seconds, narrower),
             )
         )
     return tuple(runs)
+
+
+def _nearer(end: float | None, seconds: float, narrower: float) -> float | None:
+    """The end of an interval of log time once that is narrower."""
+    return None if end is None else seconds * (end / seconds) ** narrower
 
 
 def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:

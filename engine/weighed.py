@@ -183,14 +183,15 @@ def could_be_best(outlooks: Sequence[Outlook], goal: Goal) -> IntArray:
 
 def _in_order(outlook: Outlook, goal: Goal) -> list[int]:
     """Places that keep the promises of the goal, best first; where none does, those that come
-    nearest to them."""
+    nearest to them: by the larger of the two ratios, as the optimiser's nearest miss."""
     seconds, cost, least = outlook
     possible = np.isfinite(cost) & np.isfinite(seconds)
+    missed = np.full(cost.shape, -np.inf)
     if goal.budget_usd is not None:
-        within = possible & (cost <= goal.most_usd)
-        possible, least = (within, least) if within.any() else (possible, cost)
+        missed = cost / goal.most_usd
     if goal.deadline_seconds is not None:
-        in_time = possible & (seconds <= goal.deadline_seconds)
-        possible, least = (in_time, least) if in_time.any() else (possible, seconds)
+        missed = np.maximum(missed, seconds / goal.deadline_seconds)
+    kept = possible & (missed <= 1.0)
+    possible, least = (kept, least) if kept.any() else (possible, missed)
     order = np.argsort(np.where(possible, least, np.inf), kind="stable")[:MOST_COMPOSITIONS]
     return [int(place) for place in order[possible[order]]]

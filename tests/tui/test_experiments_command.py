@@ -311,3 +311,29 @@ def test_runs_by_cores_are_made_with_executors_of_one(capsys, tmp_path):
     words = line.replace("DIR", str(tmp_path / "runs")).split()
     assert main(words) == 0
     assert "spark.cores.max=3" in capsys.readouterr().out
+
+
+def test_the_next_run_comes_with_the_warnings_of_the_recommendation(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A log that does not say where it ran is no surer ground for a run than for a cluster."""
+    line = "sort-large --deadline 10m --instances 'm5.*'"
+    codes = {each["code"] for each in answer(capsys, f"experiments {line}")["warnings"]}
+    found = answer(capsys, f"recommend {line}")
+    told = {each["code"] for each in (*found["warnings"], *found["recommended"]["warnings"])}
+    assert {"unknown-source-type", "single-run"} <= told
+    assert codes == told
+    _, messages = run(capsys, f"experiments {line}")
+    assert all(f"[{code}]" in messages for code in codes)
+
+
+def test_a_choice_without_an_interval_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    line = "experiments optex-als-yarn --instances 'm5.*' --deadline"
+    now = answer(capsys, f"{line} 4m")["now"]
+    assert (now["low"], now["high"], now["p_deadline"]) == (None, None, None)
+    out, messages = run(capsys, f"{line} 4m")
+    assert "(no interval)" in out
+    assert "within 4m 00s by the time alone: met" in out
+    assert "[no-interval]" in messages
+    out, _ = run(capsys, f"{line} 40s")
+    assert "within 40 s by the time alone: not met" in out

@@ -19,7 +19,7 @@ def show(
     advice: engine.Advice | None,
 ) -> int:
     known = engine.lessons_of(profile) if profile else ()
-    warnings = list(plan.notices) if plan else []
+    warnings = [*(plan.notices if plan else ()), *(advice.notices if advice else ())]
     if args.json:
         output.print_json(
             {
@@ -118,13 +118,20 @@ def cells_of(run: engine.Experiment) -> tuple[str, ...]:
     )
 
 
+def _kept(advice: engine.Advice, deadline: float) -> str:
+    """How surely a deadline is met; without an interval the time alone decides."""
+    if advice.p_deadline is not None:
+        return f"with {text.percent(advice.p_deadline)}"
+    return f"by the time alone: {'met' if advice.seconds < deadline else 'not met'}"
+
+
 def advice_as_text(advice: engine.Advice, deadline: float | None) -> str:
     """What would be chosen now, and what another run would be worth."""
     now = f"now: {advice.nodes} × {text.shown(advice.instance or 'nodes')}  "
     now += f"{text.seconds(advice.seconds)} ({text.span(advice.low, advice.high)})  "
     now += text.usd(advice.usd)
     if deadline is not None:
-        now += f"  within {text.seconds(deadline)} with {text.percent(advice.p_deadline)}"
+        now += f"  within {text.seconds(deadline)} {_kept(advice, deadline)}"
     lines = [now, advice.reason, ""]
     by_time = any(run.gain_seconds is not None for run in advice.next_runs)
     header = (

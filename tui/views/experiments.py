@@ -172,9 +172,12 @@ def _now(advice: Advice, state: PlanState) -> Line:
     """What the optimiser chooses now, and its interval before and after the run."""
     why = f"Chosen now, of one type{', at spot prices' if advice.spot else ''}"
     now = text.span(advice.low, advice.high)
+    chosen = f"{advice.nodes} × {advice.instance or 'nodes'}"
+    if advice.low is None:
+        return [(f"{why}: ", "base"), (chosen, "strong"), (f" ({now}).", "base")]
     line: list[Span] = [
         (f"{why}: ", "base"),
-        (f"{advice.nodes} × {advice.instance or 'nodes'}", "strong"),
+        (chosen, "strong"),
         (f" ({text.odds(state.confidence)} runs: {now}", "base"),
     ]
     if advice.next_runs:
