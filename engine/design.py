@@ -104,7 +104,14 @@ def criterion(rows: FloatArray, known: FloatArray | None = None) -> float:
     every = rows if known is None else np.concatenate((known, rows))
     if rank(every) < rows.shape[1]:
         return float("inf")
-    return float(np.trace(np.linalg.inv(every.T @ every)))
+    return float(np.trace(covariance(every)))
+
+
+def covariance(rows: FloatArray) -> FloatArray:
+    """(p, p) (sum a a^T)^-1 of (r, p) rows that tell all coefficients apart: by their singular
+    values, as the sum itself may be singular to the last digit where the rows are not."""
+    _, values, right = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray((right.T / np.square(values)) @ right)
 
 
 def a_optimal(

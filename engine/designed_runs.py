@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from engine.design import IntArray, a_optimal, criterion, rank, undetermined
+from engine.design import IntArray, a_optimal, covariance, criterion, rank, undetermined
 from engine.errors import BadInput
 from engine.experiments import (
     Estimates,
@@ -167,8 +167,7 @@ def _check_identified(
 
 def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str]) -> list[str]:
     """What each run teaches: the coefficient whose variance rises most without it."""
-    prior = np.zeros((rows.shape[1],) * 2) if earlier is None else earlier.T @ earlier
-    inverse = np.linalg.inv(prior + rows.T @ rows)
+    inverse = covariance(rows if earlier is None else np.concatenate((earlier, rows)))
     variance, words = np.diag(inverse), []
     for row in rows:
         direction, left = inverse @ row, 1.0 - float(row @ inverse @ row)

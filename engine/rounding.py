@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.design import IntArray, criterion, rank
+from engine.design import RANK_TOLERANCE, IntArray, criterion
 from engine.errors import BudgetTooSmall
 from engine.forecast import FloatArray
 from engine.units import format_seconds, format_usd
@@ -59,21 +59,58 @@ def whole_runs(
         )
     p = features.shape[1]
     nothing = np.zeros((0, p)) if known is None else known
-    chosen = _by_weight(weights, costs, budget)
-    if rank(np.concatenate((nothing, features[chosen]))) < p:
-        chosen = cheapest_identifying(features, costs, known=known)
-        least = float(costs[chosen].sum())
-        if least > budget * _ROOM:
-            raise BudgetTooSmall(
-                f"the budget of {amount(budget, unit)} buys no runs that tell all {p} coefficients "
-                f"apart: the cheapest {len(chosen)} that do cost {amount(least, unit)}",
-                least=least,
-                remedy="raise the budget, allow smaller runs, or use fewer terms",
-            )
+    chosen, prior = _by_weight(weights, costs, budget), nothing.T @ nothing
+    starts = [chosen]
+    if _is_singular(prior + features[chosen].T @ features[chosen]):
+        starts += _identifying(features, costs, budget, known)
     heaviest = np.argsort(-weights, kind="stable")[:_CONSIDERED]
     cheapest = np.argsort(costs, kind="stable")[:_CHEAPEST_CONSIDERED]
-    considered = np.unique(np.concatenate((heaviest, cheapest, chosen)))
-    return _exchanged(features, costs, budget, chosen, considered, nothing.T @ nothing)
+    considered = np.unique(np.concatenate((heaviest, cheapest, *starts)))
+    found = [_exchanged(features, costs, budget, start, considered, prior) for start in starts]
+    best = min(found, key=lambda runs: criterion(features[runs], known))
+    if not np.isfinite(criterion(features[best], known)):
+        raise _too_small(features, costs, budget, known, unit)
+    return best
+
+
+_APART = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
+"""How far apart runs are that a search begins with, from the clearest to what can just be told: the
+cheapest runs are alike, and those of consecutive node counts differ in the tenth digit alone."""
+
+_JUST = RANK_TOLERANCE
+"""As far as the candidates as a whole are told apart, of each coefficient: then some set is."""
+
+
+def _identifying(
+    features: FloatArray, costs: FloatArray, budget: float, known: FloatArray | None
+) -> list[IntArray]:
+    """The cheapest runs within the budget that tell the coefficients apart, by how clearly."""
+    fitting: dict[tuple[int, ...], IntArray] = {}
+    for apart in (*_APART, _JUST / features.shape[1]):
+        found = cheapest_identifying(features, costs, known=known, apart=apart)
+        if found is not None and float(costs[found].sum()) <= budget * _ROOM:
+            fitting.setdefault(tuple(found), found)
+    return list(fitting.values())
+
+
+def _too_small(
+    features: FloatArray,
+    costs: FloatArray,
+    budget: float,
+    known: FloatArray | None,
+    unit: str | None,
+) -> BudgetTooSmall:
+    """That a budget buys no runs that tell the coefficients apart, and what would."""
+    p = features.shape[1]
+    cheapest = cheapest_identifying(features, costs, known=known, apart=_JUST / p)
+    least = np.inf if cheapest is None else float(costs[cheapest].sum())
+    would = "" if cheapest is None else f": the cheapest {len(cheapest)} that do cost "
+    return BudgetTooSmall(
+        f"the budget of {amount(budget, unit)} buys no runs that tell all {p} coefficients apart"
+        + (would and would + amount(least, unit)),
+        least=least,
+        remedy="raise the budget, allow smaller runs, or use fewer terms",
+    )
 
 
 def amount(value: float, unit: str | None) -> str:
@@ -98,24 +135,39 @@ def _by_weight(weights: FloatArray, costs: FloatArray, budget: float) -> IntArra
 
 
 def cheapest_identifying(
-    features: FloatArray, costs: FloatArray, *, known: FloatArray | None = None
-) -> IntArray:
-    """The cheapest set of experiments that tells all coefficients apart.
+    features: FloatArray,
+    costs: FloatArray,
+    *,
+    known: FloatArray | None = None,
+    apart: float = RANK_TOLERANCE,
+) -> IntArray | None:
+    """The cheapest set of experiments that tells all coefficients apart; None where there is none.
 
     Exact: independent rows are a matroid, so taking the cheapest independent one each time is best.
+
+    Args:
+        apart: share of a run that no combination of those taken before may explain.
     """
     norms = np.linalg.norm(features, axis=0)
-    unit = features / np.where(norms > 0.0, norms, 1.0)
-    rows = np.zeros((0, features.shape[1])) if known is None else known / norms
-    have, chosen = rank(rows), []
+    norms = np.where(norms > 0.0, norms, 1.0)
+    unit, chosen = features / norms, []
+    told = _directions(known / norms) if known is not None else np.zeros((0, features.shape[1]))
     for place in np.argsort(costs, kind="stable"):
-        if have == features.shape[1]:
+        if len(told) == features.shape[1]:
             break
-        grown = np.concatenate((rows, unit[place : place + 1]))
-        if rank(grown) > have:
-            rows, have = grown, have + 1
+        left = unit[place]
+        for _ in range(2):  # twice: what is left of nearly dependent rows is mostly rounding
+            left = left - told.T @ (told @ left)
+        if (length := float(np.linalg.norm(left))) > apart * float(np.linalg.norm(unit[place])):
+            told = np.vstack((told, left / length))
             chosen.append(int(place))
-    return np.asarray(sorted(chosen), dtype=np.int64)
+    return np.asarray(sorted(chosen), dtype=np.int64) if len(told) == features.shape[1] else None
+
+
+def _directions(rows: FloatArray) -> FloatArray:
+    """(k, p) orthonormal directions that (r, p) rows tell."""
+    _, values, right = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(right[values > RANK_TOLERANCE * max(float(values.max(initial=0.0)), 1e-300)])
 
 
 def cheapest_first(costs: FloatArray, budget: float) -> IntArray:
@@ -193,10 +245,13 @@ def _made_room(
 def _missed_least(
     information: FloatArray, rows: FloatArray, costs: FloatArray, free: NDArray[np.bool_]
 ) -> int | None:
-    """Which run raises tr(M^-1) least for what it costs when it leaves; None where all are needed.
+    """Which run raises tr(M^-1) least for what it costs when it leaves; None where all are needed,
+    as they are where even all of them tell the coefficients apart in name only.
 
     tr((M - a a^T)^-1) = tr(M^-1) + |M^-1 a|^2 / (1 - a^T M^-1 a).
     """
+    if _is_singular(information):
+        return None
     solved = np.linalg.solve(information, rows.T).T
     left = 1.0 - np.einsum("ij,ij->i", rows, solved)
     possible = free & (left > _NEEDED) & (costs > 0.0)
@@ -215,16 +270,22 @@ def _trace(prior: FloatArray, rows: FloatArray) -> float:
 
 
 def _traces_with(information: FloatArray, rows: FloatArray) -> FloatArray:
-    """(n,) tr((M + a a^T)^-1) for each of n rows; inf where that is singular."""
+    """(n,) tr((M + a a^T)^-1) for each of n rows."""
     return _traces(information + rows[:, :, None] * rows[:, None, :])
 
 
 def _traces(information: FloatArray) -> FloatArray:
-    """tr(M^-1) of (..., p, p) matrices by their eigenvalues; inf where singular."""
+    """tr(M^-1) of (..., p, p) matrices by their eigenvalues, each at least as large as rounding
+    leaves it: of singular ones it is huge, and the less so the fewer directions are not told."""
     values = np.linalg.eigvalsh(information)
-    singular = values[..., 0] <= _SINGULAR * values[..., -1]
+    least = _SINGULAR * values[..., -1:]
     with np.errstate(divide="ignore"):
-        return np.asarray(np.where(singular, np.inf, (1.0 / values).sum(axis=-1)))
+        return np.asarray((1.0 / np.maximum(values, least)).sum(axis=-1))
+
+
+def _is_singular(information: FloatArray) -> bool:
+    values = np.linalg.eigvalsh(information)
+    return bool(values[0] <= _SINGULAR * values[-1])
 
 
 _SINGULAR = 1e-13

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import chain, zip_longest
 from typing import NamedTuple
 
@@ -73,7 +74,7 @@ def weighed(
         billing: of the surface's catalog; None for what the catalog says.
 
     Raises:
-        BadInput: without a priced composition.
+        BadInput: without a priced composition, and for a type that no run is of.
     """
     if surface is None:
         found = _of_run_table(fitted, instances, nodes, workload, goal)
@@ -82,7 +83,8 @@ def weighed(
     if not found.clusters:
         raise BadInput(
             "the cost of a wrong choice needs prices",
-            remedy="name a price catalog with --catalog, or add price_hourly_usd to the run table",
+            remedy="name a price catalog with --catalog, or add instance_type and price_hourly_usd "
+            "to the run table",
         )
     return found
 
@@ -138,9 +140,11 @@ def _of_run_table(
     """Whole clusters of the types whose prices the runs tell, with nothing added to those."""
     every = [
         Cluster.of_nodes(instance_type=name, nodes=count)
-        for name in instances or fitted.profile.instance_types
+        for name in _named(instances, fitted.profile.instance_types)
         for count in nodes
     ]
+    if not every:
+        return Weighed((), np.zeros(0), EXACT_BILLING, np.zeros(0), np.zeros(0))
     hourly = [cost_of(cluster, SECONDS_PER_HOUR, fitted.profile) for cluster in every]
     rates = np.asarray([np.inf if price is None else price for price in hourly])
     found = fitted.predict_many(clusters=every, workloads=[workload], confidence=goal.confidence)
@@ -156,6 +160,22 @@ def _of_run_table(
     nothing = np.zeros(len(kept))
     clusters = tuple(every[place] for place in kept)
     return Weighed(clusters, rates[kept], EXACT_BILLING, nothing, nothing)
+
+
+def _named(instances: Sequence[str] | None, known: Sequence[str]) -> list[str]:
+    """The known types that patterns name, all of them without any."""
+    found: dict[str, None] = {}
+    for pattern in known if instances is None else instances:
+        matching = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
+        if not matching:
+            raise BadInput(
+                f"no run is of a type {pattern!r}",
+                where="instances",
+                remedy="name a price catalog with --catalog to have it looked up",
+                choices=known,
+            )
+        found.update(dict.fromkeys(matching))
+    return list(found)
 
 
 class Outlook(NamedTuple):

@@ -7,7 +7,10 @@ import pytest
 
 from engine import fit, load_catalog, read
 from engine.advice import Advice, advise
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
 from engine.optimiser import recommend
+from engine.profile import Profile, Run
 from engine.recommendation import Choice
 
 TYPES = ["m5.*", "c5.*", "r5.*", "m4.*"]
@@ -74,3 +77,37 @@ def test_the_advice_says_what_the_recommendation_says(source: str) -> None:
     wanted = (*answer.warnings, *answer.recommended.warnings)
     assert said == {(notice.code, notice.text) for notice in wanted}
     assert "single-run" in {code for code, _ in said}
+
+
+def priced(*names: str | None) -> Profile:
+    """Runs on 1, 2 and 4 nodes of each type, with the price of a node."""
+    clusters = [
+        Cluster.of_nodes(
+            instance_type=name, nodes=nodes, vcpus=4, memory_gib=16.0, price_usd_per_hour=0.2
+        )
+        for name in names
+        for nodes in (1, 2, 4)
+    ]
+    return Profile("made", tuple(Run(400.0 / (c.nodes or 1), c, Workload(1e9)) for c in clusters))
+
+
+def test_types_of_a_run_table_are_named_by_patterns() -> None:
+    fitted = fit(priced("m4.large", "m4.xlarge", "c4.large"))
+
+    def named(*patterns: str) -> set[str | None]:
+        advice = advise(fitted, catalog=None, instances=patterns, nodes=(1, 2, 4))
+        return {run.instance for run in advice.next_runs}
+
+    assert named("m4.*") == {"m4.large", "m4.xlarge"}
+    assert named("*.large", "c4.large") == {"m4.large", "c4.large"}
+    with pytest.raises(BadInput, match=r"no run is of a type 'r5\.\*'.*--catalog"):
+        named("m4.*", "r5.*")
+
+
+def test_prices_without_types_are_no_prices_of_types() -> None:
+    runs = tuple(
+        Run(400.0 / nodes, Cluster.of_nodes(instance_type=None, nodes=nodes), Workload(1e9))
+        for nodes in (1, 2, 4)
+    )
+    with pytest.raises(BadInput, match=r"needs prices.*instance_type"):
+        advise(fit(Profile("made", runs)), catalog=None, nodes=(1, 2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -9,11 +11,11 @@ from engine import fit
 from engine.catalog_file import load_catalog
 from engine.cluster import Cluster, Workload
 from engine.designed_runs import designed
-from engine.errors import BadInput, UnknownName
-from engine.experiments import Grid, smallest_runs
+from engine.errors import BadInput, BudgetTooSmall, UnknownName
+from engine.experiments import Grid, Known, smallest_runs
 from engine.paper_plans import equal_waves, two_sizes
 from engine.profile import Profile, Run
-from engine.training import TrainingRequest, known_of, lessons_of, plan_experiments
+from engine.training import TERMS, TrainingRequest, known_of, lessons_of, plan_experiments
 
 FRACTIONS = tuple(np.linspace(32 / 512, 64 / 512, 5))
 
@@ -199,3 +201,41 @@ def test_what_is_known_counts_repetitions() -> None:
     assert (known.runs, known.repeated, known.settled) == (3, 3, True)
     (single,) = lessons_of(Profile("made", (run,)))
     assert single.settled is None
+
+
+@pytest.mark.parametrize("instances", [(None,), ("m5.large", "r4.2xlarge")])
+def test_samples_that_are_nearly_alike_make_a_plan_or_are_refused(
+    instances: tuple[str | None, ...],
+) -> None:
+    """The cheapest samples of a long range of nodes differ in the tenth digit: a plan of them tells
+    nothing, and solving for one ended in an error. More money never buys a worse plan here."""
+    fractions = tuple(0.001 + 0.499 * step / 9.0 for step in range(10))
+    grid = Grid.of(nodes=range(1, 41), fractions=fractions, instances=instances)
+    found = []
+    for budget in (1.5, 3.0, 4.0, 5.0, 10.0, 20.0):
+        try:
+            plan = designed(grid, budget=budget, terms=TERMS["extended"])
+        except BudgetTooSmall:
+            assert not found, "a smaller budget was enough"
+            continue
+        assert plan.criterion is not None
+        assert math.isfinite(plan.criterion)
+        assert plan.cost is not None
+        assert plan.cost <= budget * (1.0 + 1e-9)
+        assert len(plan.runs) >= len(TERMS["extended"]) * len(instances)
+        found.append(plan.criterion)
+    assert len(found) >= 4
+    assert found == sorted(found, reverse=True)
+
+
+def test_earlier_runs_that_tell_all_leave_the_budget_for_more() -> None:
+    """Where known runs identify the terms already, any single run that the budget buys helps."""
+    grid = Grid.of(nodes=range(1, 9), fractions=(0.1, 0.2))
+    known = Known(
+        np.asarray([1.0, 2.0, 4.0, 8.0, 8.0]),
+        np.asarray([1.0, 1.0, 1.0, 1.0, 0.5]),
+        np.zeros(5, dtype=np.int64),
+        np.full(5, 60.0),
+    )
+    plan = designed(grid, budget=0.13, known=known)
+    assert [(run.nodes, run.fraction) for run in plan.runs] == [(8, 0.1)]

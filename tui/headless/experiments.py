@@ -206,7 +206,7 @@ def next_runs(
 ) -> engine.Advice:
     catalog = None
     priced = any(
-        group.price_usd_per_hour is not None
+        group.price_usd_per_hour is not None and group.instance is not None
         for run in fitted.profile.runs
         for group in run.cluster.groups
     )
