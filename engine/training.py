@@ -19,6 +19,7 @@ from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
 from engine.models.simcost.sampling import CONFIDENCE, EPSILON, estimate, is_enough
+from engine.models.workloads import completed, same_parameters
 from engine.paper_plans import (
     equal_waves,
     graded_cores,
@@ -99,11 +100,16 @@ def share_of(whole: Workload, fraction: float) -> Workload:
 
 
 def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
-    """The profile's runs on the grid's types, as places of the design: those that say their nodes
-    and, relative to the whole input, their size."""
-    whole = (workload or profile.reference_workload).input_bytes
-    rows = []
+    """The profile's runs on the grid's types, as places of the design: those that came to their end
+    with the job parameters that are wanted, and say their nodes and, relative to the whole input,
+    their size."""
+    wanted = completed(workload or profile.reference_workload, profile)
+    whole, rows = wanted.input_bytes, []
     for run in profile.runs:
+        if not run.complete or run.has_failed:
+            continue
+        if not same_parameters(run.workload.parameters, wanted.parameters):
+            continue
         name = run.cluster.instance.name if run.cluster.instance else None
         if grid.instances == (None,):
             name = None

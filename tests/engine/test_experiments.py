@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -239,3 +240,19 @@ def test_earlier_runs_that_tell_all_leave_the_budget_for_more() -> None:
     )
     plan = designed(grid, budget=0.13, known=known)
     assert [(run.nodes, run.fraction) for run in plan.runs] == [(8, 0.1)]
+
+
+def test_runs_of_another_job_parameter_or_that_broke_off_are_not_built_on() -> None:
+    """They tell other coefficients: neither a design nor what it narrows rests on them."""
+    clusters = [
+        Cluster.of_nodes(instance_type="m5.xlarge", nodes=n, vcpus=4, memory_gib=16.0)
+        for n in (2, 4)
+    ]
+    workloads = [Workload(1e9, parameters={"k": k}) for k in (3.0, 9.0)]
+    runs = [Run(90.0 / (c.nodes or 1), c, w) for c in clusters for w in workloads]
+    profile = Profile("made", (*runs, replace(runs[0], seconds=9.0, complete=False)))
+    grid = Grid.of(nodes=(1,), fractions=(1.0,), instances=("m5.xlarge",))
+    for workload in workloads:
+        known = known_of(profile, grid, workload)
+        assert list(known.machines) == [2.0, 4.0]
+        assert list(known.seconds) == [45.0, 22.5]
