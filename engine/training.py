@@ -236,6 +236,8 @@ def plan_experiments(
         raise UnknownName("set of terms", request.terms, TERMS)
     if request.method not in METHODS:
         raise UnknownName("plan", request.method, METHODS)
+    if request.method != "ernest" and len(request.instances) > 1:
+        raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
     if request.method != "ernest":
         request = _of_the_runs(request, fitted, workload, catalog)
     if request.method == "simcost":

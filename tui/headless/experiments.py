@@ -93,13 +93,21 @@ DESIGN_OPTIONS = ("partitions", "node_cores", "iteration_share", "smallest_run")
 
 NEXT_OPTIONS = ("deadline", "job_budget", "spot")
 SIMCOST_OPTIONS = ("target_cores", "sample_partitions")
+NOT_SIMCOST = ("fractions", "smallest_run", "iteration_share")
 
 
 def check_question(args: argparse.Namespace) -> None:
     """Options that do not go together are refused before anything is read."""
     if args.plan != "simcost":
         _refused(args, SIMCOST_OPTIONS, "is for SimCost's plan", "add --plan simcost")
+    if args.terms != "ernest" and (args.plan != "ernest" or not wants_design(args)):
+        raise engine.BadInput(
+            "is for Ernest's design of several runs",
+            where="--terms",
+            remedy="add --fractions and --budget, or leave it out",
+        )
     if args.plan == "simcost":
+        _refused(args, NOT_SIMCOST, "is not for SimCost's plan", "leave it out")
         check_simcost(args)
     elif not args.sources and args.fractions is None:
         raise engine.BadInput(

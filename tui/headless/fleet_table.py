@@ -76,7 +76,8 @@ def _why_none(job: Planned) -> list[str]:
     remedy = ""
     if miss.late_seconds is not None and miss.over_usd is None and job.deadline_seconds is not None:
         tenths = math.ceil(10.0 * (job.deadline_seconds + miss.late_seconds))
-        remedy = f": --deadline {tenths / 10.0:g}s or a smaller --confidence takes it"
+        enough = f"{tenths / 10.0:.1f}".removesuffix(".0")
+        remedy = f": --deadline {enough}s or a smaller --confidence takes it"
     return [f"    it {text.shown(miss.reason)}{remedy}"]
 
 
