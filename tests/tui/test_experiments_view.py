@@ -365,3 +365,12 @@ async def test_where_the_other_views_say_another_time_for_a_run_that_is_said(pla
         assert differs
         assert f"Other views: {text.seconds(alone)} (9 in 10 runs: " in said
         assert "by the model alone. The search for a next run also weighs" in said
+
+
+async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
+    app = planner(EngineSession(), sources=("optex-als-yarn",))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        shown = text_of(app)
+        assert "no interval" in shown
+        assert "training runs would take" not in shown

@@ -188,9 +188,10 @@ def _now(advice: Advice, state: PlanState) -> Line:
 
 
 def _narrowed(found: Found, answer: Answer) -> list[Line]:
-    """What all training runs together do to the interval of the best composition."""
+    """What all training runs together do to the interval of the best composition; nothing where it
+    has none, as of a model that does not say how sure it is."""
     narrowing, plan = found.narrowing, found.plan
-    if narrowing is None or plan is None or answer.best is None:
+    if narrowing is None or plan is None or answer.best is None or answer.best.low is None:
         return []
     return [
         [
