@@ -36,6 +36,7 @@ from engine.models.stages.one_machine import (
     CONTENTION,
     CONTENTION_SPREAD,
     crowding,
+    most_contention,
     on_one_machine,
     share_cores,
 )
@@ -176,13 +177,14 @@ class Pairs:
         other, logs, away, doubts = self.replays[j], [], [], []
         runs = [self.replays[i].run for i in np.flatnonzero(kept)]
         one_machine, cores_shared = on_one_machine(runs), share_cores(runs)
+        most = most_contention(runs)
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
             speed = speed_of(target, source, self.catalog)
             found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
             crowded = float(crowding(self.doublings[i, j, 0])) if cores_shared else 0.0
-            crowded *= 1.0 - found.driver_seconds / found.seconds
+            crowded *= most * (1.0 - found.driver_seconds / found.seconds)
             more = CONTENTION * crowded if one_machine else 0.0
             logs.append(math.log(found.seconds) + self.bias[i] + more)
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))

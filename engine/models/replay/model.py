@@ -55,6 +55,7 @@ from engine.models.stages.disturbance import disturbance_spread
 from engine.models.stages.one_machine import (
     CONTENTION,
     CONTENTION_SPREAD,
+    most_contention,
     of_batch,
     on_one_machine,
     one_machine_notice,
@@ -128,7 +129,7 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(doublings(busy / replay.slots, ratio))
-            crowded = self._crowded(batch, far[-1][:, 0], times)
+            crowded = self._most_contention * self._crowded(batch, far[-1][:, 0], times)
             doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
             crowded = crowded if self._one_machine else np.zeros(len(batch))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
@@ -149,6 +150,10 @@ class ReplayModel(FittedModel):
     @cached_property
     def _one_machine(self) -> bool:
         return on_one_machine([replay.run for replay in self.replays])
+
+    @cached_property
+    def _most_contention(self) -> float:
+        return most_contention([replay.run for replay in self.replays])
 
     @cached_property
     def _share_cores(self) -> bool:

@@ -3,8 +3,9 @@
 No log says how many cores that machine has. Asked for more slots on it, nobody knows whether each
 gets a core of its own (tasks take as long as before) or none (on twice the slots twice as long):
 what a doubling costs is taken to lie evenly between the two, in log time, for all tasks, since
-compilers and the driver are on those cores too. That is asked of further executors alone: nodes,
-and named types, are machines of their own.
+compilers and the driver are on those cores too. Executors of `local-cluster` are further JVMs,
+which load and compile the same code once more on those cores: there more slots can be worse than
+none. That is asked of further executors alone: nodes, and named types, are machines of their own.
 
 The published laws give each slot a core of its own. They stay as published, and their intervals
 hold what that may be wrong by (`law_doubt`).
@@ -28,13 +29,16 @@ from engine.models.stages.job_phases import driver_seconds
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.profile import Notice, Run, StageRun
 
-CONTENTION = 0.5 * math.log(2.0)
-CONTENTION_SPREAD = math.log(2.0) / math.sqrt(12.0)
-"""Mean and standard deviation of what a doubling of slots adds to log task time, evenly between
-nothing and all that it should save."""
+CONTENTION = 0.5
+CONTENTION_SPREAD = 1.0 / math.sqrt(12.0)
+"""Mean and standard deviation, as shares of `most_contention`, of what a doubling of slots adds to
+log task time: evenly between nothing and that."""
 
-LAW_DOUBT = math.hypot(CONTENTION, CONTENTION_SPREAD)
-"""Root mean square of the same: what a law that expects none is off by."""
+NO_CORE = math.log(2.0)
+"""Log of how much longer a task takes where twice the slots have no more cores."""
+
+FURTHER_JVMS = 1.25
+"""Prior: how much of `NO_CORE` a doubling costs at most where slots are executors of their own."""
 
 WAITING_ONCE = 0.5
 """Prior: share of the time that tasks wait for which stays whatever the input."""
@@ -59,6 +63,12 @@ def share_cores(runs: Sequence[Run]) -> bool:
     """Whether all of them ran under a `local` master on a machine that nobody named: what one
     number of slots took is doubtful of another, by `CONTENTION_SPREAD` for each doubling."""
     return all(of_local_master(run) and run.cluster.instance is None for run in runs)
+
+
+def most_contention(runs: Sequence[Run]) -> float:
+    """The most that a doubling of slots of these runs' one machine adds to log task time."""
+    jvms = any(run.config.get("spark.master", "").startswith("local-cluster") for run in runs)
+    return (FURTHER_JVMS if jvms else 1.0) * NO_CORE
 
 
 def waiting_law(stage: StageRun) -> StageLaw:
@@ -103,10 +113,8 @@ def law_doubt(
     busy = np.minimum(batch.slots, max(useful_slots, slots))
     driver = sum(driver_seconds(run) for run in runs) / len(runs)
     share = np.clip(1.0 - driver / seconds, 0.0, 1.0)
-    return np.asarray(LAW_DOUBT * share * np.abs(of_batch(batch, np.log2(busy / slots))))
-
-
-TAKEN = "on twice the slots tasks are taken to be between one and two times as long"
+    doubt = math.hypot(CONTENTION, CONTENTION_SPREAD) * most_contention(runs)
+    return np.asarray(doubt * share * np.abs(of_batch(batch, np.log2(busy / slots))))
 
 
 def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "") -> Notice | None:
@@ -114,17 +122,19 @@ def one_machine_notice(runs: Sequence[Run], batch: ClusterBatch, *, law: str = "
     are.
 
     Args:
-        law: the published model whose law gives each slot a core; none where `CONTENTION` is taken.
+        law: the published model whose law gives each slot a core; none where contention is taken.
     """
     slots = runs[0].cluster.slots
     asked = batch.slots[np.isnan(batch.nodes) & np.isfinite(batch.slots)]
     if not on_one_machine(runs) or slots is None or not np.any(asked != slots):
         return None
-    taken = f"{law} gives each slot a core of its own, and the interval is wider for those without"
+    most = f"{math.exp(most_contention(runs)):.1f}".removesuffix(".0")
+    taken = f"on twice the slots tasks are taken to be between 1 and {most} times as long"
+    given = f"{law} gives each slot a core of its own, and the interval is wider for those without"
     return Notice(
         "one-machine",
         f"the log ran on one machine ({runs[0].config['spark.master']}), and does not say how many "
-        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: {taken if law else TAKEN}",
+        f"cores its {slots} task{'' if slots == 1 else 's'} at once had: {given if law else taken}",
         "add a log of another number of slots, or name the log's machine with --ran-on where the "
         "wanted executors are on others",
     )

@@ -54,11 +54,19 @@ def width(found: Prediction) -> float:
     return math.log(found.high / found.low)
 
 
-@pytest.mark.parametrize("master", ["local[2]", "local-cluster[2,1,1024]"])
-def test_twice_the_slots_of_one_machine_save_between_half_and_nothing(master: str) -> None:
+@pytest.mark.parametrize(
+    ("master", "most"), [("local[2]", 2.0), ("local-cluster[2,1,1024]", 2.0**1.25)]
+)
+def test_twice_the_slots_of_one_machine_save_between_half_and_nothing(
+    master: str, most: float
+) -> None:
+    """Further executors are further JVMs on the same cores, further threads of one are not."""
     own, more = (ask(run_of(master), slots=slots) for slots in (2, 4))
     apart = ask(run_of("yarn"), slots=4)
-    assert apart.seconds * 1.3 < more.seconds < apart.seconds * math.sqrt(2.0) * 1.01
+    assert apart.seconds * 1.3 < more.seconds < apart.seconds * math.sqrt(most) * 1.01
+    assert more.seconds == pytest.approx(apart.seconds * math.sqrt(most), rel=0.05)
+    text = next(notice.text for notice in more.warnings if notice.code == "one-machine")
+    assert f"between 1 and {most:.1f}".removesuffix(".0") in text
     assert more.high is not None
     assert apart.low is not None
     assert more.high > own.seconds * 0.95
