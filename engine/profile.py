@@ -73,7 +73,7 @@ EXACT_VALUES = 201
 
 STAGE_AMOUNTS = (
     "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
-    "deserialize_seconds", "deserialize_cpu_seconds",
+    "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
 """Fields of a stage that are sums over its tasks."""
@@ -98,9 +98,10 @@ class StageRun:
     task held its slot (finish - launch); `overhead_seconds` the part of it outside
     `executorRunTime` (scheduling, deserialisation, result). `deserialize_seconds` is that of all
     tasks to load their code, `deserialize_cpu_seconds` what of it they computed (since Spark 2.1);
-    None where the log does not say. `default_parallelism` etc. stand in
-    the run's `config`. `operation_counts` says how often each of `operations` is done in a task, 0
-    for those whose result is read from the cache; left out where that is once each.
+    None where the log does not say. `python_start_seconds` is that of all tasks in which Python
+    workers started and loaded their code (SQL, since Spark 4); None as well. `default_parallelism`
+    etc. stand in the run's `config`. `operation_counts` says how often each of `operations` is done
+    in a task, 0 for those whose result is read from the cache; left out where that is once each.
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
     `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
@@ -141,6 +142,7 @@ class StageRun:
     disk_spilled_bytes: float | None = None
     deserialize_seconds: float | None = None
     deserialize_cpu_seconds: float | None = None
+    python_start_seconds: float | None = None
     input_records: float | None = None
     files_bytes: float | None = None
     files_read: float | None = None

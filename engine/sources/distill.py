@@ -296,6 +296,7 @@ class _Context:
             disk_spilled_bytes=summary.disk_spilled_bytes,
             deserialize_seconds=summary.deserialize_seconds,
             deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
+            python_start_seconds=stage.python_start_seconds,
             task_cpus=task_cpus(self._application, stage),
             resource_profile_id=stage.profile,
             operations=stage.operations,

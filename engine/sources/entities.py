@@ -74,12 +74,16 @@ class Stage:
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
     library: str | None = None
+    python_start_seconds: float | None = None
     tasks: StageTasks = field(default_factory=StageTasks)
     attempts: dict[int, Attempt] = field(default_factory=dict)
 
-    def ran_python(self) -> None:
+    def ran_python(self, start_seconds: float | None) -> None:
         """Its tasks computed in Python, which not every operation's name tells: a data source
-        written in Python is a scan like others."""
+        written in Python is a scan like others. Starting the workers took those of all attempts so
+        long: each attempt tells it of those before it too."""
+        if start_seconds is not None:
+            self.python_start_seconds = max(start_seconds, self.python_start_seconds or 0.0)
         if not any(kind in name for name in self.operations for kind in PYTHON_NAMES):
             self.operations = (*self.operations, PYTHON_NAMES[0])
             self.operation_counts = (*self.operation_counts, 1) if self.operation_counts else ()

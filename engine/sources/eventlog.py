@@ -21,6 +21,7 @@ from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
+from engine.sources.python_workers import PYTHON_METRIC, python_start_seconds
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.task_rows import BUFFER_BYTES, row_of
 
@@ -42,9 +43,6 @@ BAD_EVENT = (
 
 MOST_BAD_EVENTS = 100_000
 """After so many lines that are no events, and no more that are, reading is given up."""
-
-PYTHON_METRIC = b'"Name":"data sent to Python workers"'
-"""Among the metrics of a stage: its tasks handed work to Python."""
 
 LONG_TASK_END = 2048
 _ACCUMULABLES, _METRICS = b',"Accumulables":[', b'"Task Metrics":{'
@@ -130,7 +128,7 @@ def _stage_metrics(application: Application, line: bytes) -> None:
         return
     info = _decode_metrics(line).info
     if python:
-        application.stage_of(info.stage).ran_python()
+        application.stage_of(info.stage).ran_python(python_start_seconds(info.accumulables))
     if scans:
         application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import Struct, field
 
 from engine.sources.events import UNKNOWN
@@ -47,16 +49,23 @@ class DriverMetrics(Struct, frozen=True, gc=False):
 
 
 class Accumulable(Struct, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage or a task."""
+    """An entry of the `Accumulables` of a stage or a task; a program's own may hold anything."""
 
     accumulator: int = field(default=UNKNOWN, name="ID")
+
+
+class NamedAccumulable(Accumulable, frozen=True, gc=False):
+    """An entry of the `Accumulables` of a stage with what it came to."""
+
+    name: str | None = field(default=None, name="Name")
+    value: Any = field(default=None, name="Value")
 
 
 class MeteredStage(Struct, frozen=True, gc=False):
     """Which metrics the tasks of a completed stage counted."""
 
     stage: int = field(name="Stage ID")
-    accumulables: tuple[Accumulable, ...] = field(default=(), name="Accumulables")
+    accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
 
 
 class StageMetrics(Struct, frozen=True, gc=False):

@@ -3,8 +3,8 @@
     python tests/data/make_logs.py [NAME ...]
 
 Needs what `sample_logs/make_samples.py` needs, on Linux; `vectored`, `scans`,
-`clients` and `python_source` Spark 4.1 or newer, the last two also pyarrow and pandas, `clients`
-grpcio-status and googleapis-common-protos.
+`clients`, `python_source` and `python_workers` Spark 4.1 or newer, the last three also pyarrow and
+pandas, `clients` grpcio-status and googleapis-common-protos.
 Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
 own writer of event logs with each of its codecs, flushed where Spark flushes: to the end, and as an
 application leaves it that is killed.
@@ -112,6 +112,7 @@ RECIPES = (
     Recipe("scans", master="local[2]", conf=ONE_FILE),
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
+    Recipe("python_workers", conf=ONE_FILE),
 )
 
 

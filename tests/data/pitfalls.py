@@ -192,6 +192,20 @@ def python_source(context: SparkContext) -> None:
     session.read.format("numbers").load().groupBy().sum("n").collect()
 
 
+def python_workers(context: SparkContext) -> None:
+    """Functions of pandas on four groups, then one on rows: workers start and load pandas."""
+    import pandas as pd
+    from pyspark.sql.functions import pandas_udf
+
+    def mean(group: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"k": [group["k"].iloc[0]], "mean": [group["id"].mean()]})
+
+    rows = SparkSession(context).range(0, 40_000, 1, 2).selectExpr("id", "id % 4 k")
+    rows.groupBy("k").applyInPandas(mean, "k long, mean double").collect()
+    twice = pandas_udf(lambda numbers: numbers * 2, "long")
+    rows.select(twice("id").alias("n")).groupBy().sum("n").collect()
+
+
 CLIENT = """
 from pyspark.sql import SparkSession, functions as F
 session = SparkSession.builder.remote("sc://localhost:15002").create()
@@ -236,6 +250,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         operators,
         scans,
         python_source,
+        python_workers,
         clients,
     )
 }

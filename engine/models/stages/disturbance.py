@@ -30,7 +30,8 @@ EVENLY = 2.0 / math.sqrt(12.0)
 """Standard deviation of the log of the next run's stretch, relative to the log of this one's: it
 may be anything from none to twice as much (in log), evenly."""
 
-ELSEWHERE = ("Python", "Pandas", "Arrow", "Gpu")
+PYTHON = ("Python", "Pandas", "Arrow")
+ELSEWHERE = (*PYTHON, "Gpu")
 """Operations whose computing happens in other processes, or elsewhere, and is not in CPU times."""
 
 
@@ -157,10 +158,17 @@ def computes_elsewhere(stage: StageRun) -> bool:
     A Python program names the stages of its SQL queries too, but their plan says what runs in
     Python.
     """
+    return computes_in_python(stage) or _does(stage, ELSEWHERE)
+
+
+def computes_in_python(stage: StageRun) -> bool:
+    """Whether Python workers do its work."""
     of_python = stage.sql_execution_id is None and ".py:" in stage.name
-    return of_python or any(
-        part in operation for operation in stage.operations for part in ELSEWHERE
-    )
+    return of_python or _does(stage, PYTHON)
+
+
+def _does(stage: StageRun, kinds: Sequence[str]) -> bool:
+    return any(kind in operation for operation in stage.operations for kind in kinds)
 
 
 def _total(measure: Measure | None) -> float:

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
@@ -34,10 +35,14 @@ def shapes_of(run: Run, slots: int) -> list[StageShape]:
     knows_input = bool(reading) and run.workload.input_bytes is not None
     rules = Partitioning.of(run, slots)
     alike: dict[Hashable, list[StageShape]] = {}
+    python = next((stage.stage_id for stage in run.stages if computes_in_python(stage)), None)
     shapes = []
     for stage in run.stages:
         before = alike.setdefault(code_of(stage), [])
-        shape = _shape(run, stage, measured, rules, knows_input=knows_input, before=len(before))
+        shape = _shape(run, stage, measured, rules, knows_input=knows_input)
+        starts = stage.stage_id == python
+        warm_up = warm_up_of(stage, rules.slots, before=len(before), starts_python=starts)
+        shape = replace(shape, warm_up=warm_up)
         shape = _from_first_tasks(shape, max(1, slots // stage.task_cpus), before)
         shapes.append(shape)
         before.append(shape)
@@ -98,7 +103,6 @@ def _shape(
     partitioning: Partitioning,
     *,
     knows_input: bool,
-    before: int,
 ) -> StageShape:
     warm, mean, cold = warm_and_cold(stage)
     overhead = stage.overhead_seconds.mean if stage.overhead_seconds else None
@@ -111,7 +115,6 @@ def _shape(
         overhead_seconds=overhead or 0.0,
         partitions=_shuffle_partitions(run),
         partitioning=partitioning,
-        warm_up=warm_up_of(stage, partitioning.slots, before=before),
     )
 
 

@@ -161,7 +161,9 @@ NO_TIME = 1e-12
 """Keeps the ratio of two times that are none at one."""
 
 
-def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None:
+def warm_up_of(
+    stage: StageRun, slots: int, *, before: int = 0, starts_python: bool = False
+) -> WarmUp | None:
     """The curve of a stage that ran on so many slots; None where its order shows none.
 
     Tasks of one wave start together, so parts shorter than a wave say nothing of order. What
@@ -170,10 +172,11 @@ def warm_up_of(stage: StageRun, slots: int, *, before: int = 0) -> WarmUp | None
 
     Args:
         before: how many stages of the same code ran before.
+        starts_python: whether it is the first of its run that computes in Python.
     """
     lanes, seen = max(1, slots // stage.task_cpus), _seen_tasks(stage)
     if len(stage.warm_up) != len(PARTS) - 1 or seen < 2 * lanes:
-        return _expected(stage, lanes, before=before)
+        return _expected(stage, lanes, before=before, starts_python=starts_python)
     counts = np.asarray(PARTS) * seen
     kept = counts >= lanes
     counts, means = counts[kept], np.asarray((*stage.warm_up, 1.0))[kept]
@@ -194,14 +197,23 @@ def _seen_tasks(stage: StageRun) -> int:
     return min(stage.tasks, stage.task_seconds.count)
 
 
-def _expected(stage: StageRun, lanes: int, *, before: int) -> WarmUp | None:
-    """The prior of a stage that does not show its order: too few tasks, one wave, an old log."""
+def _expected(stage: StageRun, lanes: int, *, before: int, starts_python: bool) -> WarmUp | None:
+    """The prior of a stage that does not show its order: too few tasks, one wave, an old log.
+
+    Python workers start once for each slot, as new code is loaded. How long they took the log may
+    tell; where it does not, they take as long again as the code of the executor itself.
+    """
     waves = max(1.0, _seen_tasks(stage) / lanes)
     own = (stage.task_seconds.mean or 0.0) * waves
     if own <= 0.0:
         return None
+    told = stage.python_start_seconds
+    started = min((told or 0.0) / min(lanes, stage.tasks), MOST_START * own)
     seconds = AGAIN_SECONDS / before if before else _new_code_seconds(stage, lanes)
-    return falling_to(1.0 - min(EXCESS_SHARE, seconds / own), waves)
+    if starts_python and told is None:
+        seconds *= 1.0 + PYTHON_START
+    lost = started + min(EXCESS_SHARE * (own - started), seconds)
+    return falling_to(1.0 - lost / own, waves)
 
 
 def _new_code_seconds(stage: StageRun, lanes: int) -> float:
@@ -229,6 +241,14 @@ stage of the same code loses the second, the third half of that, and so on: what
 compiled.
 Stages of the bundled logs that show it lose about 0.5 to 4 s (by eye); chosen with them and
 benchmarks/logs.py in view."""
+
+
+PYTHON_START = 1.0
+"""Prior: what the start of a slot's Python worker takes in the first stage that computes in Python,
+over what new code takes: an interpreter and its modules in the place of the executor's classes."""
+
+MOST_START = 0.95
+"""Workers that start beside each other may have counted more time than their tasks took."""
 
 
 def _relative_spread(measure: Measure) -> float:

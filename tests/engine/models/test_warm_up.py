@@ -13,6 +13,7 @@ from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.stages.first_tasks import lost_to_new_code
+from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import SET_UP_SECONDS, Scaled
 from engine.models.stages.warm_up import (
     PARTS,
@@ -112,6 +113,42 @@ def test_one_wave_or_no_order_leave_the_prior(seconds: float, late: float) -> No
         assert curve.late == pytest.approx(late)
         assert 1.0 < curve.mean(0.5) <= 2.0
         assert curve.mean(10.0) == pytest.approx(late + (1.0 - late) / 10.0)
+
+
+def test_workers_of_python_start_once_for_each_slot() -> None:
+    """8 slots of 10 s: where the log tells that their workers took 4 s each, 1.5 s of the others
+    are new code; where it does not, the first stage in Python loses twice 1.5 s."""
+    run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=8)
+    stage = stage_of(run)
+    told = replace(stage, python_start_seconds=32.0)
+    for starts_python in (True, False):
+        curve = warm_up_of(told, 8, starts_python=starts_python)
+        assert curve is not None
+        assert curve.late == pytest.approx((10.0 - 4.0 - 1.5) / 10.0)
+    for starts_python, late in ((True, 0.7), (False, 0.85)):
+        curve = warm_up_of(stage, 8, starts_python=starts_python)
+        assert curve is not None
+        assert curve.late == pytest.approx(late)
+
+
+def test_workers_that_start_beside_each_other_leave_some_time_for_work() -> None:
+    """They counted 20 s in tasks of 10: a twentieth is left, four fifths of it for new code."""
+    run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=8)
+    curve = warm_up_of(replace(stage_of(run), python_start_seconds=160.0), 8)
+    assert curve is not None
+    assert curve.late == pytest.approx(0.05 * 0.2)
+
+
+def test_the_first_stage_in_python_alone_starts_workers() -> None:
+    run = observed([Stage(np.full(8, 10.0), (), input_bytes=8 * BLOCK) for _ in range(3)], slots=8)
+    kinds = (("Exchange",), ("ArrowEvalPython",), ("MapInPandas",))
+    stages = tuple(
+        replace(stage, operations=kind, name=f"stage {kind[0]}")
+        for stage, kind in zip(run.stages, kinds, strict=True)
+    )
+    shapes = shapes_of(replace(run, stages=stages), 8)
+    late = [shape.warm_up.late for shape in shapes if shape.warm_up is not None]
+    assert late == pytest.approx([0.85, 0.7, 0.85])
 
 
 def late_beside(outside: float) -> float:
