@@ -268,9 +268,18 @@ class EventLog:
                     remember(line)
                     if application.starts_to_read > 0:
                         application.task_start(_decode_task_start(line))
-            except BAD_EVENT:
-                self.bad_events += 1
+            except BAD_EVENT as problem:
+                self._try_again(line, problem)
         self.read_events += len(lines)
+
+    def _try_again(self, line: bytes, problem: Exception) -> None:
+        """Counts a line that is no event. What only has text that is not UTF-8 is one, of a Spark
+        before 3.0, which wrote in the charset of its machine: nobody knows its foreign letters."""
+        if isinstance(problem, UnicodeDecodeError):
+            with suppress(*BAD_EVENT):
+                return self._other(line.decode("utf-8", errors="replace").encode())
+        self.bad_events += 1
+        return None
 
     def _special(self, event: events.TaskEnd) -> None:
         """What only some task ends tell."""

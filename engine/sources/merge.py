@@ -88,13 +88,14 @@ def _common_unit(found: Sequence[Found], notices: list[Notice]) -> str:
 
 
 def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without those given twice (the same application, attempt and start)."""
+    """The runs without those given twice (the same application, attempt and start): of one that
+    was copied while it ran, the copy that tells most."""
     kept: dict[object, Run] = {}
     for place, run in enumerate(runs):
         known = run.app_id is not None and run.started_epoch_seconds is not None
         key = (run.app_id, run.started_epoch_seconds, run.batch_id) if known else place
-        before = kept.get(key)
-        if before is None or (run.complete and not before.complete):
+        before = kept.setdefault(key, run)
+        if (run.complete, run.seconds) > (before.complete, before.seconds):
             kept[key] = run
     if len(kept) < len(runs):
         notices.append(

@@ -7,6 +7,7 @@ the application, its Spark and the executors it began with, the last one its end
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -129,9 +130,9 @@ def _look(files: LogFiles, opened: Open, *, remote: bool = False) -> Peek:
     for path in files.parts:
         with opened(path) as stream:
             chunks = stream.chunks()
-            head = next(chunks, b"")
+            head = next(chunks, b"").removeprefix(BOM_UTF8)
             if path is files.parts[0]:
-                kind = kind_of(head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16])
+                kind = kind_of(head[: 1 << 16])
                 if kind != "event log" and not ROLLING_PART.match(path.name):
                     return Peek(kind=kind)
             log.read(budget.within(head, chunks), str(path))

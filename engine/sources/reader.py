@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -225,7 +225,7 @@ class Reader:
                 stream.lost or "is empty", where=stream.name,
                 remedy="give an event log, a profile or a run table",
             )  # fmt: skip
-        start = head.removeprefix(b"\xef\xbb\xbf")[: 1 << 16]
+        start = head[: 1 << 16]
         kind = kind_of(start)
         everything = chain([head], chunks)
         if kind == "event log":
@@ -289,8 +289,9 @@ class Reader:
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
-    """The first chunk that is not blank, of the first few."""
-    return next((chunk for chunk in islice(chunks, FEW_CHUNKS) if chunk.strip()), b"")
+    """The first chunk that is not blank, of the first few, without a byte order mark."""
+    first = next((chunk for chunk in islice(chunks, FEW_CHUNKS) if chunk.strip()), b"")
+    return first.removeprefix(BOM_UTF8)
 
 
 def kind_of(start: bytes) -> Kind | None:

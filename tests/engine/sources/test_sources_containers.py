@@ -19,6 +19,7 @@ import zstandard
 from engine.errors import BadInput
 from engine.profile import Profile
 from engine.sources import eventlog, lines, read
+from engine.sources.peek import peek
 
 TEXT = log.text(log.one_stage())
 
@@ -97,6 +98,28 @@ def test_torn_last_line_is_said_and_the_rest_kept(tmp_path: Path) -> None:
     assert run.lost == ("the last of 13 events was torn",)
     assert run.notices[0].code == "incomplete-log"
     assert run.seconds == 10.0  # the last event: the stage's completion
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_event(tmp_path: Path) -> None:
+    marked = b"\xef\xbb\xbf" + TEXT
+    assert read_bytes(tmp_path, marked) == read_bytes(tmp_path, TEXT)
+    (tmp_path / "app").write_bytes(marked)
+    assert peek(tmp_path / "app").spark_version == "3.5.1"
+
+
+def test_text_in_the_charset_of_a_machine_costs_no_event(tmp_path: Path) -> None:
+    """Spark before 3.0 wrote in it: names of applications and stages, errors, plans."""
+    failure = b',"Failure Reason":"stage annul\xe9e"}}'
+    named = TEXT.replace(b'"App Name":"job"', b'"App Name":"journ\xe9e"')
+    named = named.replace(b"count at job.py", b"compt\xe9 at job.py")
+    assert named != TEXT
+    run = read_bytes(tmp_path, named).runs[0]
+    assert run.application == "journ\ufffde"
+    assert {stage.name for stage in run.stages} == {"compt\ufffd at job.py:0"}
+    assert (run.complete, run.lost) == (True, ())
+    completed = next(line for line in TEXT.splitlines(True) if b"StageCompleted" in line)
+    failed = TEXT.replace(completed, completed[:-3] + failure + b"\n")
+    assert read_bytes(tmp_path, failed).runs[0].has_failed
 
 
 def test_last_line_without_its_end_is_whole(tmp_path: Path) -> None:
@@ -295,6 +318,15 @@ def test_same_log_twice_counts_once(tmp_path: Path) -> None:
     profile = read(path, path)
     assert len(profile.runs) == 1
     assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
+
+
+def test_of_copies_of_a_running_application_the_longest_counts(tmp_path: Path) -> None:
+    lines_of = TEXT.splitlines(keepends=True)
+    copies = [tmp_path / name for name in ("early", "late", "later")]
+    for path, left_out in zip(copies, (5, 2, 4), strict=True):
+        path.write_bytes(b"".join(lines_of[:-left_out]))
+    (run,) = read(*copies).runs
+    assert (run.source, run.complete) == ("late", False)
 
 
 @pytest.mark.parametrize(
