@@ -16,7 +16,7 @@ from engine.sources.categories import Lineage
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
-from engine.sources.tasks import StageTasks, summarise
+from engine.sources.tasks import LATEST_MS, StageTasks, summarise
 
 MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
@@ -90,17 +90,20 @@ class Application:
         """How many more task starts are worth decoding: they only tell the first tasks of
         each executor and how many tasks an executor of unknown size runs at once."""
 
-    def seen(self, time_ms: int | None) -> None:
-        """Widens the span of time that the log is known to cover.
+    def seen(self, time_ms: int | None) -> int | None:
+        """Widens the span of time that the log is known to cover, and returns the time; None for
+        one that is damaged.
 
         Executors do not: they come and go when nothing runs, and hosts' clocks differ.
         """
-        if time_ms is not None and 0 < time_ms < 10**14:
-            self.last_ms = max(self.last_ms, time_ms)
-            if self.part_first_ms is None:
-                self.part_first_ms = time_ms
-            if self.first_ms is None or time_ms < self.first_ms:
-                self.first_ms = time_ms
+        if time_ms is None or not 0 < time_ms < LATEST_MS:
+            return None
+        self.last_ms = max(self.last_ms, time_ms)
+        if self.part_first_ms is None:
+            self.part_first_ms = time_ms
+        if self.first_ms is None or time_ms < self.first_ms:
+            self.first_ms = time_ms
+        return time_ms
 
     # The application itself
 
@@ -120,12 +123,12 @@ class Application:
         if self.started_ms is not None and other:
             raise OtherApplication
         self.name, self.app_id, self.attempt = event.name, event.app_id, event.attempt
-        self.started_ms = event.time_ms
-        self.seen(event.time_ms)
+        self.started_ms = self.seen(event.time_ms)
 
     def application_end(self, event: events.ApplicationEnd) -> None:
-        self.ended_ms = event.time_ms
-        self.seen(event.time_ms)
+        """An end before the start is that of a clock which was set back: it is not known."""
+        if event.time_ms >= (self.started_ms or 0):
+            self.ended_ms = self.seen(event.time_ms)
 
     def environment(self, event: events.Environment) -> None:
         for key, raw in event.properties.items():
@@ -237,7 +240,7 @@ class Application:
         stage_ids = event.stage_ids or tuple(stage.stage for stage in event.planned)
         self.jobs[event.job] = Job(
             event.job,
-            event.submitted_ms,
+            self.seen(event.submitted_ms),
             stage_ids,
             sql_execution_id=_whole(properties.sql_execution),
             query=properties.query,
@@ -249,13 +252,11 @@ class Application:
         for planned in event.planned:
             final = planned.rdds[0].rdd_id if planned.rdds else None
             self.planned.setdefault(planned.stage, (final, planned.parents))
-        self.seen(event.submitted_ms)
 
     def job_end(self, event: events.JobEnd) -> None:
-        job = self.jobs.get(event.job)
+        job, completed_ms = self.jobs.get(event.job), self.seen(event.completed_ms)
         if job is not None:
-            job.completed_ms = event.completed_ms
-        self.seen(event.completed_ms)
+            job.completed_ms = completed_ms
 
     def stage_submitted(self, event: events.StageEvent, line: bytes) -> None:
         info = event.info
@@ -274,9 +275,8 @@ class Application:
         info = event.info
         stage = self.stage_of(info.stage)
         attempt = self._attempt(stage, info)
-        attempt.completed_ms = info.completed_ms
+        attempt.completed_ms = self.seen(info.completed_ms)
         attempt.failed = info.failure is not None
-        self.seen(info.completed_ms)
         if not attempt.failed:
             self._completed.append(stage.tasks)
             self._waiting_bytes += stage.tasks.close()
@@ -325,10 +325,10 @@ class Application:
         """The attempt that an event is about."""
         if (info.attempt == 0 or stage.tasks.tasks is None) and 0 <= info.tasks <= MOST_TASKS:
             stage.tasks.tasks = max(info.tasks, stage.tasks.tasks or 0)
-        attempt = stage.attempts.setdefault(info.attempt, Attempt(info.submitted_ms))
+        submitted_ms = self.seen(info.submitted_ms)
+        attempt = stage.attempts.setdefault(info.attempt, Attempt(submitted_ms))
         if attempt.submitted_ms is None:
-            attempt.submitted_ms = info.submitted_ms
-        self.seen(info.submitted_ms)
+            attempt.submitted_ms = submitted_ms
         return attempt
 
     # The cache
@@ -350,14 +350,14 @@ class Application:
         )
 
     def sql_start(self, event: events.SqlExecutionStart) -> None:
-        self._open_queries[event.execution] = event.time_ms
-        self.seen(event.time_ms)
+        start_ms = self.seen(event.time_ms)
+        if start_ms is not None:
+            self._open_queries[event.execution] = start_ms
 
     def sql_end(self, event: events.SqlExecutionEnd) -> None:
-        start = self._open_queries.pop(event.execution, None)
-        if start is not None and start <= event.time_ms:
-            self.queries.append((start, event.time_ms))
-        self.seen(event.time_ms)
+        start_ms, end_ms = self._open_queries.pop(event.execution, None), self.seen(event.time_ms)
+        if start_ms is not None and end_ms is not None and start_ms <= end_ms:
+            self.queries.append((start_ms, end_ms))
 
 
 def _text(raw: msgspec.Raw) -> str:

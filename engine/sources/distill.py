@@ -78,7 +78,7 @@ def distil(
     application = log.application
     executed = executed_stages(application)
     if not executed:
-        _refuse(log, where)
+        _refuse(log, where, lost)
     start = (
         application.started_ms or application.first_ms or min(e.start_ms for e in executed.values())
     )
@@ -104,7 +104,7 @@ def distil(
     )
 
 
-def _refuse(log: EventLog, where: str) -> None:
+def _refuse(log: EventLog, where: str, lost: Sequence[str]) -> None:
     application = log.application
     told = application.stages or application.jobs or application.version
     if application.started_ms is None and not told:
@@ -112,8 +112,9 @@ def _refuse(log: EventLog, where: str) -> None:
             "not a Spark event log", where=where,
             remedy="give a file that spark.eventLog.enabled wrote",
         )  # fmt: skip
+    why = f": {', '.join(lost)}" if lost else ""
     raise BadInput(
-        "no finished task in this log", where=where,
+        f"no finished task in this log{why}", where=where,
         remedy="give the log of an application that ran at least one task to its end",
     )  # fmt: skip
 
@@ -176,9 +177,8 @@ class _Context:
         """The run of one window of time."""
         application, observed = self._application, self._observed
         timeline, idle_said = self._timeline(window)
-        told = self._stages(window, timeline)
         inferred = application.scans.inferred(
-            told, application.stages, vectored=application.reads_vectored
+            self._stages(window, timeline), application.stages, vectored=application.reads_vectored
         )
         stages = inferred.stages
         seconds = max(0.001, timeline.seconds(window.end_ms))

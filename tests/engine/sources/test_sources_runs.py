@@ -42,6 +42,46 @@ def test_what_spark_did_not_write_is_told_from_a_run_without_tasks(tmp_path: Pat
             run_of(tmp_path, events)
 
 
+def test_tasks_that_could_not_be_read_are_not_said_to_have_never_finished(tmp_path: Path) -> None:
+    ended = log.one_stage(tasks=2)
+    for event in ended:
+        event.get("Task Metrics", {})["Executor CPU Time"] = None
+    with pytest.raises(BadInput, match=f"in this log: 2 of {len(ended)} events could not be read"):
+        run_of(tmp_path, ended)
+
+
+@pytest.mark.parametrize("damaged", [-1, 0, 10**15, 2**62])
+def test_times_that_cannot_be_meant_are_not_known(tmp_path: Path, damaged: int) -> None:
+    """Of the application, a job, a stage: the rest of the log stands in."""
+    said = {
+        ("SparkListenerApplicationStart", "Timestamp"): 8.1,
+        ("SparkListenerApplicationEnd", "Timestamp"): 10.0,
+        ("SparkListenerJobStart", "Submission Time"): 11.0,
+        ("SparkListenerJobEnd", "Completion Time"): 11.0,
+        ("SparkListenerStageSubmitted", "Submission Time"): 11.0,
+        ("SparkListenerStageCompleted", "Completion Time"): 11.0,
+    }
+    for (kind, key), seconds in said.items():
+        events = log.one_stage()
+        event = next(e for e in events if e["Event"] == kind)
+        event.get("Stage Info", event)[key] = damaged
+        run = run_of(tmp_path, events)
+        assert run.seconds == pytest.approx(seconds + (kind == "SparkListenerApplicationStart"))
+        assert run.complete == ("Application" not in kind)
+        (stage,) = run.stages
+        start = 0.1 if kind == "SparkListenerApplicationStart" else 2.0
+        assert stage.submitted_seconds == pytest.approx(start)
+        assert stage.completed_seconds == pytest.approx(start + 8.0)
+        assert all(0.0 <= job.submitted_seconds <= 2.0 for job in run.jobs)
+        assert all(0.0 < (job.completed_seconds or 10.0) <= 10.0 for job in run.jobs)
+
+
+def test_an_end_before_the_start_is_no_end(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [*log.one_stage()[:-1], log.end(-3600.0)])
+    assert run.seconds == 10.0
+    assert not run.complete
+
+
 @pytest.mark.parametrize("kept", ["application", "stage", "tasks"])
 def test_a_run_begins_with_the_first_thing_that_the_log_tells(tmp_path: Path, kept: str) -> None:
     """Of the application, else of any event, else of the stages."""
