@@ -99,6 +99,8 @@ def of_events(log: EventLog) -> list[str]:
         found.append(f"{log.bad_events} of {log.read_events} events could not be read")
     if log.too_long:
         found.append(f"{_count(log.too_long, 'line')} of more than 64 MiB skipped")
+    for tasks in log.application.tasks.values():
+        tasks.flush()  # those of stages under way wait to be looked at
     invalid = sum(tasks.invalid for tasks in log.application.tasks.values())
     if invalid:
         found.append(f"{_count(invalid, 'task event')} made no sense")

@@ -322,7 +322,7 @@ def _numbered(rows: Rows) -> NDArray[np.bool_]:
 
 
 def _sensible(rows: Rows) -> NDArray[np.bool_]:
-    """Whether times and partition make sense; a resubmitted task has no finish time."""
+    """Whether times and partition make sense; a resubmitted task may have no finish time."""
     place, launch, finish = _places(rows), rows[:, LAUNCH], rows[:, FINISH]
     good: NDArray[np.bool_] = (launch > 0) & (place >= 0) & (place < MOST_PARTITIONS)
     good &= (launch < LATEST_MS) & (finish < LATEST_MS)

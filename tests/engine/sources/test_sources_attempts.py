@@ -1,0 +1,151 @@
+"""Attempts of tasks and stages in odd order: what counts as work, whenever it is summed up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of
+
+from engine.profile import StageRun
+from engine.sources import application, eventlog
+from engine.sources.task_rows import ROW_BYTES
+
+
+@pytest.fixture(params=["together", "each at once"])
+def summed_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows and stages are summed up many at a time: when that is must not matter."""
+    if request.param == "each at once":
+        monkeypatch.setattr(application, "WAITING_BYTES", 0)
+        monkeypatch.setattr(eventlog, "BUFFER_BYTES", ROW_BYTES)
+
+
+def only(folder: Path, events: list[log.Event]) -> StageRun:
+    (stage,) = run_of(folder, [*log.header(), *events, log.end(20.0)]).stages
+    return stage
+
+
+def counted(stage: StageRun) -> tuple[int, int, float]:
+    """Tasks of the stage, those that count, and their seconds."""
+    return stage.tasks, stage.task_seconds.count, stage.task_seconds.total
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_what_runs_after_a_stage_completed_is_no_work_of_it(tmp_path: Path) -> None:
+    """The log has lost the end of task 1; a later attempt writes that partition again."""
+    first, again = log.info(0, 2), log.info(0, 1, attempt=1)
+    stage = only(
+        tmp_path,
+        [
+            log.submitted(first, 1.0),
+            log.task(0, 0, 2.0, 4.0, partition=0),
+            log.completed(first, 1.0, 6.0),
+            log.submitted(again, 10.0),
+            log.task(0, 9, 10.0, 15.0, index=0, partition=1, attempt=1),
+            log.completed(again, 10.0, 15.0),
+        ],
+    )
+    assert counted(stage) == (2, 1, 2.0)
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_work_that_the_log_tells_after_its_stage_is_kept_where_there_was_none(
+    tmp_path: Path,
+) -> None:
+    stage = only(
+        tmp_path,
+        [
+            log.submitted(log.info(0, 1), 1.0),
+            log.completed(log.info(0, 1), 1.0, 6.0),
+            log.task(0, 0, 2.0, 4.0, partition=0),
+        ],
+    )
+    assert counted(stage) == (1, 1, 2.0)
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_of_a_retry_that_names_no_partition_as_many_tasks_count_as_are_missing(
+    tmp_path: Path,
+) -> None:
+    """Before Spark 3.3. The third task of attempt 0 ends after attempt 1 was asked for two."""
+    first, again = log.info(0, 4), log.info(0, 2, attempt=1)
+    stage = only(
+        tmp_path,
+        [
+            log.submitted(first, 1.0),
+            log.task(0, 0, 2.0, 3.0),
+            log.task(0, 1, 2.0, 3.0),
+            log.completed(first, 1.0, 3.0, failure="fetch failed"),
+            log.submitted(again, 4.0),
+            log.task(0, 2, 2.0, 6.0),
+            log.task(0, 4, 5.0, 7.0, index=0, attempt=1),
+            log.task(0, 5, 5.0, 8.0, index=1, attempt=1),
+            log.completed(again, 4.0, 8.0),
+        ],
+    )
+    assert counted(stage) == (4, 4, 1.0 + 1.0 + 4.0 + 2.0)
+    assert (stage.waste.killed_tasks, stage.waste.seconds) == (1, 3.0)
+
+
+def test_a_retry_of_which_nothing_else_is_told_counts_as_it_is(tmp_path: Path) -> None:
+    stage = only(tmp_path, [log.task(0, n, 2.0, 4.0, index=n, attempt=1) for n in range(3)])
+    assert counted(stage) == (3, 3, 6.0)
+
+
+@pytest.mark.parametrize("finish", [0.0, 4.0])
+def test_what_was_resubmitted_is_not_wasted_a_second_time(tmp_path: Path, finish: float) -> None:
+    """The event repeats the task that had succeeded, with its times or without an end."""
+    resubmitted = log.task(0, 0, 2.0, 4.0, index=0, reason="Resubmitted")
+    resubmitted["Task Info"]["Finish Time"] = log.ms(finish) if finish else 0
+    stage = only(
+        tmp_path,
+        [
+            log.submitted(log.info(0, 1), 1.0),
+            log.task(0, 0, 2.0, 4.0, index=0),
+            resubmitted,
+            log.task(0, 2, 5.0, 8.0, index=0),
+            log.completed(log.info(0, 1), 1.0, 8.0),
+        ],
+    )
+    assert counted(stage) == (1, 1, 2.0)
+    assert (stage.waste.failed_tasks, stage.waste.killed_tasks) == (1, 0)
+    assert stage.waste.seconds == 3.0
+
+
+def test_nothing_that_spilled_is_not_unknown(tmp_path: Path) -> None:
+    spilled = {"Memory Bytes Spilled": 0, "Disk Bytes Spilled": 0}
+    stage = only(tmp_path, [log.task(0, 0, 2.0, 4.0, metrics=spilled)])
+    assert (stage.memory_spilled_bytes, stage.disk_spilled_bytes) == (0.0, 0.0)
+    assert stage.deserialize_seconds is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("Index", place) for place in (-5, 1 << 26, 1 << 62)),
+        *(("Launch Time", time) for time in (-1, 0, 10**14)),
+        *(("Finish Time", time) for time in (log.ms(1.9), 10**14)),
+    ],
+)
+def test_a_task_that_makes_no_sense_is_said_of_a_stage_under_way_too(
+    tmp_path: Path, key: str, value: int
+) -> None:
+    odd = log.task(0, 1, 2.0, 4.0)
+    odd["Task Info"][key] = value
+    run = run_of(tmp_path, [*log.header(), log.task(0, 0, 2.0, 4.0), odd, log.end(20.0)])
+    assert counted(run.stages[0]) == (1, 1, 2.0)
+    assert run.lost == ("1 task event made no sense",)
+    assert not run.complete
+
+
+def test_a_task_of_no_millisecond_counts(tmp_path: Path) -> None:
+    stage = only(tmp_path, [log.task(0, 0, 2.0, 2.0), log.task(0, 1, 2.0, 4.0)])
+    assert counted(stage) == (2, 2, 2.0)
+
+
+@pytest.mark.usefixtures("summed_up")
+def test_a_stage_whose_events_are_lost_spans_its_tasks(tmp_path: Path) -> None:
+    times = [(4.0, 5.0), (2.0, 9.0), (3.0, 6.0)]
+    stage = only(tmp_path, [log.task(0, n, *time) for n, time in enumerate(times)])
+    assert (stage.submitted_seconds, stage.completed_seconds) == (2.0, 9.0)
