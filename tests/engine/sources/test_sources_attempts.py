@@ -47,6 +47,14 @@ def test_what_runs_after_a_stage_completed_is_no_work_of_it(tmp_path: Path) -> N
         ],
     )
     assert counted(stage) == (2, 1, 2.0)
+    assert stage.completed_seconds == 6.0
+
+
+def test_a_stage_does_not_end_before_it_begins(tmp_path: Path) -> None:
+    """A clock was set back in between."""
+    begun, ended = log.submitted(log.info(0, 1), 3.0), log.completed(log.info(0, 1), 3.0, 1.0)
+    stage = only(tmp_path, [begun, log.task(0, 0, 3.0, 4.0), ended])
+    assert (stage.submitted_seconds, stage.completed_seconds) == (3.0, 3.0)
 
 
 @pytest.mark.usefixtures("summed_up")
@@ -115,9 +123,15 @@ def test_what_was_resubmitted_is_not_wasted_a_second_time(tmp_path: Path, finish
 
 def test_nothing_that_spilled_is_not_unknown(tmp_path: Path) -> None:
     spilled = {"Memory Bytes Spilled": 0, "Disk Bytes Spilled": 0}
-    stage = only(tmp_path, [log.task(0, 0, 2.0, 4.0, metrics=spilled)])
+    metrics = spilled | {"Input Metrics": {"Bytes Read": 0, "Records Read": 0}}
+    stage = only(tmp_path, [log.task(0, 0, 2.0, 4.0, metrics=metrics)])
     assert (stage.memory_spilled_bytes, stage.disk_spilled_bytes) == (0.0, 0.0)
-    assert stage.deserialize_seconds is None
+    assert (stage.input_bytes, stage.input_records) == (None, None)
+
+
+def test_what_loading_code_computed_is_not_known_before_spark_2_1(tmp_path: Path) -> None:
+    stage = only(tmp_path, [log.task(0, 0, 2.0, 4.0, metrics={"Executor Deserialize Time": 50})])
+    assert (stage.deserialize_seconds, stage.deserialize_cpu_seconds) == (0.05, None)
 
 
 @pytest.mark.parametrize(

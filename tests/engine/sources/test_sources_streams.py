@@ -87,3 +87,28 @@ def test_a_stream_that_was_killed_breaks_off_its_last_batch_alone(tmp_path: Path
 def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path) -> None:
     events = [*log.header(), *batch(0, 3.0, 9.0, reported=False), log.end(60.0)]
     assert run_of(tmp_path, events).seconds == pytest.approx(0.7)
+
+
+def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
+    other = batch(1, 10.0, 2.0)
+    other[0]["Properties"]["sql.streaming.queryId"] = "another"
+    other[-1]["progress"]["id"] = "another"
+    events = [*log.header(), *batch(0, 3.0, 4.0), *other, *batch(2, 20.0, 2.0), log.end(30.0)]
+    runs = read(log.write(tmp_path / "app", events)).runs
+    assert [run.application for run in runs] == ["job #2", "job #1", "job #2"]
+
+
+def test_a_batch_that_had_only_begun_takes_nothing_from_the_others(tmp_path: Path) -> None:
+    """The log breaks off in batch 1, before any of its tasks ended."""
+    events = [*log.header(), *batch(0, 3.0, 4.0), *batch(1, 10.0, 2.0)[:2]]
+    (run,) = read(log.write(tmp_path / "app", events)).runs
+    assert (run.batch_id, run.complete, run.lost) == (0, True, ())
+    assert run.seconds == 4.0
+
+
+def test_a_stream_whose_batches_had_nothing_to_do_is_one_run(tmp_path: Path) -> None:
+    """Their jobs were skipped; what else the application ran is what there is."""
+    nothing = [e for e in batch(1, 10.0, 2.0) if "JobStart" in e["Event"] or "JobEnd" in e["Event"]]
+    events = [*log.one_stage()[:-1], *nothing, log.end(20.0)]
+    (run,) = read(log.write(tmp_path / "app", events)).runs
+    assert (run.batch_id, run.seconds, len(run.stages)) == (None, 20.0, 1)
