@@ -88,12 +88,13 @@ def _common_unit(found: Sequence[Found], notices: list[Notice]) -> str:
 
 
 def _distinct(runs: Sequence[Run], notices: list[Notice]) -> list[Run]:
-    """The runs without those given twice (the same application, attempt and start): of one that
-    was copied while it ran, the copy that tells most."""
+    """The runs without those given twice (the same application, attempt and start; of a stream the
+    same query too): of one that was copied while it ran, the copy that tells most."""
     kept: dict[object, Run] = {}
     for place, run in enumerate(runs):
         known = run.app_id is not None and run.started_epoch_seconds is not None
-        key = (run.app_id, run.started_epoch_seconds, run.batch_id) if known else place
+        batch = None if run.batch_id is None else (run.application, run.batch_id)
+        key = (run.app_id, run.started_epoch_seconds, batch) if known else place
         before = kept.setdefault(key, run)
         if (run.complete, run.seconds) > (before.complete, before.seconds):
             kept[key] = run

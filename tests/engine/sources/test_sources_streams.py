@@ -103,7 +103,7 @@ def test_a_batch_that_had_only_begun_takes_nothing_from_the_others(tmp_path: Pat
     events = [*log.header(), *batch(0, 3.0, 4.0), *batch(1, 10.0, 2.0)[:2]]
     (run,) = read(log.write(tmp_path / "app", events)).runs
     assert (run.batch_id, run.complete, run.lost) == (0, True, ())
-    assert run.seconds == 4.0
+    assert (run.application, run.seconds) == ("job", 4.0)
 
 
 def test_a_stream_whose_batches_had_nothing_to_do_is_one_run(tmp_path: Path) -> None:
@@ -112,3 +112,19 @@ def test_a_stream_whose_batches_had_nothing_to_do_is_one_run(tmp_path: Path) -> 
     events = [*log.one_stage()[:-1], *nothing, log.end(20.0)]
     (run,) = read(log.write(tmp_path / "app", events)).runs
     assert (run.batch_id, run.seconds, len(run.stages)) == (None, 20.0, 1)
+
+
+def test_batches_of_two_queries_that_begin_together_are_two(tmp_path: Path) -> None:
+    """Triggers of one interval fire at the same millisecond, and count their batches alike."""
+    log_of = [*log.header()]
+    for query, place in (("one", 0), ("other", 1)):
+        events = batch(place, 3.0, 4.0 + place)
+        events[0]["Properties"] = {"streaming.sql.batchId": "0", "sql.streaming.queryId": query}
+        events[-1]["progress"] |= {"id": query, "batchId": 0}
+        log_of += events
+    path = log.write(tmp_path / "app", [*log_of, log.end(30.0)])
+    for profile in (read(path), read(path, path)):
+        assert [(run.application, run.seconds) for run in profile.runs] == [
+            ("job #1", 4.0),
+            ("job #2", 5.0),
+        ]
