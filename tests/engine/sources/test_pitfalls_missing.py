@@ -120,6 +120,18 @@ def test_two_applications_in_one_file(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("differs", ["App ID", "Timestamp"])
+def test_another_application_after_one_that_was_killed(tmp_path: Path, differs: str) -> None:
+    """The first has no end; the other is one of its own, or the next attempt of the first."""
+    events = log.one_stage()
+    other = {"App ID": "app-2", "Timestamp": log.ms(100.0)}[differs]
+    again = [e | {differs: other} if "App ID" in e else e for e in log.one_stage(tasks=9)]
+    (alone,) = read(log.write(tmp_path / "alone", events[:-1])).runs
+    (run,) = read(log.write(tmp_path / "both", [*events[:-1], *again])).runs
+    assert (run.stages, run.seconds, run.complete) == (alone.stages, alone.seconds, False)
+    assert "another application begins after" in run.lost[0]
+
+
 def attempts(folder: Path) -> list[Path]:
     found = []
     for number, text in enumerate((PLAIN, PLAIN), start=1):

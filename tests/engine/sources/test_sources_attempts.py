@@ -163,3 +163,51 @@ def test_a_stage_whose_events_are_lost_spans_its_tasks(tmp_path: Path) -> None:
     times = [(4.0, 5.0), (2.0, 9.0), (3.0, 6.0)]
     stage = only(tmp_path, [log.task(0, n, *time) for n, time in enumerate(times)])
     assert (stage.submitted_seconds, stage.completed_seconds) == (2.0, 9.0)
+
+
+@pytest.mark.parametrize("tasks", [-1, 10**9])
+def test_a_number_of_tasks_that_no_stage_has_is_not_believed(tmp_path: Path, tasks: int) -> None:
+    stage = log.info(0, tasks)
+    begun, ended = log.submitted(stage, 1.0), log.completed(stage, 1.0, 4.0)
+    assert counted(only(tmp_path, [begun, log.task(0, 0, 2.0, 4.0), ended])) == (1, 1, 2.0)
+
+
+@pytest.mark.parametrize("cores", [0, -4, 10**6])
+def test_a_number_of_cores_that_no_executor_has_is_not_believed(tmp_path: Path, cores: int) -> None:
+    tasks = [log.task_start(0, 0, 2.0), log.task(0, 0, 2.0, 4.0)]
+    run = run_of(tmp_path, [*log.header(executors=1, cores=cores), *tasks, log.end(20.0)])
+    assert run.cluster.executor_cores == 1
+    assert "cores-inferred" in [notice.code for notice in run.notices]
+
+
+@pytest.mark.parametrize("number", [-1, 1 << 31])
+def test_numbers_beyond_those_of_spark_are_no_jobs_and_no_stages(
+    tmp_path: Path, number: int
+) -> None:
+    odd = [log.job(number, [log.info(7, 1)], 1.0), log.task(number, 9, 2.0, 4.0)]
+    run = run_of(tmp_path, [*log.header(), log.task(0, 0, 2.0, 4.0), *odd, log.end(20.0)])
+    assert ([stage.stage_id for stage in run.stages], run.jobs) == ([0], ())
+    assert run.lost == ("2 of 9 events could not be read",)
+
+
+def test_a_stage_of_several_readers_wrote_again_what_the_first_had_begun_to_read(
+    tmp_path: Path,
+) -> None:
+    wrote = {"Shuffle Write Metrics": {"Shuffle Bytes Written": 100}}
+    again, reader = log.info(2, 1), log.info(3, 1, parents=[2])
+    later = log.info(4, 1, parents=[2])
+    run = run_of(
+        tmp_path,
+        [
+            *log.header(),
+            log.submitted(reader, 4.0),
+            log.submitted(again, 5.0),
+            log.task(2, 0, 5.0, 6.0, index=0, metrics=wrote),
+            log.completed(again, 5.0, 6.0),
+            *(log.task(3, 1, 6.0, 7.0, index=0), log.completed(reader, 4.0, 7.0)),
+            *(log.submitted(later, 8.0), log.task(4, 2, 8.0, 9.0, index=0)),
+            log.completed(later, 8.0, 9.0),
+            log.end(20.0),
+        ],
+    )
+    assert [stage.stage_id for stage in run.stages if stage.recomputed] == [2]

@@ -238,3 +238,22 @@ def test_cores_of_unannounced_executors_are_as_configured(
     )
     assert (run.cluster.executors, run.cluster.executor_cores) == (1, cores)
     assert run.cores == ((1.0, cores),)
+
+
+def test_an_executor_whose_name_comes_again_was_there_twice(tmp_path: Path) -> None:
+    """It went at second 4, which is said once more at 5, and came back at 8 as a larger one."""
+    gone = [log.removed("1", 4.0), log.removed("1", 5.0)]
+    events = [*log.header(), *gone, log.added("1", 8.0, cores=6), *busy(2.0, 12.0)]
+    assert run_of(tmp_path, events).cores == ((1.0, 4), (4.0, 2), (8.0, 8))
+
+
+def test_unknown_cores_are_the_most_tasks_that_ran_at_once(tmp_path: Path) -> None:
+    """Not the last that did, nor all that ever did; an end whose start is lost frees no core."""
+    spans = [(0, 2.0, 5.0), (1, 3.0, 4.0), (2, 6.0, 7.0)]
+    starts = [(start, log.task_start(0, n, start, index=n)) for n, start, _ in spans]
+    ends = [(end, log.task(0, n, start, end)) for n, start, end in spans]
+    ordered = [event for _, event in sorted([*starts, *ends], key=lambda pair: pair[0])]
+    lost = log.task(0, 9, 1.0, 1.5)
+    run = run_of(tmp_path, [*log.header(executors=0), lost, *ordered, log.end(12.0)])
+    assert (run.cluster.executors, run.cluster.executor_cores) == (1, 2)
+    assert "cores-inferred" in [notice.code for notice in run.notices]

@@ -123,6 +123,12 @@ def test_an_older_spark_that_was_told_to_read_vectored(tmp_path: Path):
     assert totals(changed(tmp_path, OLDER, told("true"))) == totals(one(LOG))
 
 
+def test_a_scan_that_counted_less_than_a_quarter_was_not_counted(tmp_path: Path):
+    run = changed(tmp_path, counting(TABLE_BYTES // 10))
+    assert "input-size-inferred" in codes(run)
+    assert TABLE_BYTES / 2 in totals(run)
+
+
 def test_a_scan_that_counted_a_good_part_left_out_columns(tmp_path: Path):
     each = 400_000
     whole, _, first, second = totals(changed(tmp_path, counting(each)))

@@ -1,0 +1,76 @@
+"""What several sources hold together: one name, one unit, each run and each notice once."""
+
+from __future__ import annotations
+
+import pytest
+
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+from engine.profile import Notice, Run
+from engine.sources.found import Found
+from engine.sources.merge import together
+
+SAID = Notice("some-code", "something", "do something")
+
+
+def run(size: float | None = None, **more: object) -> Run:
+    return Run(10.0, Cluster(), Workload(input_bytes=size), **more)  # type: ignore[arg-type]
+
+
+def said(*runs: Run) -> dict[str, str]:
+    return {n.code: n.text for n in together([Found("a", runs)]).notices}
+
+
+def test_sizes_in_different_units_cannot_be_held_against_each_other() -> None:
+    found = [Found("a.csv", (run(3.0),), unit="rows"), Found("b", (run(4e9),), unit="bytes")]
+    with pytest.raises(BadInput, match="different units: rows and bytes; give sources that use"):
+        together(found)
+
+
+def test_a_source_without_sizes_has_no_unit_to_contradict() -> None:
+    found = [Found("a.csv", (run(),), unit="rows"), Found("b", (run(4e9),), unit="bytes")]
+    assert together(found).input_unit == "bytes"
+
+
+def test_the_first_name_is_that_of_the_profile_else_the_first_file() -> None:
+    named = [Found("a.zstd", (run(),)), *(Found(n, (run(),), name=n) for n in ("job", "other"))]
+    assert together(named).name == "job"
+    assert together(named[:1]).name == "a"
+
+
+def test_what_is_said_of_several_sources_is_said_once() -> None:
+    found = [Found(name, (run(),), notices=(SAID,)) for name in ("a", "b")]
+    assert together(found).notices == (SAID,)
+
+
+def test_runs_whose_start_is_not_known_are_not_told_to_be_one() -> None:
+    runs = run(app_id="app-1"), run(app_id="app-1")
+    assert together([Found("a", runs)]).runs == runs
+
+
+def test_micro_batches_are_said_where_there_is_nothing_else() -> None:
+    batch = run(app_id="app-1", started_epoch_seconds=5.0, batch_id=1)
+    assert "micro-batches" in said(batch)
+    assert "micro-batches" not in said(batch, run())
+
+
+def test_batches_are_no_attempts_of_their_application() -> None:
+    batches = [run(app_id="app-1", started_epoch_seconds=5.0 + n, batch_id=n) for n in range(3)]
+    assert "several-attempts" not in said(*batches)
+    again = [run(app_id="app-1", started_epoch_seconds=5.0 + n) for n in range(2)]
+    assert said(*again)["several-attempts"].startswith("2 attempts of app-1 were read: ")
+
+
+@pytest.mark.parametrize(("size", "told"), [(2e9, None), (3e9, " failed after 3 GB of input")])
+def test_a_run_that_failed_with_the_most_input_is_said_to_have_failed(
+    size: float, told: str | None
+) -> None:
+    failed = run(size, source="failed.zstd", notices=(Notice("failed-stages", "", ""),))
+    text = said(run(2e9), failed).get("largest-run-broke-off")
+    assert (text is None) if told is None else (text or "").startswith(f"failed.zstd{told}")
+
+
+def test_applications_beside_each_other_are_named_up_to_three() -> None:
+    runs = [run(application=name) for name in "abcd"]
+    assert "3 applications (a, b, c):" in said(*runs[:3])["mixed-applications"]
+    assert "4 applications (a, b, c, ...):" in said(*runs)["mixed-applications"]
