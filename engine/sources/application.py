@@ -17,6 +17,7 @@ from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
 from engine.sources.tasks import LATEST_MS, StageTasks, summarise
+from engine.sources.whole_numbers import whole_number
 
 MOST_ROLLOVERS = 100_000
 """A larger number of a part is taken for damage."""
@@ -25,7 +26,7 @@ STARTS_PER_CORE = 64
 """Task starts are only read to find each executor's first tasks; an executor that stays idle must
 not make us read all of them."""
 
-_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*\d+)?\])?$")
+_LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
 
 
 HIGHEST_ID = 1 << 31
@@ -242,10 +243,10 @@ class Application:
             event.job,
             self.seen(event.submitted_ms),
             stage_ids,
-            sql_execution_id=_whole(properties.sql_execution),
+            sql_execution_id=whole_number(properties.sql_execution),
             query=properties.query,
-            batch_id=_whole(properties.batch),
-            dstream_batch_ms=_whole(properties.dstream_batch_ms),
+            batch_id=whole_number(properties.batch),
+            dstream_batch_ms=whole_number(properties.dstream_batch_ms),
         )
         for stage_id in stage_ids:
             self.jobs_of_stage.setdefault(stage_id, []).append(event.job)
@@ -366,8 +367,3 @@ def _text(raw: msgspec.Raw) -> str:
         return msgspec.json.decode(raw, type=str) if bytes(raw) else ""
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return ""
-
-
-def _whole(text: str | None) -> int | None:
-    """An id that Spark writes as text."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else None

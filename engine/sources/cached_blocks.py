@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from engine.profile import PersistedRdd
+from engine.sources.whole_numbers import whole_number
 
 
 @dataclass(slots=True)
@@ -159,5 +160,4 @@ class CachedBlocks:
 def _rdd_of(block: str) -> int | None:
     """The RDD of a block `rdd_<rdd>_<partition>`; None for other blocks."""
     kind, _, rest = block.partition("_")
-    rdd_id = rest.partition("_")[0]
-    return int(rdd_id) if kind == "rdd" and rdd_id.isascii() and rdd_id.isdigit() else None
+    return whole_number(rest.partition("_")[0]) if kind == "rdd" else None

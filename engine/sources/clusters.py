@@ -21,6 +21,7 @@ from engine.sources.beside_heap import asked_beside_heap
 from engine.sources.entities import Executor
 from engine.sources.lost_executors import lost_notice, on_demand, was_lost
 from engine.sources.settings import worker_type
+from engine.sources.whole_numbers import whole_number
 from engine.units import format_seconds, parse_memory_gib
 
 Span = tuple[int, int]
@@ -149,8 +150,8 @@ def _is_worker(name: str, local: int | None) -> bool:
 
 
 def _config_whole(application: Application, key: str) -> int | None:
-    text = application.properties.get(key, "")
-    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 5 else None
+    number = whole_number(application.properties.get(key))
+    return number if number is not None and number < 10_000 else None
 
 
 def _steps(executors: Sequence[Executor], weight: Callable[[Executor], int], end_ms: int) -> Steps:

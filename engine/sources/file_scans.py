@@ -56,7 +56,7 @@ def reads_vectored(version: str | None, properties: Mapping[str, str]) -> bool:
     told = properties.get(VECTORED_READS)
     if told is not None:
         return told.strip().lower() == "true"
-    numbers = re.match(r"(\d+)\.(\d+)", version or "")
+    numbers = re.match(r"(\d{1,9})\.(\d{1,9})", version or "")
     return numbers is not None and (int(numbers[1]), int(numbers[2])) >= VECTORED_SINCE
 
 

@@ -13,6 +13,7 @@ from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
+from engine.sources.whole_numbers import whole_number
 
 KEPT_CONFIG = frozenset(
     {
@@ -58,8 +59,8 @@ def task_cpus(application: Application, stage: Stage) -> int:
     asked = profile.task.get("cpus") if profile else None
     if asked is not None and 1 <= asked.amount <= 1024:
         return int(asked.amount)
-    text = application.properties.get("spark.task.cpus", "")
-    return int(text) if text.isascii() and text.isdigit() and 0 < int(text) <= 1024 else 1
+    number = whole_number(application.properties.get("spark.task.cpus"))
+    return number if number is not None and 1 <= number <= 1024 else 1
 
 
 EARLIEST = "1.2"
