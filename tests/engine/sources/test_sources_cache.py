@@ -252,3 +252,16 @@ def test_an_rdd_unpersisted_while_a_stage_reads_it_has_one_life(tmp_path: Path) 
          log.end(12.0)],
     )  # fmt: skip
     assert [(rdd.rdd_id, rdd.unpersisted_after) for rdd in run.persisted_rdds] == [(5, 1)]
+
+
+def test_blocks_that_tasks_report_count_when_all_executors_are_known(tmp_path: Path) -> None:
+    """In memory and on disk, as Spark 1.x tells them."""
+    status = {"Memory Size": 300, "Disk Size": 40}
+    block = {"Updated Blocks": [{"Block ID": "rdd_5_0", "Status": status}]}
+    tasks = [
+        log.task_start(0, 0, 2.0),
+        log.task(0, 0, 2.0, 3.0),
+        log.task(0, 1, 3.0, 4.0, metrics=block),
+    ]
+    run = run_of(tmp_path, [*log.header(executors=1, cores=1), *tasks, log.end(5.0)])
+    assert run.cached_bytes == 340.0

@@ -108,6 +108,51 @@ def test_a_rolling_folder_is_one_log_and_other_folders_are_none(tmp_path: Path) 
     assert peek(tmp_path) == NOTHING
 
 
+def test_of_a_large_rolling_log_the_end_of_the_last_part_tells(
+    tmp_path: Path, small_limits: None
+) -> None:
+    """What was read is a part of its input only, which is therefore not told."""
+    read = {"Input Metrics": {"Bytes Read": 10}}
+    events = [
+        event | {"Task Metrics": event["Task Metrics"] | read} if "Task Metrics" in event else event
+        for event in log.one_stage(600)
+    ]
+    lines = log.text(events).splitlines(keepends=True)
+    folder = tmp_path / "eventlog_v2_app"
+    folder.mkdir()
+    (folder / "events_1_app").write_bytes(b"".join(lines[:300]))
+    (folder / "events_2_app").write_bytes(b"".join(lines[300:]))
+    (run,) = engine.read(folder).runs
+    found = peek(folder)
+    assert (found.seconds, found.complete, found.whole) == (run.seconds, True, False)
+    assert (run.workload.input_bytes, found.input_bytes) == (6000.0, None)
+    (folder / "events_2_app").write_bytes(b"".join(lines[300:-3]))
+    (folder / "appstatus_app.inprogress").touch()
+    assert peek(folder).complete is False
+
+
+def test_an_application_that_ended_and_lost_tasks_is_not_whole(tmp_path: Path) -> None:
+    found = looked(tmp_path, b"".join(line for line in LINES if b'"Task ID":2,' not in line))
+    assert (found.complete, found.whole) == (False, True)
+
+
+def test_before_a_task_has_ended_the_executors_that_are_there_count(tmp_path: Path) -> None:
+    """Where of one nobody knows its cores, nor of all."""
+    begun = log.one_stage()[:5]
+    gone = looked(tmp_path, log.text([*begun, log.removed("1", 1.5)]))
+    assert (gone.cores, gone.seconds) == (2, None)
+    block = {"Block Manager ID": {"Executor ID": "9", "Host": "h9"}, "Maximum Memory": 5}
+    unknown = {"Event": "SparkListenerBlockManagerAdded", "Timestamp": log.ms(1.0)} | block
+    assert looked(tmp_path, log.text([*begun, unknown])).cores is None
+
+
+def test_databricks_logs_have_no_end_to_miss(tmp_path: Path) -> None:
+    events = log.one_stage()[:-1]
+    events[1]["Spark Properties"]["spark.databricks.clusterUsageTags.sparkVersion"] = "15.4.x"
+    assert looked(tmp_path, log.text(events)).complete is None
+    assert looked(tmp_path, log.text(log.one_stage()[:-1])).complete is False
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [

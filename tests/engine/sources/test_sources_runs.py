@@ -220,3 +220,11 @@ def test_cores_that_come_and_go_are_told_from_the_start_on(tmp_path: Path) -> No
         *(log.completed(log.info(0, 1), 2.0, 8.0), log.end(9.0)),
     ]
     assert run_of(tmp_path, events).cores == ((1.0, 4), (3.0, 8), (5.0, 6))
+
+
+def test_a_stage_of_which_only_the_end_is_told_is_described_by_it(tmp_path: Path) -> None:
+    first, second = log.info(0, 1), log.info(1, 1, parents=[0])
+    events = [*ran(first, 2.0, 4.0), *ran(second, 4.0, 6.0)[1:], log.end(8.0)]
+    stage = stage_of(run_of(tmp_path, [*log.header(), *events]), 1)
+    assert (stage.name, stage.parents) == ("count at job.py:1", (0,))
+    assert (stage.submitted_seconds, stage.completed_seconds) == (4.0, 6.0)
