@@ -9,7 +9,7 @@ import sparklog as log
 from distilled import run_of
 
 from engine.profile import StageRun
-from engine.sources import application, eventlog
+from engine.sources import application, eventlog, tasks
 from engine.sources.task_rows import ROW_BYTES
 
 
@@ -121,6 +121,24 @@ def test_what_was_resubmitted_is_not_wasted_a_second_time(tmp_path: Path, finish
     assert stage.waste.seconds == 3.0
 
 
+def test_a_failed_task_without_an_end_wasted_nothing_that_is_known(tmp_path: Path) -> None:
+    failed = log.task(0, 1, 2.0, 4.0, reason="ExecutorLostFailure")
+    failed["Task Info"]["Finish Time"] = 0
+    stage = only(tmp_path, [log.task(0, 0, 2.0, 4.0), failed])
+    assert (stage.waste.failed_tasks, stage.waste.seconds) == (1, 0.0)
+
+
+def test_what_tasks_of_a_sketched_stage_do_not_report_is_no_part_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tasks, "EXACT_TASKS", 1)
+    reported = {"Executor CPU Time": 10**9}
+    ended = [log.task(0, n, 2.0, 4.0, metrics=reported if n else None) for n in range(4)]
+    cpu = only(tmp_path, ended).cpu_seconds
+    assert cpu is not None
+    assert (cpu.count, cpu.total, cpu.quantiles[0]) == (3, 3.0, pytest.approx(1.0, rel=0.01))
+
+
 def test_nothing_that_spilled_is_not_unknown(tmp_path: Path) -> None:
     spilled = {"Memory Bytes Spilled": 0, "Disk Bytes Spilled": 0}
     metrics = spilled | {"Input Metrics": {"Bytes Read": 0, "Records Read": 0}}
@@ -165,17 +183,17 @@ def test_a_stage_whose_events_are_lost_spans_its_tasks(tmp_path: Path) -> None:
     assert (stage.submitted_seconds, stage.completed_seconds) == (2.0, 9.0)
 
 
-@pytest.mark.parametrize("tasks", [-1, 10**9])
-def test_a_number_of_tasks_that_no_stage_has_is_not_believed(tmp_path: Path, tasks: int) -> None:
-    stage = log.info(0, tasks)
+@pytest.mark.parametrize("number", [-1, 10**9])
+def test_a_number_of_tasks_that_no_stage_has_is_not_believed(tmp_path: Path, number: int) -> None:
+    stage = log.info(0, number)
     begun, ended = log.submitted(stage, 1.0), log.completed(stage, 1.0, 4.0)
     assert counted(only(tmp_path, [begun, log.task(0, 0, 2.0, 4.0), ended])) == (1, 1, 2.0)
 
 
 @pytest.mark.parametrize("cores", [0, -4, 10**6])
 def test_a_number_of_cores_that_no_executor_has_is_not_believed(tmp_path: Path, cores: int) -> None:
-    tasks = [log.task_start(0, 0, 2.0), log.task(0, 0, 2.0, 4.0)]
-    run = run_of(tmp_path, [*log.header(executors=1, cores=cores), *tasks, log.end(20.0)])
+    ran = [log.task_start(0, 0, 2.0), log.task(0, 0, 2.0, 4.0)]
+    run = run_of(tmp_path, [*log.header(executors=1, cores=cores), *ran, log.end(20.0)])
     assert run.cluster.executor_cores == 1
     assert "cores-inferred" in [notice.code for notice in run.notices]
 
