@@ -251,9 +251,8 @@ def execution_baseline(measured: MeasuredRuns, *, sharing: float) -> float:
         sharing: coeff x T_vs_baseline; what sharing took beyond Eq. 1 is part of the unit tasks, so
             that the phases still add up.
     """
-    phases = [measured.column(name) for name in ("sharing", "communication", "execution")]
     sharing_by_model = sharing * measured.iterations * measured.nodes
-    left = phases[0] + phases[2] - sharing_by_model
+    left = measured.column("sharing") + measured.column("execution") - sharing_by_model
     total = np.asarray([run.seconds for run in measured.runs])
     ratio = measured.size / measured.size[measured.baseline]
     rows = (measured.iterations * ratio / measured.nodes)[:, None]

@@ -137,7 +137,8 @@ def estimated_seconds(
     Args:
         fixed_seconds: T_init + T_prep.
         c_seconds: C = coeff x T_vs_baseline, per node and iteration.
-        b_seconds: B = sum over the unit tasks of M_k, one iteration on one node.
+        b_seconds: B = sum over the unit tasks of M_k, one iteration on one node; their number
+            grows with the input (Eq. 4), so B is that of this size.
         a: A = cf_commn x T_commn_baseline / s_baseline, seconds per unit of size on one node.
     """
     return (
@@ -363,15 +364,15 @@ class OptexFitted(CurvesModel):
 
 
 def eq8_terms(machines: FloatArray, size: FloatArray, iterations: FloatArray) -> FloatArray:
-    """(n, 4) the terms of Eq. 8: 1, n iter, iter / n, s / n; iter is 1 for runs without."""
+    """(n, 4) the terms of Eq. 8: 1, n iter, iter s / n, s / n; iter is 1 for runs without. The sum
+    B of Eq. 8 runs over n_unit tasks, which grow with the input (Eq. 4)."""
     times = np.where(np.isnan(iterations), 1.0, iterations)
-    return np.stack(
-        (np.ones_like(machines), machines * times, times / machines, size / machines), axis=-1
-    )
+    shared = size / machines
+    return np.stack((np.ones_like(machines), machines * times, times * shared, shared), axis=-1)
 
 
 def fit_eq8(runs: MachineRuns) -> FittedCurve:
-    """Eq. 8 refitted: theta = (T_init + T_prep, C, B, A) >= 0 of least relative error."""
+    """Eq. 8 refitted: theta = (T_init + T_prep, C, B / s, A) >= 0 of least relative error."""
     rows = eq8_terms(runs.machines, runs.size, runs.iterations)
     fit = fit_nonnegative(rows, runs.seconds, relative=True, groups=runs.configurations)
     return FittedCurve(

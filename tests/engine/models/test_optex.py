@@ -268,11 +268,17 @@ def test_table_iii_refitted() -> None:
     assert fitted.validation.mean_relative_error == pytest.approx(0.062, abs=5e-4)
 
 
-def test_refitted_eq_8_finds_its_own_coefficients() -> None:
+@pytest.mark.parametrize("sizes", [(1.0, 20.0), (2.0,)])
+def test_refitted_eq_8_finds_its_own_coefficients(sizes: tuple[float, ...]) -> None:
+    """Its B is a sum over the unit tasks, whose number grows with the input (Eq. 4): also where all
+    runs are of one size, as in the job profile that is measured from their logs."""
+
     def law(iterations: int, nodes: int, size: float) -> float:
+        n_unit = unit_tasks(n_unit_baseline=4.0, size=size)
+        b = execution_seconds(iterations=1.0, n_unit=n_unit, operations=(Operation("map", 0.75),))
         return float(
             estimated_seconds(
-                fixed_seconds=40.0, c_seconds=0.2, b_seconds=30.0, a=15.0,
+                fixed_seconds=40.0, c_seconds=0.2, b_seconds=b, a=15.0,
                 nodes=nodes, iterations=iterations, size=size,
             )
         )  # fmt: skip
@@ -281,7 +287,7 @@ def test_refitted_eq_8_finds_its_own_coefficients() -> None:
         Run(law(k, n, s), nodes_of(n), Workload(s, k))
         for k in (1, 5, 10)
         for n in (2, 4, 8, 16)
-        for s in (1.0, 20.0)
+        for s in sizes
     )
     found = (
         Optex()
