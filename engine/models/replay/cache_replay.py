@@ -158,7 +158,7 @@ class CacheReplay:
         """The same with RDDs so much larger that this much is wanted at once: where part of them
         was computed again, stages read less of blocks, and more of what these come from, than they
         take."""
-        times = most_bytes / self.most_bytes if self.most_bytes else 1.0
+        times = most_bytes / self.most_bytes
         sizes = {rdd: times * size for rdd, size in self.stored_bytes.items()}
         return replace(self, stored_bytes=sizes)
 
@@ -227,7 +227,7 @@ class _Walk:
         if self.store.found((rdd_id, index)):
             return
         self.lost += 1
-        self.seconds += self.cost.get(rdd_id, 0.0) / BLOCKS
+        self.seconds += self.cost[rdd_id] / BLOCKS
         if rdd_id not in self.cache.on_disk and depth < DEEPEST and self.lost < 2 * MOST_LOST:
             behind = self.cache.needed[self.cache.origins[rdd_id]]
             for other in behind[behind.index(rdd_id) + 1 :]:
@@ -235,7 +235,7 @@ class _Walk:
         self._put(rdd_id, index)
 
     def _put(self, rdd_id: int, index: int) -> None:
-        if rdd_id not in self.unpersisted and not self.store.found((rdd_id, index)):
+        if rdd_id not in self.unpersisted:
             self.store.put((rdd_id, index), self.cache.stored_bytes[rdd_id] / BLOCKS)
 
 
