@@ -274,7 +274,7 @@ def _found_none(stage: StageRun, source: StageRun) -> bool:
     if source.input_bytes is None:
         return False
     outside = source.input_bytes.total - (source.cached_input_bytes or 0.0)
-    return outside > 0.0 and math.isclose(stage.cached_input_bytes or 0.0, outside, rel_tol=1e-6)
+    return math.isclose(stage.cached_input_bytes or 0.0, outside, rel_tol=1e-6)
 
 
 def never_stored(run: Run) -> bool:

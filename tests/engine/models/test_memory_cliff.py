@@ -7,70 +7,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made_runs import BLOCK, Job, Stage, measure, observed
+from cached_runs import (
+    HEAP,
+    ITERATIONS,
+    KEPT_PER_BYTE,
+    PARSE,
+    READ,
+    ask,
+    run_of,
+    storage_of,
+)
+from made_runs import BLOCK, Stage, measure, observed
 from sparkplan_runs import fit
 
 from engine.batch import ClusterBatch
 from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
-from engine.models.base import FittedModel, Prediction
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, unlike
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.drawn_times import drawn
-from engine.profile import Measure, PersistedRdd, Profile, Run, StageRun
+from engine.profile import Measure, PersistedRdd, Profile, StageRun
 from engine.units import GIB
-
-HEAP = 4.0
-KEPT_PER_BYTE = 0.7
-PARSE, READ = 3.0, 0.5
-ITERATIONS = 5
-
-
-def storage_of(executors: int, heap: float = HEAP) -> float:
-    return executors * 0.6 * (0.95 * heap * GIB - 300 * 1024**2)
-
-
-def run_of(
-    blocks: int, executors: int, *, sizes: bool = True, disk: bool = False, heap: float = HEAP
-) -> Run:
-    """Parses its input, keeps it and reads it five times on executors of 2 cores; each partition
-    takes 3 s to parse and 0.5 s to read from memory."""
-    kept = KEPT_PER_BYTE * BLOCK * blocks
-    storage = storage_of(executors, heap)
-    fits = min(1.0, storage / kept)
-    random = np.random.default_rng(3)
-    again = (np.arange(blocks) >= fits * blocks) * (1.28 if disk else PARSE)
-    again = random.permutation(again)
-    read = kept if disk else kept * fits + (1.0 - fits) * blocks * BLOCK
-    more = {"cached_rdds": (7,), "disk_backed_rdds": (7,) if disk else ()}
-    stages = [
-        Stage(np.full(blocks, PARSE), input_bytes=blocks * BLOCK, more={"name": "load", **more})
-    ]
-    for i in range(ITERATIONS):
-        reads = {
-            "name": "step",
-            "cached_input_bytes": read,
-            "input_bytes": measure(np.full(blocks, read / blocks)),
-            **more,
-        }
-        stages.append(Stage(READ + again, (), i + 1, more=reads))
-    jobs = [Job(), *(Job((i,), 0.1) for i in range(ITERATIONS))]
-    run = observed(stages, jobs, slots=2 * executors, input_bytes=blocks * BLOCK)
-    cluster = Cluster.of_executors(executors=executors, executor_cores=2, executor_memory_gib=heap)
-    return replace(
-        run,
-        cluster=cluster,
-        storage_memory_bytes=storage,
-        cached_bytes=(kept if disk else min(kept, storage)) if sizes else None,
-    )
-
-
-def ask(model: FittedModel, blocks: int, executors: int, heap: float = HEAP) -> Prediction:
-    cluster = Cluster.of_executors(executors=executors, executor_cores=2, executor_memory_gib=heap)
-    return model.predict(cluster=cluster, workload=Workload(blocks * BLOCK))
 
 
 def test_unified_memory_is_spark_s_rule() -> None:

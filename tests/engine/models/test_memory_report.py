@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
+from cached_runs import HEAP, ITERATIONS, run_of
 from made_runs import BLOCK
 from sparkplan_runs import fit
-from test_memory_cliff import HEAP, ITERATIONS, run_of
 
 from engine.cluster import Cluster, Layout, Workload
 from engine.profile import Notice
