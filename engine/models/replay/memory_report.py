@@ -12,6 +12,7 @@ from engine.models.replay.memory_cliff import MemoryCliff, never_stored
 from engine.models.replay.spilling import SpillingStage, spilled_bytes
 from engine.profile import Notice, Run
 from engine.stage_labels import stage_label
+from engine.transfer import speed_of
 from engine.units import format_bytes
 
 INFERRED_FROM = 0.5
@@ -76,9 +77,11 @@ def not_fitting_share(
     shuffle_partitions: int | None,
 ) -> float:
     """Share of the predicted time of the one cluster of `batch` that goes to what does not fit."""
+    speed = speed_of(batch.types[0], cliff.replay.run.cluster.instance, batch.catalog).relative
     share = cliff.fitting_share(batch, ratio)
-    added = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions)[0])
-    return max(0.0, added) / (replayed_seconds + max(0.0, added))
+    lost = float(cliff.added_seconds(batch.slots, share, ratio, shuffle_partitions)[0])
+    added = max(0.0, lost) / speed
+    return added / (replayed_seconds + added)
 
 
 def spill_notices(

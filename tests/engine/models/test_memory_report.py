@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from cached_runs import HEAP, ITERATIONS, run_of
 from made_runs import BLOCK
 from sparkplan_runs import fit
 
+from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, Workload
 from engine.profile import Notice
 
@@ -31,3 +33,26 @@ def test_as_many_nodes_as_are_named_hold_the_cache_and_one_fewer_does_not(per_no
     assert warned(least - 1)
     assert not warned(least)
     assert f": {ITERATIONS} stages read or compute the rest again" in notice.text
+
+
+@pytest.mark.parametrize("speed", [0.5, 2.0, 4.0])
+def test_a_faster_core_computes_again_faster_too(speed: float) -> None:
+    """The share of the time that goes to what does not fit hardly changes with the type."""
+
+    def on(name: str, score: float) -> Cluster:
+        kind = InstanceType(name, 8, 32.0, cpu_score=8 * score, cpu_benchmark="mark")
+        plain = Cluster.of_nodes(
+            instance_type=name, nodes=2, vcpus=8, memory_gib=32.0, layout=Layout(1, 2, HEAP)
+        )
+        (group,) = plain.groups
+        return replace(plain, groups=(replace(group, instance=kind),))
+
+    measured = on("measured", 1.0)
+    model = fit(*(replace(run_of(blocks, 2), cluster=measured) for blocks in (20, 40)))
+    shares = []
+    for cluster in (measured, on("other", speed)):
+        found = model.predict(cluster=cluster, workload=Workload(400 * BLOCK))
+        assert found.phases is not None
+        shares.append(found.phases["cache does not fit"] / found.seconds)
+    assert shares[0] > 0.3
+    assert shares[1] == pytest.approx(shares[0], rel=0.05)
