@@ -45,7 +45,7 @@ def size_levels(sizes: FloatArray) -> IntArray:
     """(r,) which size each run has, the smallest 0: a level reaches up to `SAME_SIZE` times its
     smallest, whatever the order of the runs. Sizes in any unit; 0 where one is not known."""
     levels = np.zeros(len(sizes), dtype=np.int64)
-    level, smallest = 0, float(sizes.min(initial=np.inf))
+    level, smallest = 0, float(min(sizes, default=np.inf))
     for place in np.argsort(sizes, kind="stable").tolist():
         if sizes[place] > SAME_SIZE * smallest:
             level, smallest = level + 1, float(sizes[place])

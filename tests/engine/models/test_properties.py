@@ -191,6 +191,19 @@ def test_phases_add_up(model: Model) -> None:
 
 
 @every_model
+def test_sizes_in_whole_bytes_are_sizes(model: Model) -> None:
+    seconds = []
+    for kind in (float, int):
+        runs = [
+            replace(run, workload=Workload(kind(1000 * (run.workload.input_bytes or 0.0))))
+            for run in evidence(model, 1).runs
+        ]
+        found = model.fit(Profile("p", tuple(runs)), models=BY_NAME)
+        seconds.append(found.predict(cluster=on(6), workload=Workload(kind(3000))).seconds)
+    assert seconds[0] == seconds[1]
+
+
+@every_model
 @pytest.mark.parametrize("times", [1e-300, 1e-7, 1e7, 1e300])
 def test_a_size_far_from_every_run_is_refused(model: Model, times: float) -> None:
     model_fitted, far = fitted(model, 1), Workload(2.0 * times)
