@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.cluster import Cluster, Workload
+from engine.models.base import Model
 from engine.models.curves.terms import (
     ERNEST_TERMS,
     EXTRA_TERMS,
@@ -17,6 +19,8 @@ from engine.models.curves.terms import (
     square_root,
     tree_aggregation,
 )
+from engine.models.ernest import Ernest, ErnestExtended
+from engine.profile import Profile, Run
 
 
 @pytest.mark.parametrize(
@@ -45,3 +49,22 @@ def test_terms_never_fall_with_the_scale_and_are_never_negative(term: object) ->
         high = term.of(machines, np.full(4, large))  # type: ignore[attr-defined]
         assert (low >= 0.0).all()
         assert (high >= low).all()
+
+
+@pytest.mark.parametrize("model", [Ernest(), ErnestExtended()], ids=lambda model: model.name)
+def test_repetitions_are_left_out_together(model: Model) -> None:
+    """A repetition of what was seen tests nothing."""
+    runs = tuple(
+        Run(
+            seconds,
+            Cluster.of_nodes(instance_type="m", nodes=2**k, vcpus=4.0, memory_gib=16.0),
+            Workload(1.0),
+        )
+        for k, seconds in enumerate((110.0, 58.0, 40.0, 24.0, 21.0))
+    )
+    once, twice = (
+        model.fit(Profile("job", own), models={}).validation for own in (runs, (*runs, *runs))
+    )
+    assert once is not None
+    assert twice is not None
+    assert twice.predicted_seconds == pytest.approx(once.predicted_seconds * 2)
