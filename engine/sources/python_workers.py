@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from engine.sources.plan_events import NamedAccumulable
+from engine.sources.tasks import LATEST_MS
 
 PYTHON_METRIC = b'"Name":"data sent to Python workers"'
 """Among the metrics of a stage: its tasks handed work to Python."""
@@ -35,6 +36,7 @@ def python_start_seconds(metrics: Iterable[NamedAccumulable]) -> float | None:
 def _milliseconds(value: object) -> float:
     """Spark writes the values of SQL metrics as text; one that is no time counts as none."""
     try:
-        return max(0.0, float(int(str(value))))
+        found = float(str(value))
     except ValueError:
         return 0.0
+    return found if 0.0 <= found < LATEST_MS else 0.0

@@ -33,12 +33,8 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import PairFit, pair_fit, with_laws
 from engine.models.replay.unseen_tasks import seen_in_part
 from engine.models.stages.one_machine import (
-    CONTENTION,
-    CONTENTION_SPREAD,
+    SharedCores,
     crowding,
-    most_contention,
-    on_one_machine,
-    share_cores,
 )
 from engine.transfer import speed_of
 
@@ -176,19 +172,17 @@ class Pairs:
         kept = self.groups != self.groups[j]
         other, logs, away, doubts = self.replays[j], [], [], []
         runs = [self.replays[i].run for i in np.flatnonzero(kept)]
-        one_machine, cores_shared = on_one_machine(runs), share_cores(runs)
-        most = most_contention(runs)
+        cores = SharedCores.of(runs)
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
             speed = speed_of(target, source, self.catalog)
             found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
-            crowded = float(crowding(self.doublings[i, j, 0])) if cores_shared else 0.0
-            crowded *= most * (1.0 - found.driver_seconds / found.seconds)
-            more = CONTENTION * crowded if one_machine else 0.0
-            logs.append(math.log(found.seconds) + self.bias[i] + more)
+            crowded = float(crowding(self.doublings[i, j, 0]))
+            crowded *= 1.0 - found.driver_seconds / found.seconds
+            logs.append(math.log(found.seconds) + self.bias[i] + cores.cost(crowded))
             away.append(self.doublings[i, j] * sure_share(found.driver_seconds / found.seconds))
-            doubts.append(math.hypot(speed.log_scale, CONTENTION_SPREAD * crowded))
+            doubts.append(math.hypot(speed.log_scale, cores.doubt(crowded)))
         repeated = times_run(self.groups[kept])
         unsure, far = np.asarray(doubts), self.doublings[kept, j]
         weights = weights_of(far[:, None, :], unsure[:, None], repeated=repeated)[:, 0]

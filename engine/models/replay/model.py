@@ -53,13 +53,9 @@ from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, wit
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.stages.disturbance import disturbance_spread
 from engine.models.stages.one_machine import (
-    CONTENTION,
-    CONTENTION_SPREAD,
-    most_contention,
+    SharedCores,
     of_batch,
-    on_one_machine,
     one_machine_notice,
-    share_cores,
 )
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.notice_order import in_order
@@ -129,35 +125,18 @@ class ReplayModel(FittedModel):
             times = replayed.at(slots, relative)
             busy = np.minimum(slots, max(replayed.most_useful_slots, replay.slots))
             far.append(doublings(busy / replay.slots, ratio))
-            crowded = self._most_contention * self._crowded(batch, far[-1][:, 0], times)
-            doubts.append(np.hypot(doubt, CONTENTION_SPREAD * crowded))
-            crowded = crowded if self._one_machine else np.zeros(len(batch))
+            share = 1.0 - times.driver_seconds / times.seconds
+            crowded = share * of_batch(batch, far[-1][:, 0])
+            doubts.append(np.hypot(doubt, self._shared_cores.doubt(crowded)))
             memory.append(self._memory_factor(place, batch, wanted, times, relative))
             own = np.log(times.seconds) + log_iterations(replay, wanted) + self.bias[place]
-            logs.append(own + CONTENTION * crowded)
+            logs.append(own + self._shared_cores.cost(crowded))
             sure.append(sure_share(times.driver_seconds / times.seconds))
         return AnswersOfLogs.of(logs, memory, far, sure, doubts, self._repeated)
 
-    def _crowded(
-        self, batch: ClusterBatch, slots_doublings: FloatArray, times: Times
-    ) -> FloatArray:
-        """(n,) doublings of slots for which nobody knows a core, as far as tasks take the time."""
-        if not self._share_cores:
-            return np.zeros(len(batch))
-        share = 1.0 - times.driver_seconds / times.seconds
-        return share * of_batch(batch, slots_doublings)
-
     @cached_property
-    def _one_machine(self) -> bool:
-        return on_one_machine([replay.run for replay in self.replays])
-
-    @cached_property
-    def _most_contention(self) -> float:
-        return most_contention([replay.run for replay in self.replays])
-
-    @cached_property
-    def _share_cores(self) -> bool:
-        return share_cores([replay.run for replay in self.replays])
+    def _shared_cores(self) -> SharedCores:
+        return SharedCores.of([replay.run for replay in self.replays])
 
     @cached_property
     def _repeated(self) -> IntArray:

@@ -66,8 +66,8 @@ def _call_sites(run: Run) -> list[Key]:
 
 def code_of(stage: StageRun) -> Key:
     """Call site, operations and kind: equal for stages that run the same code."""
-    operations = frozenset(name for name in stage.operations if not _CODEGEN.fullmatch(name))
-    return (_call_site(stage), operations, _kind(stage))
+    operations = {name for name in stage.operations if not _CODEGEN.fullmatch(name)}
+    return (_call_site(stage), tuple(sorted(operations)), _kind(stage))
 
 
 def _call_site(stage: StageRun) -> str:

@@ -19,6 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,6 +30,8 @@ from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.job_phases import driver_seconds
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.profile import Notice, Run, StageRun
+
+Doublings = TypeVar("Doublings", float, FloatArray)
 
 CONTENTION = 0.5
 CONTENTION_SPREAD = 1.0 / math.sqrt(12.0)
@@ -69,6 +73,32 @@ def most_contention(runs: Sequence[Run]) -> float:
     """The most that a doubling of slots of these runs' one machine adds to log task time."""
     jvms = any(run.config.get("spark.master", "").startswith("local-cluster") for run in runs)
     return (FURTHER_JVMS if jvms else 1.0) * NO_CORE
+
+
+@dataclass(frozen=True)
+class SharedCores:
+    """What further slots of the one machine of some logs cost.
+
+    Args:
+        most: most that a doubling adds to log task time; 0 where machines are their own.
+        tell: whether the logs, of several numbers of slots, tell it themselves on average.
+    """
+
+    most: float
+    tell: bool
+
+    @classmethod
+    def of(cls, runs: Sequence[Run]) -> SharedCores:
+        """Of logs that answer together."""
+        return cls(most_contention(runs) if share_cores(runs) else 0.0, not on_one_machine(runs))
+
+    def cost(self, doublings: Doublings) -> Doublings:
+        """What so many `crowding` doublings are expected to add to log time."""
+        return (0.0 if self.tell else CONTENTION * self.most) * doublings
+
+    def doubt(self, doublings: Doublings) -> Doublings:
+        """The standard deviation of that."""
+        return CONTENTION_SPREAD * self.most * doublings
 
 
 def waiting_law(stage: StageRun) -> StageLaw:

@@ -65,7 +65,7 @@ def test_workers_of_one_task_start_beside_each_other():
 
 def test_what_is_no_time_counts_as_none():
     """A program's own accumulator may have any name and any value."""
-    for value in (None, "soon", [1, 2], {"a": 1}, "-5", "nan"):
+    for value in (None, "soon", [1, 2], {"a": 1}, "-5", "nan", "9" * 5000):
         assert python_start_seconds([NamedAccumulable(1, STARTS[0], value)]) == 0.0
 
 
