@@ -36,7 +36,9 @@ _SECONDS = {
     "day": 86400.0,
     "days": 86400.0,
 }
-_NUMBER = r"(?:\d+(?:[_,]\d{3})*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?"
+GROUPED = r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?"
+"""A number with its thousands apart. "0,500" and "1234,567" are none: their commas are decimal."""
+_NUMBER = rf"(?:{GROUPED}|(?:\d+(?:_\d{{3}})*(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)"
 _SIZE = re.compile(rf"^({_NUMBER})\s*([kmgtp]?)(i?)(b?)$", re.IGNORECASE)
 _DURATION_PART = re.compile(rf"({_NUMBER})\s*([a-z]*)\s*", re.IGNORECASE)
 _CLOCK = re.compile(r"^(\d+):([0-5]\d):([0-5]\d(?:\.\d+)?)$")

@@ -9,11 +9,15 @@ from typing import NamedTuple
 
 from engine.errors import BadInput
 
-_COMMA = re.compile(r"[-+]?\d+(?:\.\d{3})*,\d+\Z")
+COMMA = re.compile(r"[-+]?\d+(?:\.\d{3})*,\d+\Z")
+"""A number with a decimal comma."""
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3})+(?:\s*[A-Za-z]+)?\Z")
 _GROUPS = re.compile(r"[-+]?[1-9]\d{0,2}(?:\.\d{3}){2,}(?:\s*[A-Za-z]+)?\Z")
 _MORE_DIGITS = re.compile(r"\.\d{3}(?!\d)")
-_POINT = re.compile(r"[-+]?\d*\.\d+(?:[eE][-+]?\d+)?(?:\s*[A-Za-z]+)?\Z")
+_COMMA_GROUP = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}\Z")
+_POINT = re.compile(
+    r"[-+]?(?:\d*|[1-9]\d{0,2}(?:,\d{3})+)\.\d+(?:[eE][-+]?\d+)?(?:\s*[A-Za-z]+)?\Z"
+)
 
 
 class Line(NamedTuple):
@@ -29,18 +33,18 @@ def with_points(
     """The lines with numbers as the rest reads them: "312,4" is 312.4.
 
     "1.312" is 1312 where other cells have decimal commas or several groups, and 1.312 where others
-    have decimal points ("98.4").
+    have decimal points ("98.4"); beside those "1,312" may be 1312 too.
 
     Args:
         columns: names of the columns as the file writes them. words: those that hold no numbers.
 
     Raises:
-        BadInput: where "1.312" may be either, with its line.
+        BadInput: where "1.312" or "1,312" may be either, with its line.
     """
     texts = frozenset(words)
     places = [place for place, name in enumerate(columns) if name not in texts]
     numbers = {line.cells[place] for line in lines for place in places}
-    commas = any(_COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
+    commas = any(COMMA.match(cell) or _GROUPS.match(cell) for cell in numbers)
     points = any(_POINT.match(cell) and not _GROUPED.match(cell) for cell in numbers)
     if commas == points:
         _refuse_either(lines, columns, places, source)
@@ -62,14 +66,20 @@ def _refuse_either(
             cell = line.cells[place]
             if _GROUPED.match(cell) and not _GROUPS.match(cell):
                 whole, decimal = cell.replace(".", ""), _MORE_DIGITS.sub(r"\g<0>0", cell)
-                raise BadInput(
-                    f"{columns[place]}: {cell!r} may be {whole} or a number with three decimals",
-                    where=f"{source}:{line.number}",
-                    remedy=f"write {whole}, or {decimal} where the point is a decimal one",
-                )
+                remedy = f"write {whole}, or {decimal} where the point is a decimal one"
+            elif _COMMA_GROUP.match(cell):
+                whole, decimal = cell.replace(",", ""), cell.replace(",", ".") + "0"
+                remedy = f"write {whole}, or {decimal} where the comma is a decimal one"
+            else:
+                continue
+            raise BadInput(
+                f"{columns[place]}: {cell!r} may be {whole} or a number with three decimals",
+                where=f"{source}:{line.number}",
+                remedy=remedy,
+            )
 
 
 def _pointed(cell: str, *, grouped: bool) -> str:
-    if _COMMA.match(cell):
+    if COMMA.match(cell):
         return cell.replace(".", "").replace(",", ".")
     return cell.replace(".", "") if grouped and _GROUPED.match(cell) else cell

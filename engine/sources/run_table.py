@@ -19,8 +19,8 @@ from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_hea
 from engine.errors import BadInput
 from engine.profile import Notice, Run
 from engine.sources.column_names import meant_by, renames
-from engine.sources.decimal_commas import Line, with_points
-from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd
+from engine.sources.decimal_commas import COMMA, Line, with_points
+from engine.units import GROUPED, has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
 
 REQUIRED = ("nodes", "input_size", "seconds")
 KNOWN = (
@@ -68,7 +68,7 @@ class _Row:
     written: Mapping[str, str]
 
 
-_THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?")
+_THOUSANDS = re.compile(rf"[-+]?{GROUPED}")
 
 
 def looks_like(head: bytes) -> bool:
@@ -93,6 +93,7 @@ def parse(text: str, source: str) -> RunTable:
     parameters = _parameter_columns(columns, rows, source, notices)
     in_bytes = _sizes_in_bytes(rows, source)
     types = _types(rows, source)
+    notices += _memory_alone(rows, types, source)
     runs = [_run(row, parameters, in_bytes, types, source) for row in rows]
     names = dict.fromkeys(run.application for run in runs if run.application)
     return RunTable(
@@ -192,7 +193,8 @@ def _parameter_columns(
     for name in columns:
         if name in KNOWN:
             continue
-        if any(_as_number(row.cells[name]) is not None for row in rows):
+        cells = [row.cells[name] for row in rows]
+        if any(_as_number(cell) is not None or COMMA.match(cell) for cell in cells):
             found.append(name)
         else:
             notices.append(
@@ -218,7 +220,7 @@ def _as_number(text: str) -> float | None:
 def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
     """Whether sizes are written with units; all of them must be, or none. What is wrong with an
     empty one is not its unit."""
-    rows = [row for row in rows if row.cells["input_size"]]
+    rows = [row for row in rows if row.cells["input_size"].lower() not in _NO_VALUE]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
         odd = rows[with_unit.index(not with_unit[0])]
@@ -251,9 +253,11 @@ def _value(
             raise BadInput(f"{column}: {error.what}", where=where, remedy=error.remedy) from None
     value = _as_number(text)
     if value is None or not isfinite(value):
+        pointed = with_point(text) if COMMA.match(text) else None
         raise BadInput(
-            f"{column}: {text!r} is not a number", where=where, remedy="correct the cell"
-        )
+            f"{column}: {text!r} is not a number", where=where,
+            remedy=f"write it with a point: {pointed}" if pointed else "correct the cell",
+        )  # fmt: skip
     if positive and value <= 0:
         unknown = "correct the cell, or leave it empty where the value is not known"
         remedy = "correct the cell or remove the line" if name in REQUIRED else unknown
@@ -269,6 +273,12 @@ def _value(
             f"{column} must be a whole number, not {text}", where=where, remedy="correct the cell"
         )
     return value
+
+
+def _word(row: _Row, name: str) -> str | None:
+    """A cell as a name; None where the column is absent or the cell says that it is not known."""
+    text = row.cells.get(name, "")
+    return None if text.lower() in _NO_VALUE else text
 
 
 def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
@@ -288,8 +298,8 @@ def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
     said: dict[tuple[str, str], int] = {}
     for row in rows:
         shape = {column: _value(row, column, source) for column in ("vcpus", "memory_gib")}
-        written = row.cells.get("instance_type", "")
-        if written.lower() not in _NO_VALUE:
+        written = _word(row, "instance_type")
+        if written is not None:
             name = written
         elif shape["vcpus"] is not None:
             memory_gib = nan if shape["memory_gib"] is None else shape["memory_gib"]
@@ -316,6 +326,23 @@ def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
         for name in set(names.values())
     }
     return {line: found[name] for line, name in names.items()}
+
+
+def _memory_alone(
+    rows: Sequence[_Row], types: Mapping[int, InstanceType], source: str
+) -> list[Notice]:
+    """That memory says nothing of a node of which neither the type nor the vCPUs are known."""
+    alone = [row for row in rows if row.line not in types and _value(row, "memory_gib", source)]
+    if not alone:
+        return []
+    return [
+        Notice(
+            "ignored-column",
+            f"{alone[0].written['memory_gib']} of {Path(source).name} is not used in lines that say "
+            f"neither instance_type nor vcpus (first: {alone[0].line})",
+            "add a column instance_type or vcpus",
+        )
+    ]
 
 
 def _heap(row: _Row, source: str) -> float | None:
@@ -365,5 +392,5 @@ def _run(
             },
         ),
         source=f"{Path(source).name}:{row.line}",
-        application=row.cells.get("application") or None,
+        application=_word(row, "application"),
     )

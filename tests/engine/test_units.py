@@ -65,6 +65,11 @@ def test_two_parts_of_a_clock_may_be_minutes_or_hours_and_are_refused(
         (units.parse_seconds, "1.312,4 s", "1312.4 s"),
         (units.parse_bytes, "10,5GB", "10.5GB"),
         (units.parse_usd, "$12,5", "$12.5"),
+        (units.parse_seconds, "0,500", "0.500"),
+        (units.parse_seconds, "1234,567", "1234.567"),
+        (units.parse_bytes, "0,125GB", "0.125GB"),
+        (units.parse_usd, "$0,110", "$0.110"),
+        (units.parse_usd, "1.234,567", "1234.567"),
     ],
 )
 def test_a_decimal_comma_is_told_from_nonsense(

@@ -47,3 +47,16 @@ def test_what_nothing_tells_is_refused_with_its_line(told: tuple[str, ...]) -> N
 
 def test_its_remedy_tells() -> None:
     assert seconds("1.3120", "2.624") == [1.312, 2.624]
+
+
+@pytest.mark.parametrize(
+    ("told", "line"),
+    [(("1,312", "98.4"), 2), (("1,312.4", "2,005"), 3)],
+)
+def test_a_comma_beside_points_may_group_thousands(told: tuple[str, ...], line: int) -> None:
+    """2,005 was 2.005 beside 1,312.4, a thousandth of what was meant."""
+    cell = told[line - 2]
+    with pytest.raises(engine.BadInput, match=f"seconds: '{cell}' may be ") as error:
+        seconds(*told)
+    assert error.value.where == f"runs.csv:{line}"
+    assert f"write {cell.replace(',', '')}, or {cell.replace(',', '.')}0 " in str(error.value)

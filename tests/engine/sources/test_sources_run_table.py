@@ -154,6 +154,17 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("Nodes,Input Size,SECONDS,My K\n2,1,3,4\n2,1,3,x\n", 3, "My K: 'x' is not a number"),
         ("Nodes,Input Size,SECONDS\n2,1\n", 2, "the columns are Nodes, Input Size, SECONDS"),
         ("nodes,input_size,seconds\n2,1,3\n4,1,15:00\n", 3, "seconds: '15:00' is ambiguous"),
+        ("nodes,input_size,seconds\n2,48GB,3\n4,NA,3\n", 3, "input_size is empty"),
+        (
+            "nodes\tinput_size\tseconds\n2\t1\t30\n4\t1\t1234,567\n",
+            3,
+            "'1234,567' is not a duration; write it with a point: 1234.567",
+        ),
+        (
+            "nodes\tinput_size\tk\tseconds\n2\t1\t0,123\t30\n",
+            2,
+            "k: '0,123' is not a number; write it with a point: 0.123",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int | None, said: str) -> None:
@@ -185,6 +196,19 @@ def test_a_shape_that_one_line_leaves_open_is_that_of_the_others() -> None:
         ("8-vcpu-32-gib", 8.0, 32.0),
     ]
     assert kinds[3] is None
+
+
+def test_an_application_that_is_not_known_is_no_name() -> None:
+    text = "application,nodes,input_size,seconds\nNA,2,1,3\nsort,4,1,2\n"
+    assert [run.application for run in parse(text, "r.csv").runs] == [None, "sort"]
+
+
+def test_memory_of_a_node_that_nobody_describes_is_left_out_and_said() -> None:
+    text = "nodes,memory_gib,vcpus,input_size,seconds\n2,16,8,1,3\n4,16,,1,2\n"
+    table = parse(text, "r.csv")
+    assert [notice.code for notice in table.notices] == ["ignored-column"]
+    assert "memory_gib of r.csv" in table.notices[0].text
+    assert "(first: 3)" in table.notices[0].text
 
 
 def test_looks_like() -> None:
