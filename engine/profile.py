@@ -203,6 +203,9 @@ LEAST_SECONDS, MOST_SECONDS = 1e-6, 1e10
 """What a run may last: a microsecond to three centuries. What follows from other times leaves the
 range of numbers."""
 
+LEAST_AMOUNT, MOST_AMOUNT = 1e-30, 1e30
+"""How large an input is, in whatever unit, and how often it is iterated: the same holds."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -244,6 +247,13 @@ class Run:
                 where=self.source or None,
                 remedy=f"give between {LEAST_SECONDS:g} and {MOST_SECONDS:g} s, or leave it out",
             )
+        for amount in (self.workload.input_bytes, self.workload.iterations):
+            if amount is not None and not LEAST_AMOUNT <= amount <= MOST_AMOUNT:
+                raise BadInput(
+                    f"no run has an input or iterations of {amount:g}",
+                    where=self.source or None,
+                    remedy=f"give between {LEAST_AMOUNT:g} and {MOST_AMOUNT:g}, or leave it out",
+                )
         object.__setattr__(self, "config", MappingProxyType(dict(self.config)))
 
     @property

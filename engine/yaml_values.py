@@ -123,7 +123,7 @@ class _Builder:
         text: str = event.value
         if event.tag == STAND_IN and text.isdigit() and int(text) < len(self._stand_ins):
             return self._stand_ins[int(text)]
-        if event.style is None and text in NULLS:
+        if not event.style and text in NULLS:  # "" by the C library, None without it
             return None
         return text
 

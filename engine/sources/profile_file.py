@@ -7,19 +7,20 @@ gives an equal profile and writing that gives the same text. docs/formats.md des
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import fields
-from math import isfinite, isnan, nan
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
-from engine.cluster import MOST_NODES, BesideHeap, Cluster, NodeGroup, Workload, checked_heap_gib
+from engine.catalog import InstanceType
+from engine.cluster import BesideHeap, Cluster, NodeGroup, Workload
 from engine.errors import BadInput, UnknownName
 from engine.files import write_text
-from engine.profile import CATEGORIES, STAGE_AMOUNTS, Profile, Run, StageRun
+from engine.profile import CATEGORIES, MOST_SECONDS, Measure, Profile, Run, StageRun
+from engine.sources.profile_checks import check_optex, check_run, check_shape, checked
 from engine.sources.profile_schema import (
     BESIDE_KEYS,
     FORMAT,
@@ -48,10 +49,13 @@ def parse(text: str, name: str) -> Profile:
     except msgspec.ValidationError as error:
         raise _wrong(str(error), located) from None
     except BadInput as error:
-        raise BadInput(error.what, where=error.where or name, remedy=error.remedy) from None
+        raise BadInput(error.what, where=_contradiction(located), remedy=error.remedy) from None
     if document.category is not None and document.category not in CATEGORIES:
         where = located.where("category")
         raise UnknownName("category", document.category, CATEGORIES, where=where)
+    checked(document, ("deadline_seconds",), located, "", above=0.0, most=MOST_SECONDS)
+    for place, job in enumerate(document.optex):
+        check_optex(job, located, f"optex[{place}]")
     types = {key: _instance_type(key, located) for key in document.instance_types}
     runs = tuple(
         _run(entry, types, located, f"runs[{place}]") for place, entry in enumerate(document.runs)
@@ -133,10 +137,34 @@ def _wrong(message: str, located: Located, *, below: str = "") -> BadInput:
     return BadInput(f"{key}: {what[:1].lower()}{what[1:]}", where=located.where(path))
 
 
+def _contradiction(located: Located) -> str:
+    """`file:line` of the first stage, or the first measure of it, whose own values contradict each
+    other: of those msgspec tells no path."""
+    for place, run in enumerate(located.value["runs"]):
+        for number, stage in enumerate(run.get("stages", ())):
+            path = f"runs[{place}].stages[{number}]"
+            for key, value in stage.items():
+                if _contradicts(value, Measure):
+                    return located.where(f"{path}.{key}")
+            if _contradicts(stage, StageRun):
+                return located.where(path)
+    return located.name
+
+
+def _contradicts(value: Any, kind: type) -> bool:
+    try:
+        msgspec.convert(value, kind, strict=False)
+    except BadInput:
+        return True
+    except msgspec.ValidationError:
+        return False
+    return False
+
+
 def _instance_type(name: str, located: Located) -> InstanceType:
     """A shape; what it does not say is not known."""
     path = f"instance_types.{name}"
-    entry = located.value["instance_types"][name] or {}
+    entry = located.value["instance_types"][name]
     known = keys_of(InstanceType) - {"name"}
     for key in entry:
         if key not in known:
@@ -146,19 +174,12 @@ def _instance_type(name: str, located: Located) -> InstanceType:
         found = msgspec.convert(shape, InstanceType, strict=False)
     except msgspec.ValidationError as error:
         raise _wrong(str(error), located, below=path) from None
-    for key, most in (("vcpus", MOST_VCPUS), ("memory_gib", MOST_MEMORY_GIB)):
-        value = getattr(found, key)
-        if not isnan(value) and not 0.0 < value <= most:
-            raise BadInput(
-                f"{key} must be more than zero and at most {most:,.0f}, not {value:g}",
-                where=located.where(f"{path}.{key}"),
-                remedy="correct it, or leave it out where it is not known",
-            )
+    check_shape(found, located, path)
     return found
 
 
 def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, path: str) -> Run:
-    _check_numbers(entry, located, path)
+    check_run(entry, located, path)
     return Run(
         seconds=entry.seconds,
         cluster=Cluster(
@@ -173,111 +194,6 @@ def _run(entry: RunEntry, types: Mapping[str, InstanceType], located: Located, p
     )
 
 
-def _check_numbers(entry: RunEntry, located: Located, path: str) -> None:
-    """Sizes, counts and times must be more than zero and finite; what a log tells of memory may be
-    none."""
-    for name in _POSITIVE:
-        value = getattr(entry, name)
-        if value is not None and not (isfinite(value) and value > 0):
-            raise BadInput(
-                f"{name} must be more than zero, not {value:g}",
-                where=located.where(f"{path}.{name}"),
-            )
-    for name in _COUNTS:
-        if (getattr(entry, name) or 0) > MOST_NODES:
-            raise BadInput(
-                f"{name} must be at most {MOST_NODES:,}, not {getattr(entry, name)}",
-                where=located.where(f"{path}.{name}"),
-            )
-    _check_amounts(entry, ("driver_seconds", *_MEMORY), located, path)
-    for place, rdd in enumerate(entry.persisted_rdds):
-        _check_amounts(rdd, ("stored_bytes",), located, f"{path}.persisted_rdds[{place}]")
-    for place, stage in enumerate(entry.stages):
-        _check_stage(stage, located, f"{path}.stages[{place}]")
-    heap = entry.executor_memory_gib
-    # Runs of a log keep what the log says: before Spark 1.6 an executor could have less.
-    if heap is not None and entry.spark_version is None and not entry.stages:
-        checked_heap_gib(
-            heap, where=located.where(f"{path}.executor_memory_gib"),
-            remedy="executor_memory_gib counts GiB: correct it, or leave it out",
-        )  # fmt: skip
-    for name, value in entry.parameters.items():
-        if not isfinite(value):
-            where = located.where(f"{path}.parameters.{name}")
-            raise BadInput(f"{name} must be a number, not {value}", where=where)
-
-
-def _check_amounts(entry: object, names: Sequence[str], located: Located, path: str) -> None:
-    """These are finite and no less than zero, or not known."""
-    for name in names:
-        value = getattr(entry, name)
-        if value is not None and not (isfinite(value) and value >= 0):
-            raise BadInput(
-                f"{name} must be at least 0, not {value:g}",
-                where=located.where(f"{path}.{name}"),
-                remedy="correct it, or leave it out where it is not known",
-            )
-
-
-def _check_stage(stage: StageRun, located: Located, path: str) -> None:
-    """A stage has tasks, which hold cores: a log leaves out stages without any."""
-    _check_amounts(stage, (*STAGE_AMOUNTS, *_FILES), located, path)
-    _check_measures(stage, located, path)
-    numbers = (
-        ("tasks", "tasks", stage.tasks),
-        ("task_cpus", "task_cpus", stage.task_cpus),
-        ("count of task_seconds", "task_seconds", stage.task_seconds.count),
-    )
-    for name, key, number in numbers:
-        if number < 1:
-            raise BadInput(
-                f"{name} must be at least 1, not {number}",
-                where=located.where(f"{path}.{key}"),
-                remedy="correct it, or leave out a stage that ran no task",
-            )
-
-
-def _check_measures(stage: StageRun, located: Located, path: str) -> None:
-    """Amounts are none below zero, and no time is more than a log can tell."""
-    correct = "correct it, or leave it out where it is not known"
-    for name in _MEASURES:
-        measure = getattr(stage, name)
-        most = MOST_CLOCK_SECONDS if name.endswith("_seconds") else MOST_BYTES
-        values = (
-            () if measure is None else (measure.total / (measure.count or 1), *measure.quantiles)
-        )
-        if not all(0.0 <= value <= most for value in values):
-            raise BadInput(
-                f"{name} must lie between 0 and {most:g}",
-                where=located.where(f"{path}.{name}"),
-                remedy=correct,
-            )
-    for name in ("submitted_seconds", "completed_seconds"):
-        if not abs(getattr(stage, name)) <= MOST_CLOCK_SECONDS:
-            raise BadInput(
-                f"{name} must be at most {MOST_CLOCK_SECONDS:g}, not {getattr(stage, name):g}",
-                where=located.where(f"{path}.{name}"),
-                remedy=correct,
-            )
-    if not all(0.0 < part <= MOST_CLOCK_SECONDS for part in stage.warm_up):
-        raise BadInput(
-            "warm_up must be more than zero", where=located.where(f"{path}.warm_up"), remedy=correct
-        )
-
-
-_POSITIVE = (
-    "seconds", "nodes", "price_usd_per_hour", "executors", "executor_cores",
-    "executor_memory_gib", *BESIDE_KEYS, "input_size", "iterations", "scale",
-)  # fmt: skip
-MOST_CLOCK_SECONDS = 1e16
-"""Milliseconds in 64 bits, as Spark writes them, end before."""
-MOST_BYTES = 1e20
-"""Bytes in 64 bits, as Spark writes them, end before, and so do sums of some: what is read from a
-log, damaged counts included, can be read from its profile."""
-_COUNTS = ("nodes", "executors", "executor_cores")
-_MEASURES = tuple(f.name for f in fields(StageRun) if "Measure" in str(f.type))
-_FILES = ("files_bytes", "files_read")
-_MEMORY = ("storage_memory_bytes", "cached_bytes")
 _SHARED = tuple(f.name for f in fields(Run) if f.name in keys_of(RunEntry) and f.name != "seconds")
 
 

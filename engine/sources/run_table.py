@@ -338,8 +338,8 @@ def _memory_alone(
     return [
         Notice(
             "ignored-column",
-            f"{alone[0].written['memory_gib']} of {Path(source).name} is not used in lines that say "
-            f"neither instance_type nor vcpus (first: {alone[0].line})",
+            f"{alone[0].written['memory_gib']} of {Path(source).name} is not used in lines that "
+            f"say neither instance_type nor vcpus (first: {alone[0].line})",
             "add a column instance_type or vcpus",
         )
     ]

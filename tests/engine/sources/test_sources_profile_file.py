@@ -91,7 +91,7 @@ runs = st.builds(
     complete=st.booleans(),
     lost=st.lists(texts, max_size=2).map(tuple),
     stages=st.lists(stages, max_size=2).map(tuple),
-    cores=st.lists(st.tuples(numbers, st.integers(0, 99)), max_size=2).map(tuple),
+    cores=st.lists(st.tuples(amounts, st.integers(0, 99)), max_size=2).map(tuple),
     config=st.dictionaries(texts, texts, max_size=2),
     notices=st.lists(st.builds(Notice, texts, texts, texts), max_size=2).map(tuple),
 )
@@ -104,17 +104,17 @@ profiles = st.builds(
         st.builds(
             OptexProfile,
             instance_type=st.none() | texts,
-            t_init_seconds=numbers,
-            t_prep_seconds=numbers,
+            t_init_seconds=amounts,
+            t_prep_seconds=amounts,
             iterative=st.booleans(),
-            operations=st.lists(st.builds(Operation, texts, numbers, numbers), max_size=2).map(
+            operations=st.lists(st.builds(Operation, texts, amounts, amounts), max_size=2).map(
                 tuple
             ),
         ),
         max_size=2,
     ).map(tuple),
     input_unit=texts,
-    deadline_seconds=st.none() | numbers,
+    deadline_seconds=st.none() | amounts,
     sources=st.lists(texts, max_size=2).map(tuple),
 )
 
@@ -176,6 +176,27 @@ def test_hand_written_runs() -> None:
     assert second.workload.parameters == {"k": 3.0}
 
 
+RUN = "runs:\n- seconds: 5\n"
+OPTEX = "optex:\n- t_init_seconds: 20\n  t_prep_seconds: 29\n"
+JOB = "  jobs:\n  - {job_id: 0, completed_seconds: 3, stage_ids: [], submitted_seconds: "
+STAGE = (
+    "  stages:\n  - {name: a, tasks: 1, submitted_seconds: 0, completed_seconds: 5, "
+    "task_seconds: {count: 1, total: 5, quantiles: [5]}, "
+)
+
+
+@pytest.mark.parametrize("library", ["C", "Python"])
+def test_what_stands_empty_is_not_known(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C library calls a plain value "", not None: `null` was the name of a type."""
+    if library == "Python":
+        monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    text = HEAD + "category:\nruns:\n- seconds: 5\n  nodes: 2\n  instance_type: null\n"
+    profile = parse(text + "  application: ~\n  source: 'null'\n", "p.yaml")
+    (run,) = profile.runs
+    assert (profile.category, run.application, run.cluster.instance) == (None, None, None)
+    assert run.source == "null"
+
+
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
@@ -205,6 +226,50 @@ def test_hand_written_runs() -> None:
         (HEAD + "sources: " + "[" * 20_000 + "\n", 3, "nested too deeply"),
         (HEAD + "? [a, b]\n: c\n", 3, "plain word"),
         (HEAD + "runs: 5\n", 3, "runs"),
+        (HEAD + "category: null\ndeadline_seconds: -1\n", 4, "more than zero, not -1"),
+        (HEAD + "deadline_seconds: inf\n", 3, "more than zero, not inf"),
+        (HEAD + "instance_types:\n  a:\n    cpu_score: -1\n", 5, "cpu_score must be more than"),
+        (
+            HEAD + "instance_types:\n  a:\n    cpu_score_spread: nan\n",
+            5,
+            "spread must be at least 0",
+        ),
+        (HEAD + OPTEX + "  s_baseline: 0\n", 6, "s_baseline must be more than zero"),
+        (HEAD + OPTEX + "  coeff: nan\n", 6, "coeff must be at least 0, not nan"),
+        (HEAD + OPTEX + "  slots_per_node: -4\n", 6, "slots_per_node must be more than zero"),
+        (HEAD + OPTEX + "  exponent: 50\n", 6, "exponent must be at most 10, not 50"),
+        (
+            HEAD + OPTEX + "  operations:\n  - {name: a, mean_seconds: -5}\n",
+            7,
+            "at least 0, not -5",
+        ),
+        (HEAD + "optex:\n- t_init_seconds: -3\n  t_prep_seconds: 2\n", 4, "at least 0, not -3"),
+        (HEAD + RUN + "  groups:\n  - nodes: -2\n", 6, "nodes must be more than zero, not -2"),
+        (HEAD + RUN + "  groups:\n  - {nodes: 2, price_usd_per_hour: nan}\n", 6, "not nan"),
+        (HEAD + "runs:\n- nodes: 2\n  seconds: 1e11\n", 5, "no run lasts 1e+11 s; give between"),
+        (HEAD + RUN + "  input_size: 1e300\n", 5, "input_size must be at most 1e+30, not 1e+300"),
+        (HEAD + RUN + "  iterations: 1e-320\n", 5, "iterations must be more than 1e-30"),
+        (HEAD + RUN + "  cores: [[1, 2], [inf, 3]]\n", 5, "the time of cores must be at most"),
+        (HEAD + RUN + "  cores: [[1, -2]]\n", 5, "cores must be at least 0"),
+        (HEAD + RUN + JOB + "nan}\n", 6, "submitted_seconds must be at most"),
+        (HEAD + RUN + STAGE + "stage_id: -1}\n", 6, "stage_id must be at least 0"),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0,\n     gc_seconds: {count: -1, total: 0, "
+            "quantiles: [0]}}\n",
+            7,
+            "a measure needs a count",
+        ),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0,\n     gc_seconds: {count: 1000000001, total: 0, "
+            "quantiles: [0]}}\n",
+            7,
+            "count of gc_seconds must be at most 100,000,000",
+        ),
+        (
+            HEAD + RUN + STAGE + "stage_id: 0, operations: [a], operation_counts: [1, 2]}\n",
+            6,
+            "one number for each of operations",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_with_its_line(text: str, line: int, said: str) -> None:

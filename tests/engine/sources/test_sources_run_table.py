@@ -266,6 +266,13 @@ def test_times_that_no_run_takes_are_refused_with_their_line(seconds: str) -> No
     assert "1e-06 and 1e+10 s" in str(caught.value)
 
 
+@pytest.mark.parametrize("row", ["4,1e200GB,,30", "4,5GB,1e-320,30"])
+def test_amounts_beyond_the_range_of_numbers_are_refused_with_their_line(row: str) -> None:
+    with pytest.raises(BadInput, match="no run has an input or iterations of") as caught:
+        parse(f"nodes,input_size,iterations,seconds\n2,1GB,3,30\n{row}\n", "r.csv")
+    assert caught.value.where == "r.csv:3"
+
+
 @pytest.mark.parametrize(
     ("table", "remedy"),
     [
