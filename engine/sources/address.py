@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Literal
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from engine.errors import BadInput
 
@@ -32,6 +32,9 @@ _PAGE = re.compile(
     r"(?P<base>.*?)(?:/history/(?P<app>[^/]+)(?:/(?P<attempt>\d+))?(?:/.*)?"
     r"|/api/v1(?:/applications(?:/(?P<api_app>[^/]+)(?:/(?P<api_attempt>\d+))?(?:/.*)?)?)?)?/*"
 )
+
+_SAFE = "/%:!$&'()*+,;=~"
+"""Signs that stay in a path; letters beyond ASCII travel as their numbers."""
 
 _LISTS = re.compile(r"showIncomplete=(true|false)")
 """What the page that lists the applications has behind its `?`; those of an application name its
@@ -73,8 +76,8 @@ def parse_address(source: str) -> HistoryAddress:
     """
     parts = _split(source)
     page = _PAGE.fullmatch(parts.path)
-    base_path = page["base"] if page else parts.path.rstrip("/")
-    base = f"{parts.scheme.lower()}://{parts.netloc.lower()}{base_path.rstrip('/')}"
+    base_path = quote((page["base"] if page else parts.path).rstrip("/"), safe=_SAFE)
+    base = f"{parts.scheme.lower()}://{parts.netloc.lower()}{base_path}"
     told = _fragment(parts.fragment, base)
     app = unquote(page["app"] or page["api_app"] or "") if page else ""
     attempt = (page["attempt"] or page["api_attempt"] or "") if page else ""
@@ -106,6 +109,7 @@ def _split(source: str) -> SplitResult:
     try:
         parts = urlsplit(source)
         host, _ = parts.hostname, parts.port
+        (host or "").rstrip(".").encode("idna")  # as it is looked up: no part is empty or too long
     except ValueError:
         host = None
     before = source.partition("#")[0]  # names of applications have spaces, servers have none
@@ -166,9 +170,14 @@ def _listed(query: str) -> Status | None:
     return "running" if query == "showIncomplete=true" else None
 
 
+DAY_MS = 86_400_000
+FIRST_MS, LAST_MS = -62_135_596_800_000, 253_402_300_799_000
+"""The years 1 to 9999."""
+
+
 def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:
     """A date or an ISO 8601 time, in UTC where it does not say its zone; a date as an `end`
-    includes its whole day."""
+    includes its whole day. What lies beyond what a date can be is the last moment that is one."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -177,6 +186,5 @@ def _moment(text: str, base: str, key: str, *, end: bool = False) -> int:
         ) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
-    if end and "T" not in text and " " not in text:
-        moment += timedelta(days=1)
-    return round(moment.timestamp() * 1000)
+    day = DAY_MS if end and "T" not in text and " " not in text else 0
+    return min(max(round(moment.timestamp() * 1000) + day, FIRST_MS), LAST_MS)

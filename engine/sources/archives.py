@@ -6,12 +6,19 @@ from __future__ import annotations
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from engine.errors import BadInput, EngineError
+
+_DAMAGED: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, OSError)
+with suppress(ImportError):  # a Python may be built without it; then no such member is opened
+    from lzma import LZMAError
+
+    _DAMAGED += (LZMAError,)
+_CLOSED: tuple[type[Exception], ...] = (*_DAMAGED, NotImplementedError, RuntimeError, KeyError)
 
 
 @contextmanager
@@ -44,9 +51,11 @@ class Archive:
     zip: zipfile.ZipFile
     damaged: Callable[[], EngineError]
 
-    def names(self) -> list[str]:
-        """Its files, folders left out."""
-        return [entry.filename for entry in self.zip.infolist() if not entry.is_dir()]
+    def names(self) -> dict[Path, str]:
+        """Its files, folders left out: where each stands in the zip, and its name there. A name
+        that begins with / stands in it too, as where nothing is unpacked it leads nowhere else."""
+        names = (entry.filename for entry in self.zip.infolist() if not entry.is_dir())
+        return {Path(name.lstrip("/")): name for name in names}
 
     def open(self, name: str) -> Member:
         """One of its files.
@@ -56,7 +65,7 @@ class Archive:
         """
         try:
             return Member(self.zip.open(name), self.damaged)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, KeyError):
+        except _CLOSED:
             raise self.damaged() from None
 
 
@@ -79,5 +88,5 @@ class Member:
         """
         try:
             return self.file.read(size)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError):
+        except _DAMAGED:
             raise self.damaged() from None

@@ -162,6 +162,10 @@ class Client:
             raise self._refused(error) from None
         except (URLError, http.client.HTTPException, OSError) as error:
             raise self._broken(error) from None
+        except ValueError:  # a length, or the address of a redirect, that is none
+            raise ServiceUnavailable(
+                "does not speak HTTP", where=self.base, remedy="check the address"
+            ) from None
 
     def _body(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
         told = response.headers.get("Content-Length", "")

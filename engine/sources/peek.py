@@ -106,7 +106,7 @@ def _look_zip(path: Path) -> Peek:
     from engine.sources.archives import stored_archive
 
     with stored_archive(path) as archive:
-        names = {Path(name): name for name in archive.names()}
+        names = archive.names()
         logs = logs_among(names)
 
         def opened(part: Path) -> codecs.Stream:

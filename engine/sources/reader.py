@@ -182,7 +182,7 @@ class Reader:
             if report is not None:
                 report(done, self.total)
 
-        names = {Path(name): name for name in archive.names()}
+        names = archive.names()
 
         def opened(path: Path) -> codecs.Stream:
             member = archive.open(names[path])

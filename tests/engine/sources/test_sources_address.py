@@ -6,7 +6,13 @@ import pytest
 
 from engine.errors import BadInput
 from engine.sources import read
-from engine.sources.address import HistoryAddress, is_history_server, parse_address
+from engine.sources.address import (
+    FIRST_MS,
+    LAST_MS,
+    HistoryAddress,
+    is_history_server,
+    parse_address,
+)
 
 DAY_MS = 86_400_000
 MIDNIGHT_MS = 1_795_219_200_000
@@ -54,6 +60,8 @@ MIDNIGHT_MS = 1_795_219_200_000
             {"app": "etl", "status": "running"},
         ),
         ("http://host:18080/api/v1/applications/app-1/logs", {"app": "app-1"}),
+        ("http://host:18080#since=0001-01-01T00:00%2B14:00", {"since_ms": FIRST_MS}),
+        ("http://host:18080#until=9999-12-31", {"until_ms": LAST_MS}),
     ],
 )
 def test_what_an_address_says(source: str, expected: dict[str, object]) -> None:
@@ -65,6 +73,10 @@ def test_a_server_behind_a_gateway_keeps_its_path() -> None:
     found = parse_address("https://gate/x/sparkhistory/history/app-1/jobs/")
     assert (found.base, found.app) == ("https://gate/x/sparkhistory", "app-1")
     assert parse_address("https://gate/sparkhistory/").base == "https://gate/sparkhistory"
+
+
+def test_letters_beyond_ascii_travel_as_their_numbers() -> None:
+    assert parse_address("http://gate/größe/a%20b").base == "http://gate/gr%C3%B6%C3%9Fe/a%20b"
 
 
 @pytest.mark.parametrize(
@@ -86,6 +98,8 @@ def test_a_server_behind_a_gateway_keeps_its_path() -> None:
         ("http://host:99999", "http://host:18080"),
         ("http://ho st", "http://host:18080"),
         ("http://[::1", "http://host:18080"),
+        ("http://host..name:18080", "http://host:18080"),
+        (f"http://{'a' * 70}:18080", "http://host:18080"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line(source: str, said: str) -> None:

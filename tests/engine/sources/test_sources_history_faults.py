@@ -66,6 +66,14 @@ def truncating(handler: Handler, path: str) -> bool:
     return True
 
 
+def endless_length(handler: Handler, path: str) -> bool:
+    handler.wfile.write(
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+        b"Content-Length: " + b"9" * 5000 + b"\r\n\r\n[]"
+    )
+    return True
+
+
 def breaking_chunks(handler: Handler, path: str) -> bool:
     handler.wfile.write(
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -99,6 +107,9 @@ def no_http(handler: Handler, path: str) -> bool:
         (redirecting(lambda h: "https://127.0.0.1:18480/"), "https://127.0.0.1:18480"),
         (redirecting(lambda h: h.path), "redirects in circles"),
         (redirecting(lambda h: "file:///etc/passwd"), "redirects in circles, or to nowhere"),
+        (redirecting(lambda h: "http://[::1/"), "does not speak HTTP"),
+        (redirecting(lambda h: "http://127.0.0.1:99999/"), "does not speak HTTP"),
+        (endless_length, "does not speak HTTP"),
     ],
 )
 def test_a_fault_of_the_service_is_one_line_and_exit_code_3(

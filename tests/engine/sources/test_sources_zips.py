@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,6 +29,7 @@ def stored(folder: Path, files: dict[str, bytes], name: str = "eventLogs-app.zip
     "files",
     [
         {"app-1": PLAIN},
+        {"/logs/app-1": PLAIN},
         {"app-1.zstd": (DATA / "plain.zstd").read_bytes(), "__MACOSX/._app-1.zstd": b"\0"},
         {
             "eventlog_v2_app-1/appstatus_app-1": b"",
@@ -35,7 +37,7 @@ def stored(folder: Path, files: dict[str, bytes], name: str = "eventLogs-app.zip
             "eventlog_v2_app-1/events_2_app-1": HALVES[1],
         },
     ],
-    ids=["one", "compressed", "rolling"],
+    ids=["one", "absolute", "compressed", "rolling"],
 )
 def test_the_log_in_a_zip(tmp_path: Path, files: dict[str, bytes]) -> None:
     path, whole = stored(tmp_path, files), one(DATA / "plain.zstd")
@@ -80,16 +82,26 @@ def damaged() -> bytes:
     return bytes(data)
 
 
+def damaged_lzma() -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("app-1", PLAIN)
+    data = bytearray(out.getvalue())
+    data[300:340] = bytes(40)
+    return bytes(data)
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (zipped({"app-1": PLAIN})[:900], "damaged, or locked"),
         (damaged(), "damaged, or locked"),
+        (damaged_lzma(), "damaged, or locked"),
         (locked(), "damaged, or locked"),
         (zipped({"notes.txt": b"hello"}), "is not an event log"),
         (zipped({".hidden": b"hello"}), "holds no event log"),
     ],
-    ids=["cut", "damaged", "locked", "no-log", "nothing"],
+    ids=["cut", "damaged", "damaged-lzma", "locked", "no-log", "nothing"],
 )
 def test_a_zip_that_cannot_be_read_is_one_line(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "eventLogs-app.zip"
