@@ -98,27 +98,10 @@ _HISTORY_COLUMNS: Mapping[str, Convert[Any]] = {
 
 _SHAPE_FILE_KEYS = ("shapes_of", "source", "note", "cpu_benchmark", "instances")
 _PRICE_FILE_KEYS = (
-    "catalog",
-    "provider",
-    "region",
-    "currency",
-    "exchange",
-    "shapes",
-    "cpu_benchmark",
-    "date",
-    "source",
-    "spot",
-    "billing",
-    "dbu",
-    "dbu_tiers",
-    "memory_rule",
-    "managed_only",
-    "filtered_by_default",
-    "historic",
-    "note",
-    "instances",
-    "history",
-)
+    "catalog", "provider", "region", "currency", "exchange", "shapes", "cpu_benchmark", "date",
+    "source", "spot", "billing", "dbu", "dbu_tiers", "memory_rule", "managed_only",
+    "filtered_by_default", "historic", "note", "instances", "history",
+)  # fmt: skip
 
 
 def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Catalog:
@@ -227,7 +210,7 @@ def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus |
         provider=top.get("provider", str) or "other",
         region=top.get("region", str) or "",
         currency=told.exchange.currency if told.exchange else "USD",
-        date=top.need("date", iso_date),
+        date=told.day or max(offer.on_demand.date for offer in offers.values()),
         offers=offers,
         billing=billing_of(top, offers, dbus),
         memory_rule=memory_rule_of(top),
@@ -299,6 +282,9 @@ def _offers(
             offer = _offer(instance, usd, price, told, history.get(name, ()))
             if dbus is not None and offer.dbu_per_hour is None:
                 raise BadInput(f"{name}: dbu_per_hour is missing")
+            if dbus is None and offer.dbu_per_hour is not None:
+                remedy = "say 'dbu: {tier: ...}' and dbu_tiers, or leave it out"
+                raise BadInput(f"{name}: dbu_per_hour without dbu", remedy=remedy)
             _add(offers, name, offer)
     if not offers and not problems:
         raise BadInput("no instance types", where=str(top.path), remedy="add a list 'instances'")

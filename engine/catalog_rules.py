@@ -154,6 +154,13 @@ def memory_rule_of(top: Section) -> MemoryRule:
     kind = section.need("kind", one_of(*MEMORY_RULES))
     share = section.get("share", number_between(0.01, 1.0001))
     yarn = bool(section.get("yarn", yes_or_no))
+    if kind != "share" and (share is not None or (yarn and not kind.endswith("yarn"))):
+        key = "yarn" if share is None else "share"
+        raise BadInput(
+            f"{key} means nothing for kind {kind}",
+            where=section.where(section.lines[key]),
+            remedy="leave it out, or write 'kind: share'",
+        )
     rule = MemoryRule(kind, note=section.get("note", str), yarn=yarn)
     return rule if share is None else replace(rule, share=share)
 

@@ -14,6 +14,7 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
+from difflib import get_close_matches
 from itertools import chain, islice
 from math import isfinite
 from pathlib import Path
@@ -89,6 +90,9 @@ def _json(path: Path, provider: str) -> tuple[PriceList, bool]:
         return readers[provider](path.read_bytes(), path)
     except msgspec.DecodeError as error:
         raise BadInput(f"not a price list of {provider}: {error}", where=str(path)) from None
+    except RecursionError:
+        what = f"not a price list of {provider}: nested too deeply"
+        raise BadInput(what, where=str(path)) from None
 
 
 # AWS ------------------------------------------------------------------------------------------
@@ -286,27 +290,52 @@ def _csv(path: Path, start: bytes, provider: str) -> PriceList:
     if provider == "aws" and start.startswith(b'"FormatVersion"'):
         return _aws_csv(path)
     with path.open(encoding="utf-8-sig", newline="") as file:
-        table = csv.DictReader(file, skipinitialspace=True)
-        columns = {_ALIASES.get(name, name): name for name in table.fieldnames or ()}
-        for needed in ("name", "usd_per_hour"):
-            if needed not in columns:
-                raise BadInput(
-                    f"column {needed} is missing",
-                    where=f"{path}:1",
-                    remedy="a price table has the columns name and usd_per_hour",
-                )
+        table = csv.reader(file, skipinitialspace=True)
+        columns = _columns(next(table, []), f"{path}:1")
         quotes: list[Quote] = []
         days: list[date] = []
-        for row in table:
+        for row in filter(None, table):
             where = f"{path}:{table.line_num}"
-            cells = {name: (row.get(column) or "").strip() for name, column in columns.items()}
+            if len(row) != len(columns):
+                what = f"{len(row)} values in a table of {len(columns)} columns"
+                remedy = "write numbers with a point, and cells that hold a comma in quotes"
+                raise BadInput(what, where=where, remedy=remedy)
+            cells = {name: cell.strip() for name, cell in zip(columns, row, strict=True)}
             quotes += _row_quotes(cells, where)
             days += [_need_day(cells["date"], where)] if cells.get("date") else []
     return PriceList(quotes, max(days, default=None), f"price table {path.name}")
 
 
+_KNOWN = ("name", "usd_per_hour", "spot_usd_per_hour", "region", "date", "vcpus", "memory_gib")
+
+
+def _columns(header: Sequence[str], where: str) -> list[str]:
+    """The columns of a price table; those that are not known are not read, unless they are a slip
+    away from one that is."""
+    columns = [_ALIASES.get(name.strip(), name.strip()) for name in header]
+    for needed in ("name", "usd_per_hour"):
+        if needed not in columns:
+            raise BadInput(
+                f"column {needed} is missing",
+                where=where,
+                remedy="a price table has the columns name and usd_per_hour",
+            )
+    for name in columns:
+        if name in _KNOWN and columns.count(name) > 1:
+            raise BadInput(f"column {name} twice", where=where, remedy="keep one of them")
+        close = get_close_matches(name, _KNOWN, n=1, cutoff=0.8)
+        if name not in _KNOWN and close and close[0] not in columns:
+            raise BadInput(
+                f"unknown column {name!r}", where=where, remedy=f"did you mean {close[0]}?"
+            )
+    return columns
+
+
 def _row_quotes(cells: Mapping[str, str], where: str) -> list[Quote]:
     """The on-demand price of a row, and its spot price where there is one."""
+    currency = cells.get("currency") or "USD"
+    if currency != "USD":
+        raise BadInput(f"a price in {currency}", where=where, remedy="give prices in USD")
     shape: dict[str, Any] = {
         "region": cells.get("region") or None,
         "vcpus": _number(cells, "vcpus", where),

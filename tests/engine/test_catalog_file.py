@@ -86,6 +86,18 @@ def test_rows_say_the_same_as_mappings(tmp_path: Path) -> None:
         )
 
 
+def test_dates_of_all_rows_do_without_one_of_the_file(tmp_path: Path) -> None:
+    text = """source: sheet
+instances: |
+  name,vcpus,memory_gib,usd_per_hour,date
+  small,4,16,0.11,2026-02-01
+  big,16,64,0.45,2026-01-01
+"""
+    catalog = load_catalog(write(tmp_path, text))
+    assert catalog.date == date(2026, 2, 1)
+    assert catalog.offers["big"].on_demand.date == date(2026, 1, 1)
+
+
 def test_the_c_parser_is_not_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = load_catalog("aws")
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
@@ -120,6 +132,13 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
         ),
         ("3600", "never", "ours.yaml:5: granularity_seconds must be a number, not 'never'"),
         ("kind: share", "kind: shrae", "ours.yaml:6: kind must be emr-yarn or yarn or"),
+        ("kind: share", "kind: yarn", "ours.yaml:6: share means nothing for kind yarn"),
+        (
+            "kind: share, share: 0.7",
+            "kind: kubernetes, yarn: true",
+            "ours.yaml:6: yarn means nothing for kind kubernetes",
+        ),
+        ("vcpus: 4", "vcpus: 4, dbu_per_hour: 2", "ours.yaml:8: small: dbu_per_hour without dbu"),
         ("usd_per_hour: 0.11", "usd_per_hour: -1", "ours.yaml:8: small: usd_per_hour must be more"),
         ("usd_per_hour: 0.11", "usd_per_hour: 1e308", "small: usd_per_hour must be at most 1,000"),
         (

@@ -277,6 +277,12 @@ def test_a_catalog_of_ones_own_keeps_its_shapes(tmp_path: Path) -> None:
         ("aws", "name,usd_per_hour,date\nm5.xlarge,1,soon\n", "p:2: date must be like"),
         ("aws", "name,usd_per_hour,region\nm5.xlarge,1,../x\n", "cannot be a part of a file"),
         ("aws", "name,usd_per_hour,region\na,1,x\nb,1,y\n", "prices of 2 regions.*--region"),
+        ("aws", "name,usd_per_hour\nm5.xlarge,1,192\n", "p:2: 3 values in a table of 2 columns"),
+        ("aws", "name,usd_per_hour,region\nm5.xlarge,1\n", "p:2: 2 values in a table of 3"),
+        ("aws", "name,usd_per_hour,spot_usd_per_hr\na,1,1\n", "p:1: .*mean spot_usd_per_hour"),
+        ("aws", "name,instance_type,usd_per_hour\nA,a,1\n", "p:1: column name twice"),
+        ("aws", "name,usd_per_hour,currency\nm5.xlarge,1,EUR\n", "p:2: a price in EUR; give"),
+        ("azure", '{"Items": [], "x": ' + "[" * 100_000, "azure: nested too deeply"),
         ("gcp", "{}", "no JSON price list of gcp is understood"),
         ("azure", json.dumps({"Items": [{"retailPrice": "dear"}]}), "not a price list of azure"),
         (
