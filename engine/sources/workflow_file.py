@@ -23,6 +23,7 @@ from engine.sources.merge import together
 from engine.sources.reader import Reader
 from engine.sources.samples import sample_files, sample_named
 from engine.sources.workflow_values import (
+    container_memory,
     core_count,
     input_bytes,
     input_times,
@@ -34,7 +35,6 @@ from engine.sources.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.units import parse_memory_gib
 from engine.yaml_values import Located, Schema, load
 
 FORMAT = "sparkplan-workflow/1"
@@ -231,7 +231,7 @@ def _cluster(located: Located) -> OwnNodes | None:
         nodes=entry.need("nodes", node_count),
         cores=entry.need("cores", core_count),
         slots=entry.get("slots", node_count),
-        memory_gib=entry.get("memory", parse_memory_gib),
+        memory_gib=entry.get("memory", container_memory),
         disk_bytes_per_second=entry.get("disk", rate),
         network_bytes_per_second=entry.get("network", rate),
     )
@@ -245,7 +245,7 @@ def _job(
 ) -> WorkflowJob:
     name = entry.need("name", str)
     sources = (*entry.names("source"), *entry.names("sources"))
-    memory = entry.get("task_memory", parse_memory_gib) or 0.0
+    memory = entry.get("task_memory", container_memory) or 0.0
     stages = _stages(entry.listed("stages"), memory)
     if bool(sources) == bool(stages):
         if not sources and not stages:
@@ -362,7 +362,7 @@ def _stages(entries: list[_Reader], memory_gib: float) -> tuple[ExplicitStage, .
                 work=_work(entry),
                 after=after,
                 cores=entry.get("task_cores", core_count) or 1.0,
-                memory_gib=entry.get("task_memory", parse_memory_gib) or memory_gib,
+                memory_gib=entry.get("task_memory", container_memory) or memory_gib,
                 spread=entry.get("spread", share) or 0.0,
                 output_spread=entry.get("output_spread", share) or 0.0,
             )

@@ -5,23 +5,26 @@ from __future__ import annotations
 import math
 import re
 
-from engine.catalog import InstanceType
+from engine.catalog import MOST_MEMORY_GIB, InstanceType
 from engine.catalog_file import load_catalog
 from engine.errors import BadInput
-from engine.units import check_times, parse_bytes, parse_seconds, parse_times
+from engine.units import check_times, parse_bytes, parse_memory_gib, parse_seconds, parse_times
 
 DEFAULT_CATALOG = "aws"
 MOST_TASKS = 10_000_000
 """A stage with more tasks is a slip: no scheduler bears them."""
 
 MOST_NODES = 1_000_000
+LEAST_CORES, LEAST_GIB = 1e-3, 1e-6
 LEAST_SECONDS, MOST_SECONDS = 1e-6, 365.25 * 86400.0
 MOST_BYTES = 1e15
 LEAST_RATE, MOST_RATE = 1.0, 1e15
 """Of one task, and bytes per second of one node; what lies beyond is a slip of the unit."""
 
-_GBPS = re.compile(r"^([\d.]+)\s*([kmg]?)(?:bps|bit/s)$", re.IGNORECASE)
-_BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+_GBPS = re.compile(r"^([\d.]+)\s*([kmgt]?)(?:bps|bit/s)$", re.IGNORECASE)
+_EITHER = re.compile(r"^[\d.]+\s*[KMGT]b(?:/s)?$")
+"""Bits by the letter of the law, and bytes by the habit of many."""
+_BITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 
 
 def instance_type(text: str) -> InstanceType:
@@ -60,8 +63,19 @@ def node_count(text: str) -> int:
 def core_count(text: str) -> float:
     """Cores that compute at once on a node, or that a task takes."""
     value = positive(text)
-    if value > MOST_NODES:
-        raise BadInput(f"must be at most {MOST_NODES:,}, not {text!r}")
+    if not LEAST_CORES <= value <= MOST_NODES:
+        raise BadInput(f"must lie between {LEAST_CORES:g} and {MOST_NODES:,}, not {text!r}")
+    return value
+
+
+def container_memory(text: str) -> float:
+    """GiB for containers on a node, or of one container."""
+    value = parse_memory_gib(text)
+    if not LEAST_GIB <= value <= MOST_MEMORY_GIB:
+        raise BadInput(
+            f"memory lies between 1 kB and {MOST_MEMORY_GIB:,.0f} GiB, not {text!r}",
+            remedy="check the unit",
+        )
     return value
 
 
@@ -124,6 +138,10 @@ MOST_SPREAD = 3.0
 
 def rate(text: str) -> float:
     """Bytes per second from "250MB", "250MB/s" or "1Gbps"."""
+    if _EITHER.match(text.strip()):
+        raise BadInput(
+            f"{text!r} may be bits or bytes", remedy="write 1Gbps for bits, 125MB/s for bytes"
+        )
     bits = _GBPS.match(text.strip())
     if bits:
         try:

@@ -138,6 +138,18 @@ BAD = {
         "cluster: {nodes: 1, cores: 2, network: 0Gbps}\njobs: []\n",
         r"w.yaml:3: network: a rate must be more than zero, not '0Gbps'",
     ),
+    "bits or bytes": (
+        "cluster: {nodes: 1, cores: 2, network: 1Gb/s}\njobs: []\n",
+        r"w.yaml:3: network: '1Gb/s' may be bits or bytes; write 1Gbps for bits, 125MB/s for",
+    ),
+    "next to no core": (
+        "cluster: {nodes: 1, cores: 1e-320}\njobs: []\n",
+        r"w.yaml:3: cores: must lie between 0.001 and 1,000,000, not '1e-320'",
+    ),
+    "next to no memory": (
+        "cluster: {nodes: 1, cores: 2, memory: 1e-300g}\njobs: []\n",
+        r"w.yaml:3: memory: memory lies between 1 kB and 1,000,000,000 GiB, not '1e-300g'",
+    ),
     "no cores": ("cluster: {nodes: 1}\njobs: []\n", "cores is missing"),
     "spread": (
         "jobs: [{name: a, stages: [{tasks: 1, load: 1s, spread: -1}]}]\n",
