@@ -30,7 +30,7 @@ def budget_of(spoken: str | None, *, where: str | None = None) -> tuple[float | 
         value = float(spoken)
     except ValueError:
         value = 0.0
-    if value > 0.0:
+    if 0.0 < value < math.inf:
         return value, "smallest runs"
     if "$" in spoken or "usd" in spoken.lower():
         return engine.parse_usd(spoken, where=where), "usd"

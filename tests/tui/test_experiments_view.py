@@ -322,6 +322,8 @@ def test_a_typed_budget_is_money_time_or_a_number_of_runs():
     assert budget_of("$5") == (5.0, "usd")
     assert budget_of("2h") == (7200.0, "seconds")
     assert budget_of("12") == (12.0, "smallest runs")
+    with pytest.raises(engine.BadInput, match="'inf' is not a budget"):
+        budget_of("inf")
     with pytest.raises(engine.BadInput, match="not a budget"):
         budget_of("five")
 
