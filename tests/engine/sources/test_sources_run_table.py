@@ -155,6 +155,8 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("Nodes,Input Size,SECONDS\n2,1\n", 2, "the columns are Nodes, Input Size, SECONDS"),
         ("nodes,input_size,seconds\n2,1,3\n4,1,15:00\n", 3, "seconds: '15:00' is ambiguous"),
         ("nodes,input_size,seconds\n2,48GB,3\n4,NA,3\n", 3, "input_size is empty"),
+        ("nodes,input_size,seconds,executors\n2,1,3,2.5\n", 2, "executors must be a whole number"),
+        ("nodes,input_size,seconds,price_hourly_usd\n2,1,3,free\n", 2, "write it like $12.50"),
         (
             "nodes\tinput_size\tseconds\n2\t1\t30\n4\t1\t1234,567\n",
             3,
@@ -196,6 +198,26 @@ def test_a_shape_that_one_line_leaves_open_is_that_of_the_others() -> None:
         ("8-vcpu-32-gib", 8.0, 32.0),
     ]
     assert kinds[3] is None
+
+
+def test_a_name_like_that_of_a_column_that_is_there_is_a_parameter() -> None:
+    table = parse("nodes,input_size,seconds,node\n2,1,3,7\n", "r.csv")
+    assert table.runs[0].workload.parameters == {"node": 7.0}
+
+
+def test_a_parameter_may_be_none_or_less() -> None:
+    table = parse("nodes,input_size,seconds,k,shift\n2,1,3,0,-2.5\n", "r.csv")
+    assert table.runs[0].workload.parameters == {"k": 0.0, "shift": -2.5}
+
+
+def test_prices_may_say_that_they_are_dollars() -> None:
+    table = parse("nodes,input_size,seconds,price_hourly_usd\n2,1,3,$0.10\n", "r.csv")
+    assert table.runs[0].cluster.groups[0].price_usd_per_hour == 0.1
+
+
+def test_a_table_of_several_applications_is_called_by_its_file() -> None:
+    text = "application,nodes,input_size,seconds\ngrep,2,1,3\nsort,4,1,2\n"
+    assert parse(text, "logs/march.csv").name == "march"
 
 
 def test_an_application_that_is_not_known_is_no_name() -> None:
