@@ -31,6 +31,13 @@ def test_a_cluster_that_stays_is_counted_at_its_largest(tmp_path: Path) -> None:
     assert run.notices == ()
 
 
+def test_executors_that_leave_after_the_last_stage_were_there(tmp_path: Path) -> None:
+    leaving = [log.removed("2", 12.5)]
+    run = run_of(tmp_path, [*log.header(), *busy(2.0, 12.0)[:-1], *leaving, log.end(14.0)])
+    assert (run.cluster.executors, run.cluster.nodes) == (2, 2)
+    assert run.notices == ()
+
+
 def test_a_cluster_that_changes_is_counted_by_its_mean_while_busy(tmp_path: Path) -> None:
     """1 executor for 2 s, then 9 for 6 s, then 1 for 2 s: mean (2 + 54 + 2) / 10 = 5.8."""
     extra = [str(n) for n in range(2, 10)]
