@@ -86,6 +86,24 @@ def test_rows_say_the_same_as_mappings(tmp_path: Path) -> None:
         )
 
 
+def test_what_a_row_says_comes_before_what_the_file_says(tmp_path: Path) -> None:
+    text = """date: 2026-05-01
+source: sheet
+spot: {estimated: true}
+cpu_benchmark: coremark
+instances: |
+  name,vcpus,memory_gib,usd_per_hour,spot_usd_per_hour,spot_estimated,cpu_score
+  small,4,16,0.11,0.05,false,
+  big,16,64,0.45,0.2,,310000
+"""
+    offers = load_catalog(write(tmp_path, text)).offers
+    small, big = offers["small"], offers["big"]
+    assert small.spot is not None
+    assert big.spot is not None
+    assert (small.spot.estimated, big.spot.estimated) == (False, True)
+    assert (small.instance.cpu_benchmark, big.instance.cpu_benchmark) == (None, "coremark")
+
+
 def test_dates_of_all_rows_do_without_one_of_the_file(tmp_path: Path) -> None:
     text = """source: sheet
 instances: |
@@ -138,7 +156,13 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
             "kind: kubernetes, yarn: true",
             "ours.yaml:6: yarn means nothing for kind kubernetes",
         ),
+        ("share: 0.7", "share: 1.5", "ours.yaml:6: share must be less than 1.0001"),
         ("vcpus: 4", "vcpus: 4, dbu_per_hour: 2", "ours.yaml:8: small: dbu_per_hour without dbu"),
+        (
+            "granularity_seconds: 3600",
+            "discount_fraction: 1",
+            "ours.yaml:5: discount_fraction must be less than 1",
+        ),
         ("usd_per_hour: 0.11", "usd_per_hour: -1", "ours.yaml:8: small: usd_per_hour must be more"),
         ("usd_per_hour: 0.11", "usd_per_hour: 1e308", "small: usd_per_hour must be at most 1,000"),
         (

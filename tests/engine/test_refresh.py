@@ -108,6 +108,23 @@ def test_an_aws_offer_file(tmp_path: Path) -> None:
     assert len(done.gone) == 1025
 
 
+def test_what_is_no_hour_of_a_plain_machine_is_no_price_of_it(tmp_path: Path) -> None:
+    offer = json.loads(AWS_OFFER)
+    offer["products"]["S1"] = aws_product("m5.xlarge", "S1", operation="RunInstances:0102")
+    offer["terms"]["OnDemand"] |= {"S1": aws_term("S1", "9.0")}
+    offer["products"]["S2"] = aws_product("m5.xlarge", "S2")
+    offer["terms"]["OnDemand"] |= {"S2": aws_term("S2", "8.0", unit="Quantity")}
+    file = write(tmp_path, "index.json", json.dumps(offer))
+    _, catalog = refreshed("aws", file, into=tmp_path / "mine")
+    assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.182
+
+
+def test_the_newest_date_of_a_table_is_that_of_its_prices(tmp_path: Path) -> None:
+    text = "name,usd_per_hour,date\nm5.xlarge,1,2026-10-01\nr5.xlarge,2,2026-10-09\n"
+    done, _ = refreshed("aws", write(tmp_path, "p.csv", text), into=tmp_path / "mine")
+    assert done.day == date(2026, 10, 9)
+
+
 def test_spot_prices_that_the_list_lacks_keep_their_date_and_label(tmp_path: Path) -> None:
     done, catalog = refreshed(
         "aws", write(tmp_path, "index.json", AWS_OFFER), into=tmp_path / "mine"
@@ -172,6 +189,8 @@ AZURE_ITEMS = (
     azure_item("Standard_D4s_v5", 0.05, skuName="D4s v5 Spot", meterName="D4s v5 Spot"),
     azure_item("Standard_D4s_v5", 0.04, skuName="D4s v5 Low Priority"),
     azure_item("Standard_D4s_v5", 900.0, type="Reservation", reservationTerm="1 Year"),
+    azure_item("Standard_D4s_v5", 0.15, tierMinimumUnits=1000.0),
+    azure_item("Standard_D4s_v5", 0.21, isPrimaryMeterRegion=False),
     azure_item("Standard_D4ds_v5", 0.226),
     azure_item("Standard_NEW_v9", 1.0),
     azure_item("Standard_D4s_v3", 0.3, productName="Dsv3 Series Cloud Services"),
@@ -193,7 +212,7 @@ def test_azure_retail_prices(tmp_path: Path) -> None:
 
 def test_all_pages_are_needed(tmp_path: Path) -> None:
     first = write(tmp_path, "1.json", json.dumps(azure_page(AZURE_ITEMS[0], more=True)))
-    last = write(tmp_path, "2.json", json.dumps(azure_page(AZURE_ITEMS[5])))
+    last = write(tmp_path, "2.json", json.dumps(azure_page(AZURE_ITEMS[7])))
     with pytest.raises(BadInput, match="goes on on a further page"):
         refresh_catalog(load_catalog("azure"), [first], tmp_path / "mine", today=DAY)
     done, _ = refreshed("azure", first, last, into=tmp_path / "mine")

@@ -235,6 +235,21 @@ def test_tries_come_to_an_end(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -
     assert len(faulty.asked) == http_client.TRIES
 
 
+def test_pauses_grow(faulty: Faulty, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_client, "FIRST_PAUSE_SECONDS", 0.5)
+    waited: list[float] = []
+
+    def busy(handler: Handler, path: str) -> bool:
+        send(handler, b"", "text/plain", status=503)
+        return True
+
+    faulty.fault = busy
+    client = Client(faulty.url, Access(), pause=waited.append)
+    with pytest.raises(ServiceUnavailable, match="answers 503"):
+        HistoryServer(parse_address(faulty.url), client).newest(1)
+    assert waited == [0.5, 1.5]
+
+
 # Faults of a download
 
 
