@@ -25,7 +25,7 @@ from engine.models.simcost.rates import (
     total_of,
     vcores_per_node,
 )
-from engine.models.simcost.stages import Stages
+from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
 from engine.profile import ResourceProfile, Run, StageRun
@@ -100,10 +100,22 @@ class RunCosts:
             stages = self._scaled(ratio, shuffle_partitions)
             times, share = self._times(iterations)
             overhead = self.overhead_seconds * share
-            self._inputs[key] = replace(stages, times=times).merged(), overhead
+            of_task = mean_task_seconds(stages, self._own_cluster)[0]
+            self._inputs[key] = replace(stages, times=times).merged(of_task), overhead
             while len(self._inputs) > KEPT_INPUTS:
                 del self._inputs[next(iter(self._inputs))]
         return self._inputs[key]
+
+    @property
+    def _own_cluster(self) -> Clusters:
+        """The cluster that the run was observed on."""
+        return Clusters(
+            np.asarray([float(self.slots)]),
+            np.asarray([self.slots_per_node]),
+            np.ones(1),
+            seconds_per_byte(self.rates)[None],
+            self.rates.shared,
+        )
 
     def _scaled(self, ratio: float, shuffle_partitions: int | None) -> Stages:
         """Partitions and data of each pool with another input; work per task stretches stragglers

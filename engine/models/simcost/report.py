@@ -40,7 +40,8 @@ def phases(
 ) -> Mapping[str, float]:
     """Seconds of each cost on the one cluster, stretched to the predicted `seconds`.
 
-    The cost model is linear in each cost, so each is what the total falls by without it.
+    Stragglers are what the total falls by without long tasks: how long they are waited for depends
+    on all that a task does. Of tasks that are alike the cost model is linear in each cost.
     """
     none = np.zeros_like(at.rates)
 
@@ -49,14 +50,15 @@ def phases(
         return float(found[0])
 
     zero = np.zeros_like(stages.partitions)
-    still = replace(stages, compute_seconds_per_byte=zero)
-    bare = total(replace(still, straggler_seconds=zero, longest_seconds=zero), none)
-    found = {OVERHEAD: bare, STRAGGLERS: total(still, none) - bare}
-    found[COMPUTE] = total(stages, none) - total(still, none)
+    alike = replace(stages, straggler_seconds=zero, longest_seconds=zero)
+    still = replace(alike, compute_seconds_per_byte=zero)
+    bare = total(still, none)
+    found = {OVERHEAD: bare, STRAGGLERS: total(stages, at.rates) - total(alike, at.rates)}
+    found[COMPUTE] = total(alike, none) - bare
     for name, columns in ((READ, [0]), (WRITE, [1]), (SHUFFLE, [2, 3])):
         rates = none.copy()
         rates[:, columns] = at.rates[:, columns]
-        found[name] = total(still, rates) - total(still, none)
+        found[name] = total(still, rates) - bare
     factor = seconds / sum(found.values())
     return {name: value * factor for name, value in found.items()}
 

@@ -41,10 +41,17 @@ class Stages:
     write_ratio: FloatArray
     times: FloatArray
 
-    def merged(self) -> Stages:
+    def merged(self, task_seconds: FloatArray) -> Stages:
         """Stages of equally many partitions (and observed waves) as one that costs the same: Eqs. 9
-        to 12 are linear in everything but P."""
-        rows = np.column_stack((self.partitions, self.observed_waves))
+        to 12 are linear in everything but P. So are `stragglers` where the same of their two bounds
+        decides for all: no stage ends before its longest task on fewer waves than `spare`.
+
+        Args:
+            task_seconds: (q,) of a mean task.
+        """
+        late = (self.longest_seconds - self.straggler_seconds) / np.maximum(task_seconds, _TINY)
+        spare = np.ceil(late / np.maximum(1.0 - 1.0 / self.observed_waves, 0.5))
+        rows = np.column_stack((self.partitions, self.observed_waves, np.maximum(spare, 2.0)))
         alike, place = np.unique(rows, axis=0, return_inverse=True)
 
         def added(values: FloatArray) -> FloatArray:
@@ -82,6 +89,8 @@ class Stages:
         return np.asarray(np.maximum(usual / speed, least))
 
 
+_TINY = 1e-12
+
 _PER_BYTE = (
     "compute_seconds_per_byte",
     "input_ratio",
@@ -114,13 +123,14 @@ class Clusters:
         return Clusters(vcores, per_node, self.speed[rows], self.rates[rows], self.shared)
 
 
-def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) -> FloatArray:
-    """4.2.2 Eqs. 8 to 12: (u,) seconds of a job whose stages are `merged`."""
-    vcores, speed = at.vcores[:, None], at.speed[:, None]
+def mean_task_seconds(stages: Stages, at: Clusters) -> FloatArray:
+    """4.2.2 Eqs. 10 to 12: (u, q) seconds of a mean task of each stage."""
     sharing: costs.Quantity = 1.0
     if at.shared:
         sharing = costs.tasks_at_once_per_node(
-            partitions=stages.partitions, vcores=vcores, vcores_per_node=at.vcores_per_node[:, None]
+            partitions=stages.partitions,
+            vcores=at.vcores[:, None],
+            vcores_per_node=at.vcores_per_node[:, None],
         )
     read, write, read_shuffle, write_shuffle = (
         at.rates[:, column, None] * sharing for column in range(4)
@@ -128,7 +138,7 @@ def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) 
     per_task = stages.data_bytes / stages.partitions
     computing = costs.computing_seconds(
         data_bytes=per_task,
-        compute_seconds_per_byte=stages.compute_seconds_per_byte / speed,
+        compute_seconds_per_byte=stages.compute_seconds_per_byte / at.speed[:, None],
         read_seconds_per_byte=read,
         write_seconds_per_byte=write,
         input_ratio=stages.input_ratio,
@@ -141,12 +151,18 @@ def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) 
         read_seconds_per_byte=read_shuffle,
         write_seconds_per_byte=write_shuffle,
     )
-    of_task = costs.task_seconds(
+    found = costs.task_seconds(
         overhead_seconds=stages.task_overhead_seconds,
         computing_seconds=computing,
         shuffling_seconds=shuffling,
     )
-    of_task = np.asarray(of_task)
+    return np.asarray(found)
+
+
+def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) -> FloatArray:
+    """4.2.2 Eqs. 8 and 9: (u,) seconds of a job whose stages are `merged`."""
+    vcores, speed = at.vcores[:, None], at.speed[:, None]
+    of_task = mean_task_seconds(stages, at)
     waiting = stages.stragglers(vcores=vcores, speed=speed, task_seconds=of_task)
     of_stage = costs.stage_seconds(
         overhead_seconds=stages.overhead_seconds + waiting,
@@ -158,20 +174,22 @@ def predicted_seconds(stages: Stages, at: Clusters, *, overhead_seconds: float) 
 
 
 def transformed(stages: Stages, at: Clusters, *, overhead_seconds: float) -> Coefficients:
-    """4.3: the cost model as gamma_0 / V + gamma_1 N + gamma_2 on the one cluster, waves counted
-    as P / V; gamma_1 is 0, since a log's overheads are those of its own cluster."""
+    """4.3: the cost model as gamma_0 / V + gamma_1 N + gamma_2 on nodes as those of the one
+    cluster, waves counted as P / V; gamma_1 is 0, since a log's overheads are those of its own
+    cluster. gamma_2 has the stragglers of as many waves as were observed, on any number of vcores:
+    none are fewer."""
     zero = np.zeros_like(stages.partitions)
-    idle = replace(
-        stages, task_overhead_seconds=zero, compute_seconds_per_byte=zero, longest_seconds=zero
-    )
     still = replace(at, rates=np.zeros_like(at.rates))
+    idle = replace(
+        stages,
+        task_overhead_seconds=zero,
+        compute_seconds_per_byte=zero,
+        longest_seconds=stages.straggler_seconds,
+    )
     gamma_2 = float(predicted_seconds(idle, still, overhead_seconds=overhead_seconds)[0])
     lone = replace(at, vcores=np.ones_like(at.vcores))
     plain = replace(stages, longest_seconds=zero, straggler_seconds=zero)
-    bare = float(
-        predicted_seconds(
-            replace(idle, straggler_seconds=zero), still, overhead_seconds=overhead_seconds
-        )[0]
-    )
+    none = replace(idle, longest_seconds=zero, straggler_seconds=zero)
+    bare = float(predicted_seconds(none, still, overhead_seconds=overhead_seconds)[0])
     alone = float(predicted_seconds(plain, lone, overhead_seconds=overhead_seconds)[0])
     return Coefficients(alone - bare, 0.0, gamma_2)
