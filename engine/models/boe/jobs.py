@@ -186,7 +186,7 @@ def learnt_rates(stages: Sequence[StageRun], slots: int, nodes: float) -> NodeRa
 
     def fastest(amounts: Sequence[float]) -> float | None:
         achieved = [
-            amount / _waiting(stage) * min(slots, stage.tasks) / min(nodes, stage.tasks)
+            amount / _waiting(stage) * at_once(stage, slots) / min(nodes, stage.tasks)
             for amount, stage in zip(amounts, stages, strict=True)
             if amount > 0.0 and _waiting(stage) > 0.0
         ]
@@ -195,6 +195,11 @@ def learnt_rates(stages: Sequence[StageRun], slots: int, nodes: float) -> NodeRa
     disk = fastest([max(_read(stage), _written(stage)) for stage in stages])
     network = fastest([_sent(stage) for stage in stages])
     return NodeRates(disk, network, "learnt" if disk else None, "learnt" if network else None)
+
+
+def at_once(stage: StageRun, slots: int) -> int:
+    """Tasks of a stage that ran at once on so many slots, of which each may hold several."""
+    return min(max(1, slots // max(1, stage.task_cpus)), stage.tasks)
 
 
 def _waiting(stage: StageRun) -> float:
@@ -255,14 +260,14 @@ def _explained(
     )
     machine = Rates(max(1.0, slots / nodes), rates.disk, rates.network)
     capacity = np.asarray([nodes * machine.cores, nodes, nodes])
-    at_once = min(slots, stage.tasks)
+    running = at_once(stage, slots)
 
     def bound(share: float) -> float:
         """Time of the steps when they move this share of the bytes (the rest was cached)."""
         moved = tuple(
             Step(s.cpu_seconds, s.disk_bytes * share, s.network_bytes * share) for s in steps
         )
-        return task_time(Needs.of(TaskWork(0.0, moved), machine), capacity, at_once).seconds
+        return task_time(Needs.of(TaskWork(0.0, moved), machine), capacity, running).seconds
 
     share = 1.0 if bound(1.0) <= ran else _largest_share(bound, ran)
     moved = tuple(Step(s.cpu_seconds, s.disk_bytes * share, s.network_bytes * share) for s in steps)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
+from made_runs import Stage, measure, observed
 
 import engine
 from engine.batch import ClusterBatch
@@ -175,6 +177,22 @@ def test_the_work_of_a_task_takes_its_observed_time() -> None:
         assert found == pytest.approx(stage.task_seconds.mean, rel=1e-6)
 
 
+def test_tasks_that_hold_several_slots_share_disks_with_fewer_others() -> None:
+    """16 tasks of two cores that read for 9 of their 10 s: four at a time on eight slots."""
+    more = {
+        "task_cpus": 2,
+        "input_bytes": measure(np.full(16, 1e9)),
+        "cpu_seconds": measure(np.full(16, 1.0)),
+    }
+    seen = observed([Stage(np.full(16, 10.0), more=more)], slots=4, input_bytes=16e9)
+    cluster = engine.Cluster.of_executors(executors=1, executor_cores=8)
+    run = replace(seen, cluster=cluster, cores=((0.0, 8),))
+    assert learnt_rates(run.stages, 8, 1.0).disk == pytest.approx(4e9 / 9)
+    fitted = fit_states(engine.Profile("wide tasks", (run,)))
+    assert fitted.bias == pytest.approx(np.zeros(1), abs=1e-6)
+    assert fitted.predict(cluster=run.cluster).seconds == pytest.approx(40.0)
+
+
 def test_fig_1_as_a_workflow_file_takes_27_24_and_20_seconds() -> None:
     fitted = fit_workflow(parse_workflow(FIG_1, "fig1.yaml"))
     cluster = fitted.workflow.cluster
@@ -295,8 +313,6 @@ def test_evidence_without_stages_does_not_fit(sample: str, other: str) -> None:
 
 
 def test_other_iterations_are_refused_rather_than_ignored() -> None:
-    from dataclasses import replace
-
     base = log("word-count-small")
     run = replace(base.runs[0], workload=engine.Workload(1e8, iterations=10.0))
     fitted = fit_states(replace(base, runs=(run,)))
