@@ -155,6 +155,57 @@ def test_no_resource_is_used_more_than_there_is_of_it(
     )
 
 
+def levels_by_halving(jobs: list[Needs], capacity: np.ndarray, counts: list[int]) -> list[float]:
+    """Task times with the most that a task may take of each resource, found by trying: as much as
+    its own stage leaves it, and no more than fills the resource."""
+    most = np.ones(3)
+
+    def times() -> list[float]:
+        shares = [np.minimum(np.minimum(1.0, capacity / count), most) for count in counts]
+        return [
+            job.load + sum(max(step / share) for step in job.steps)
+            for job, share in zip(jobs, shares, strict=True)
+        ]
+
+    def use(resource: int) -> float:
+        wanted = [job.steps[:, resource].sum() * n for job, n in zip(jobs, counts, strict=True)]
+        return sum(w / t for w, t in zip(wanted, times(), strict=True)) / capacity[resource]
+
+    for _ in range(60):
+        for resource in range(3):
+            most[resource], low, high = 1.0, -18.0, 0.0
+            for _ in range(50 if use(resource) > 1.0 else 0):
+                most[resource] = np.exp(0.5 * (low + high))
+                low, high = (low, np.log(most[resource])) if use(resource) > 1.0 else (
+                    np.log(most[resource]), high
+                )  # fmt: skip
+    return times()
+
+
+amounts = st.tuples(*[st.sampled_from([0.0, 0.0, 0.4, 3.0, 9.0])] * 3)
+
+
+@given(
+    work=st.lists(
+        st.tuples(
+            st.sampled_from([0.1, 2.0]), st.lists(amounts, min_size=1, max_size=3),
+            st.integers(1, 12),
+        ),
+        min_size=2,
+        max_size=4,
+    )
+)  # fmt: skip
+@settings(max_examples=25, deadline=None)
+def test_stages_of_several_steps_and_resources_share_as_by_trying(
+    work: list[tuple[float, list[tuple[float, float, float]], int]],
+) -> None:
+    capacity = np.asarray([6.0, 2.0, 2.0])
+    jobs = [Needs(load, np.asarray(steps)) for load, steps, _ in work]
+    counts = [count for *_, count in work]
+    found = [time.seconds for time in shared_task_times(jobs, capacity, counts)]
+    assert found == pytest.approx(levels_by_halving(jobs, capacity, counts), rel=1e-3)
+
+
 def test_an_unknown_rate_never_bounds() -> None:
     work = TaskWork(1.0, (Step(2.0, 1e12, 1e12),))
     assert task_time(Needs.of(work, Rates(4.0)), NODE, 4).seconds == pytest.approx(3.0)
