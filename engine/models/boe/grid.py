@@ -145,11 +145,13 @@ class Grid:
         return Target(slots, slots / per_node, per_node, math.inf, rates, instance, catalog)
 
 
-def task_seconds(activities: Sequence[Activity], grid: Grid) -> FloatArray:
-    """(n, a) Eq. 2 summed over steps, for each stage alone on each cluster."""
+def task_seconds(activities: Sequence[Activity], grid: Grid, at_once: FloatArray) -> FloatArray:
+    """(n, a) Eq. 2 summed over steps, for each stage alone on each cluster.
+
+    Args:
+        at_once: (n, a) tasks of each stage that run.
+    """
     jobs = [entry.job for entry in activities]
-    tasks = np.asarray([max(1, entry.tasks) for entry in activities], dtype=float)
-    at_once = np.minimum(tasks, grid.slots[:, None])
     crowded = np.maximum(1.0, at_once / grid.cores[:, None])
     queued = np.maximum(1.0, at_once / grid.nodes[:, None])
     speed = grid.speeds[:, jobs]

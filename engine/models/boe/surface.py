@@ -2,8 +2,9 @@
 
 A few clusters are estimated one by one. For a grid of thousands the states are estimated at a few
 numbers of slots, on machines in the middle of the grid, which tells how long the cluster waits for
-each stage; what a task of that stage takes on the machines in question is a closed form. The two
-together are the time, exactly so for stages that run one after the other.
+each stage beside what the stage takes alone there (`boe.stage_course`). On other machines and other
+numbers of slots it waits longer as the stage alone takes longer: exactly so for stages that run one
+after the other.
 """
 
 from __future__ import annotations
@@ -17,8 +18,12 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.forecast import FloatArray, IntArray
-from engine.models.boe.grid import Grid, task_seconds
+from engine.models.boe.grid import Grid
 from engine.models.boe.plan import Plan, Target, distinct_targets
+from engine.models.boe.stage_course import StageCourses, spread_out
+from engine.models.boe.states import ALIKE
+from engine.models.boe.task_draw import TaskLaw, task_law
+from engine.models.boe.task_time import Needs
 from engine.models.boe.workflow_course import Activity
 from engine.models.replay.report import exclusive_seconds
 
@@ -31,10 +36,10 @@ WORKFLOWS_ALONE = 12
 LARGE = 5000
 """More clusters than this are not looked through for equal ones."""
 
-JOB_POINTS = 16
-POINTS = 28
-LEAST_POINTS = 10
-FEWEST_POINTS = 5
+JOB_POINTS = 8
+POINTS = 20
+LEAST_POINTS = 8
+FEWEST_POINTS = 4
 """Numbers of slots at which curves are estimated: of one application; of a workflow on all makes of
 machines together; on each; and on each at one speed of cores. Stages of one application run one
 after the other: one make does for all."""
@@ -46,9 +51,10 @@ of few tracks is shorter than the longest of many, by some per cent of the time.
 FINE_POINTS, FINE_TRACKS = 2, 48
 """Points of a workflow's curve that are also estimated with so many tracks, to correct for that."""
 
-PER_TYPE = 24
+PER_TYPE, JOB_STAGES = 24, 500_000
 """Node counts per instance type at which a grid is computed; between them the log of the time is
-a straight line over the log of the nodes."""
+a straight line over the log of the nodes. Of one application as many more as keep its stages on all
+clusters below so many: where all tasks of a stage come to run at once, the time falls in a step."""
 
 _BLOCK = 4096
 
@@ -95,11 +101,15 @@ def _interpolated(
     chosen: list[IntArray] = []
     spans: list[IntArray] = []
     order = np.lexsort((size, batch.type_index))
+    count = PER_TYPE
+    if len(plan.parts) == 1:
+        stages = len(plan.activities(scale, partitions))
+        count = max(count, JOB_STAGES // (stages * len(batch.types)))
     for rows in np.split(order, np.flatnonzero(np.diff(batch.type_index[order])) + 1):
         known = rows[slots[rows] >= 1.0]
         if known.size:
-            wanted = np.geomspace(1, len(known), min(PER_TYPE, len(known))).astype(int) - 1
-            chosen.append(known[np.unique(wanted)])
+            wanted = np.geomspace(1, len(known), count).astype(int) - 1
+            chosen.append(known[np.unique(wanted)] if count < len(known) else known)
             spans.append(known)
     if not chosen:
         return seconds
@@ -111,8 +121,8 @@ def _interpolated(
         makes, which = grid.makes()
         for make in range(makes):
             alike = grid.part(which == make)
-            count = max(LEAST_POINTS, POINTS // makes)
-            logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, count)
+            each = max(LEAST_POINTS, POINTS // makes)
+            logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, each)
     logs[~grid.fitting(plan.activities(scale, partitions))] = math.nan
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
@@ -160,8 +170,8 @@ class _Curve:
 
     Args:
         log_slots: (p,) points. waits: (p, a) seconds. idle: (p,) seconds without any task.
-        reference: (p, a) seconds of a task at the points.
-        targets: (p,) the machines of the points.
+        reference: (p, a) seconds of each activity at the points, when it runs alone.
+        targets: (p,) the machines of the points. courses: what an activity takes alone.
     """
 
     activities: tuple[Activity, ...]
@@ -170,6 +180,7 @@ class _Curve:
     idle: FloatArray
     reference: FloatArray
     targets: tuple[Target, ...]
+    courses: StageCourses
 
     @classmethod
     def of(
@@ -187,7 +198,7 @@ class _Curve:
         activities = plan.activities(scale, partitions)
         usable = grid.usable(activities)
         most = max(1.0, min(float(usable.max()), float(sum(a.tasks for a in activities))))
-        points = _points(np.minimum(usable, most), count)
+        points = spread_out(np.minimum(usable, most), count)
         tracks = TRACKS if len(plan.parts) > 1 else None
         middle = [grid.middle(float(slots), instance, catalog) for slots in points]
         ran = np.asarray([entry.tasks > 0 for entry in activities])
@@ -196,8 +207,11 @@ class _Curve:
             found = plan.timeline(target, scale, partitions, record=False, tracks=tracks)
             waits[place, ran] = exclusive_seconds(found.start[ran], found.end[ran])
             idle[place] = found.seconds - waits[place].sum()
-        reference = task_seconds(activities, Grid.of_targets(plan, middle))
-        return cls(activities, np.log(points), waits, idle, reference, tuple(middle))
+        at = Grid.of_targets(plan, middle)
+        laws = [law_of(plan, entry, middle[0]) for entry in activities]
+        courses = StageCourses.of(activities, laws, np.concatenate((usable, points)))
+        reference = courses.seconds(at, points)
+        return cls(activities, np.log(points), waits, idle, reference, tuple(middle), courses)
 
     def coarse(self, plan: Plan, grid: Grid, scale: float, partitions: int | None) -> FloatArray:
         """(n,) log of the time over that of `TRACKS` tracks, which are too few: from what
@@ -222,8 +236,9 @@ class _Curve:
         return found
 
     def _at(self, grid: Grid) -> FloatArray:
-        x = np.log(grid.usable(self.activities))
-        took = task_seconds(self.activities, grid)
+        slots = grid.usable(self.activities)
+        x = np.log(slots)
+        took = self.courses.seconds(grid, slots)
         last = len(self.log_slots) - 1
         place = np.clip(np.searchsorted(self.log_slots, x, side="right") - 1, 0, last)
         after = np.minimum(place + 1, last)
@@ -244,12 +259,9 @@ class _Curve:
 _TINY = 1e-12
 
 
-def _points(slots: FloatArray, count: int) -> FloatArray:
-    """Where a curve is estimated: the fewest slots of the grid, where the time falls in steps,
-    and others evenly spaced in their logarithm."""
-    distinct = np.unique(slots)
-    if len(distinct) <= count:
-        return distinct
-    few = distinct[: count // 2]
-    spaced = np.geomspace(few[-1], distinct[-1], count - len(few) + 1)
-    return np.unique(np.concatenate((few, np.round(spaced))))
+def law_of(plan: Plan, entry: Activity, target: Target) -> TaskLaw:
+    """How the task times of a stage spread; not at all where they are taken as alike."""
+    if plan.profile != "normal" or plan.printed:
+        return ALIKE
+    needs = Needs.of(entry.work, target.machines.rates)
+    return task_law(needs, spread=entry.spread, output_spread=entry.output_spread)
