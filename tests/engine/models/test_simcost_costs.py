@@ -104,6 +104,18 @@ def test_rates_are_the_minimum_of_network_and_disk() -> None:
     assert 1 / without.write_output == pytest.approx(60.0)
 
 
+def test_a_slow_network_bounds_all_four_rates() -> None:
+    rates = costs.Rates.of(ResourceProfile(10.0, 80.0, 120.0, 50.0, 400.0))
+    found = (rates.read_input, rates.write_output, rates.read_shuffle, rates.write_shuffle)
+    assert [1.0 / each for each in found] == pytest.approx([10.0] * 4)
+
+
+def test_an_error_of_arithmetic_is_no_wave_more() -> None:
+    """24 tasks on 8 vcores, the input grown from 0.3 as a sum."""
+    assert 80.0 * (0.1 + 0.2) > 24.0
+    assert costs.waves(partitions=80.0 * (0.1 + 0.2), vcores=8) == 3.0
+
+
 def test_tasks_share_their_node() -> None:
     found = costs.tasks_at_once_per_node(
         partitions=np.asarray([64.0, 8.0, 1.0]), vcores=16.0, vcores_per_node=8.0
