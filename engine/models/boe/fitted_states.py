@@ -30,7 +30,7 @@ from engine.models.boe.surface import seconds_on
 from engine.models.boe.workflow import OwnNodes, Workflow
 from engine.models.boe.workflow_course import Timeline
 from engine.models.boe.workflow_report import WorkflowReport, explanation, report_of
-from engine.models.replay.held_answers import held
+from engine.models.replay.held_answers import held_between
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed
 from engine.notice_order import in_order
@@ -135,16 +135,14 @@ class FittedStates(FittedModel):
     def _held(self, batch: ClusterBatch, wanted: Workload, mean: FloatArray) -> FloatArray:
         """(n,) mean log time, held to grow with the input: each plan's does, but the mean may fall
         where a log of one input hands over to that of another."""
-        inputs = {run.workload.input_bytes for run in self._runs} if self.is_job else set()
-        known = [size for size in inputs if size is not None]
-        if len(known) < 2 or len(known) < len(inputs) or wanted.input_bytes is None:
-            return mean
 
         def answer(size: float) -> FloatArray:
             same = size == wanted.input_bytes
             return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
 
-        return held(answer, known, wanted.input_bytes)
+        inputs = [run.workload.input_bytes for run in self._runs] if self.is_job else []
+        found = held_between(answer, inputs, wanted.input_bytes)
+        return mean if found is None else found
 
     @cached_property
     def _runs(self) -> list[Run]:

@@ -45,6 +45,20 @@ def held(
     return np.maximum(reached, answer(wanted))
 
 
+def held_between(
+    answer: Callable[[float], FloatArray], inputs: Sequence[float | None], wanted: float | None
+) -> FloatArray | None:
+    """`held` where the inputs of all logs are known and some differ; else None: nothing to hold.
+
+    Args:
+        inputs: of the logs; None where one does not say.
+    """
+    known = {size for size in inputs if size is not None}
+    if len(known) < 2 or None in inputs or wanted is None:
+        return None
+    return held(answer, list(known), wanted)
+
+
 def held_logs(
     answer: Callable[[float], AnswersOfLogs], path: Sequence[float], share: float
 ) -> FloatArray:

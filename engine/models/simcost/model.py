@@ -23,6 +23,7 @@ from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
 from engine.models.replay.corrections import weights_of
+from engine.models.replay.held_answers import held_between
 from engine.models.replay.priors import NOISE, PRIOR_DOF, at_least, ratio_of
 from engine.models.replay.run_pairs import Corrections, Pairs
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
@@ -32,13 +33,12 @@ from engine.models.simcost.curve import fitted_curve
 from engine.models.simcost.learning import RunCosts
 from engine.models.simcost.memory import assured_by_cache, assured_by_peak, assured_by_runs
 from engine.models.simcost.rates import resources_of_shape, seconds_per_byte
+from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.sampling import (
     CONFIDENCE,
     EPSILON,
     Estimate,
-    draw,
     estimate,
-    simulate,
     training_cost_ratio,
 )
 from engine.models.simcost.search import optima
@@ -49,9 +49,6 @@ from engine.models.workloads import completed, left_aside, logs_of, sharing_para
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
 from engine.transfer import notice_of, speed_of, speeds_of
-
-MOST_DRAWN = 201
-"""Tasks that are drawn per stage and round; the spread of the mean of more follows from theirs."""
 
 
 class Simcost(Model):
@@ -125,6 +122,23 @@ class SimcostModel(FittedModel):
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
         wanted = completed(workload, self.profile)
+        mean, variance = self._averaged(batch, wanted)
+
+        def answer(size: float) -> FloatArray:
+            same = size == wanted.input_bytes
+            return mean if same else self._averaged(batch, replace(wanted, input_bytes=size))[0]
+
+        inputs = [run.workload.input_bytes for run in self._runs]
+        held = held_between(answer, inputs, wanted.input_bytes)
+        seconds = np.exp(mean if held is None else held)
+        useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
+        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
+        log_scale = np.sqrt(self.log_scale**2 + variance + crowded**2)
+        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+
+    def _averaged(self, batch: ClusterBatch, wanted: Workload) -> tuple[FloatArray, FloatArray]:
+        """(n,) mean log time of the logs, the nearer ones more, and (n,) the variance that what
+        lies between them and the question adds."""
         logs, far, doubts = [], [], []
         for run in self.learnt:
             seconds, doubt = self._of_run(run, batch, wanted)
@@ -137,14 +151,11 @@ class SimcostModel(FittedModel):
             far.append(doublings)
             doubts.append(doubt)
         weights = weights_of(np.asarray(far), np.asarray(doubts), repeated=self._repeated)
-        seconds = np.exp(np.einsum("rn,rn->n", weights, np.asarray(logs)))
+        mean = np.einsum("rn,rn->n", weights, np.asarray(logs))
         away = np.einsum("rn,rnk->nk", weights, np.asarray(far))
         variance = np.einsum("nj,jk,nk->n", away, self.corrections.covariance, away)
         doubt = np.einsum("rn,rn->n", weights, np.asarray(doubts))
-        useful, runs = max(run.most_useful_slots for run in self.learnt), self._runs
-        crowded = law_doubt(runs, batch, seconds, useful_slots=useful)
-        log_scale = np.sqrt(self.log_scale**2 + variance + doubt**2 + crowded**2)
-        return Forecast.of(seconds, np.where(np.isfinite(seconds), log_scale, np.nan), self.dof)
+        return mean, variance + doubt**2
 
     def runs_used(self, workload: Workload) -> int:
         return len(self.learnt)
@@ -365,31 +376,3 @@ def _pairs(learnt: Sequence[RunCosts]) -> Pairs:
     runs = [run.run for run in learnt]
     seconds = np.asarray([run.seconds for run in runs])
     return Pairs(predicted, doublings, seconds, configurations(runs))
-
-
-def simulated(run: RunCosts) -> Estimate:
-    """4.1: a run's time when its tasks are drawn again from those observed, with replacement, until
-    the stopping rule holds."""
-    found = simulate(partial(_redrawn, run), epsilon=EPSILON, confidence=CONFIDENCE)
-    return replace(found, mean=max(found.mean, 1e-9))
-
-
-def _redrawn(run: RunCosts, rounds: int, seed: int) -> FloatArray:
-    """(rounds,) seconds of the run, each with the tasks of every stage drawn anew."""
-    seconds = np.full(rounds, run.run.seconds)
-    for pool in run.pools:
-        tasks = sum(shape.stage.tasks * shape.stage.task_cpus for shape in pool)
-        waves = math.ceil(tasks / run.slots)
-        for shape in pool:
-            stage = shape.stage
-            values = np.asarray(stage.task_seconds.quantiles)
-            if not len(values):
-                continue
-            size = min(stage.tasks, MOST_DRAWN)
-            places = draw(
-                partitions=len(values), probability=min(1.0, size / len(values)),
-                seed=(seed, stage.stage_id), rounds=rounds,
-            )  # fmt: skip
-            off = values[places].mean(axis=1) - values.mean()
-            seconds += waves * off * (stage.tasks / tasks) * math.sqrt(size / stage.tasks)
-    return np.asarray(np.maximum(seconds, run.overhead_seconds + 1e-3))

@@ -151,3 +151,20 @@ def test_with_less_input_the_stages_add_up_to_the_time_that_falls(name: str) -> 
         assert found.phases is not None
         assert sum(found.phases.values()) == pytest.approx(found.seconds)
         before = found.seconds
+
+
+@pytest.mark.parametrize("model", ["simcost", "boe"])
+@pytest.mark.parametrize("job", JOBS)
+def test_other_models_hold_the_answers_of_several_logs_too(job: str, model: str) -> None:
+    """SimCost's logs correct each other per doubling of input: learnt on two slots, that outweighed
+    all growth on many, and eight times the input took half as long."""
+    profile = engine.read(*(SAMPLES / (job + end) for end in KINDS["pair"]))
+    fit = engine.fit(profile, model=model)
+    inputs = [run.workload.input_bytes or 0.0 for run in profile.runs]
+    sizes = [*np.geomspace(min(inputs), 4.0 * max(inputs), 7)]
+    for executors in (2, 8, 64):
+        cluster = Cluster.of_executors(executors=executors, executor_cores=2)
+        times = [fit.predict(cluster=cluster, workload=Workload(size)).seconds for size in sizes]
+        assert all(before <= after * (1.0 + 1e-9) for before, after in pairwise(times))
+        least = fit.predict(cluster=cluster, workload=Workload(min(inputs) / 4.0)).seconds
+        assert least <= times[0] * (1.0 + 1e-9)

@@ -22,8 +22,9 @@ from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.simcost.costs import Rates
 from engine.models.simcost.learning import RunCosts, pooled
-from engine.models.simcost.model import Simcost, simulated
+from engine.models.simcost.model import Simcost
 from engine.models.simcost.rates import observed_rates, revised
+from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.report import bottleneck
 from engine.models.stages.task_times import SET_UP_SECONDS
 from engine.profile import Measure, Profile, ResourceProfile, Run
@@ -282,8 +283,7 @@ def test_the_log_is_simulated_until_its_mean_is_settled() -> None:
     found = simulated(RunCosts.of(uneven(3, 6)))
     assert found.half_width < 0.1 * found.mean
     assert found == simulated(RunCosts.of(uneven(3, 6))), "the same seeds, the same samples"
-    alike = simulated(RunCosts.of(made()))
-    assert alike.deviation == pytest.approx(0.0, abs=1e-9)
+    assert simulated(RunCosts.of(made())).deviation == pytest.approx(0.0, abs=1e-9)
     assert fitted(uneven(3, 6)).log_scale > fitted(made(cpu=False)).log_scale
 
 
