@@ -1,0 +1,69 @@
+"""What is shown of a workflow's course: states that are told apart, phases, spans of jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from engine.models.boe.model import fit_workflow
+from engine.models.boe.task_time import Step, TaskTime, TaskWork
+from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
+from engine.models.boe.workflow_course import Activity, Running, State, Timeline
+from engine.models.boe.workflow_report import explanation, merged
+
+CPU = TaskTime(10.0, "cpu", True)
+
+
+def course(*seen: tuple[int, TaskTime], spread: float = 0.3) -> Timeline:
+    """One stage in states of 10 s: how many of its tasks run, and how long they take."""
+    states = tuple(
+        State(10.0 * place, 10.0 * place + 10.0, (Running(0, count, (count,), 0, time),))
+        for place, (count, time) in enumerate(seen)
+    )
+    stage = Activity(0, "a", 8, TaskWork(10.0), cores=2.0, spread=spread)
+    return Timeline((stage,), np.zeros(1), np.asarray([10.0 * len(seen)]), states)
+
+
+@pytest.mark.parametrize(
+    ("time", "count", "spread", "shown"),
+    [
+        (TaskTime(10.2, "cpu", True), 3, 0.3, 1),
+        (TaskTime(10.0, "disk", True), 3, 0.3, 2),
+        (TaskTime(10.0, "cpu", False), 3, 0.3, 2),
+        (TaskTime(12.0, "cpu", True), 3, 0.3, 2),
+        (CPU, 3, 0.0, 2),
+        (CPU, 4, 0.0, 1),
+    ],
+    ids=["alike", "bottleneck", "no longer full", "slower", "fewer", "the same"],
+)
+def test_states_that_skew_alone_divides_are_one(
+    time: TaskTime, count: int, spread: float, shown: int
+) -> None:
+    assert len(merged(course((4, CPU), (count, time), spread=spread))) == shown
+
+
+def test_a_state_is_divided_among_its_stages_by_their_tasks() -> None:
+    """Of 10 s three tasks of four are bound by cores, one by the disk; stretched to 20 s."""
+    running = (
+        Running(0, 3, (3,), 0, CPU),
+        Running(1, 1, (1,), 0, TaskTime(10.0, "disk", False)),
+    )
+    stages = [Activity(job, "s", 3 - 2 * job, TaskWork(10.0), cores=2.0) for job in (0, 1)]
+    state = State(0.0, 10.0, running)
+    timeline = Timeline(tuple(stages), np.zeros(2), np.full(2, 10.0), (state,))
+    found = explanation(timeline, seconds=20.0, slots=4.0)
+    assert found.phases == pytest.approx({"driver": 0.0, "cpu": 15.0, "disk": 5.0})
+    assert found.bottleneck == "cpu"
+    assert [stage.waves for stage in found.stages] == [1.5, 0.5]
+    assert [stage.bottleneck for stage in found.stages] == ["cpu", "disk"]
+
+
+def test_a_job_spans_all_of_its_stages() -> None:
+    work = TaskWork(0.0, (Step(10.0),))
+    first = WorkflowJob("first", stages=(ExplicitStage("map", 4, work),))
+    stages = (ExplicitStage("map", 8, work), ExplicitStage("reduce", 2, work, after=(0,)))
+    second = WorkflowJob("second", ("first",), stages=stages)
+    workflow = Workflow.of("w", [first, second])
+    found = fit_workflow(workflow).course(cluster=OwnNodes(1, 4.0))
+    spans = [(job.name, job.start_seconds, job.end_seconds, job.tasks) for job in found.jobs]
+    assert spans == [("first", 0.0, 10.0, 4), ("second", 10.0, 40.0, 10)]
