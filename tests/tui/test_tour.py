@@ -166,6 +166,25 @@ async def test_a_tour_from_the_planner_gives_the_plan_back(planner):
         assert "^p more" in text_of(app)
 
 
+async def test_left_in_the_middle_of_a_step_it_does_no_more_of_it(planner):
+    """The rest of the step was done to the plan that had just been given back."""
+    several = next(place for place, step in enumerate(STEPS) if step.actions[0] == ":size 3x")
+    async with planner(deadline_seconds=5400.0).run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        before = app.state
+        await app.run_line(":tour")
+        for place in range(several):
+            await at(pilot, place)
+            app.action_tour_next()
+        while app.state.scale != 3.0:
+            await pilot.pause(0)
+        app.action_tour_leave()
+        await at(pilot, None)
+        for _ in range(3):
+            await settled(pilot)
+        assert app.state == before
+
+
 async def test_a_key_stops_what_plays_by_itself(planner):
     app = planner(sources=("nightly-features",), tour=TourOptions(auto=True, pause_seconds=60.0))
     async with app.run_test(size=(80, 24)) as pilot:

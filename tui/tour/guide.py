@@ -146,6 +146,8 @@ class Guide:
             if not self._alone:
                 self._app.travel_to(PlanState(sources=(DEFAULT_SAMPLE,)))
             await self._settled()
+            if self.over:
+                return
             self._marks = [self._mark(None)]
             await self._to(0)
         recorder = self._options.recorder
@@ -198,6 +200,8 @@ class Guide:
         await self._settled()
         typed = []
         for action in step.actions:
+            if self.over:
+                return  # what is left of the step would be done to the user's own plan
             filled = action.format_map(start.facts or {})
             if not filled.startswith(LOOKING):
                 typed.append(filled)
