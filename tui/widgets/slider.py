@@ -287,7 +287,7 @@ class Slider(FrameWidget, can_focus=True):
         """Show the focus mark; leaving cancels what was typed."""
         super().watch_has_focus(has_focus)
         if not has_focus:
-            self._dragging = False
+            self._let_go()
             self._edit, self._error = None, ""
         self.redraw()
 
@@ -318,6 +318,11 @@ class Slider(FrameWidget, can_focus=True):
         """Let go."""
         if self._dragging:
             event.stop()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Follow the mouse no longer; as long as it is captured nothing else hears of it."""
+        if self._dragging:
             self._dragging = False
             self.release_mouse()
 

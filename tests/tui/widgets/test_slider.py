@@ -208,6 +208,20 @@ async def test_click_and_drag(driven):
     assert set(app.values) <= set(app.widget._stops.fine)
 
 
+async def test_without_the_keyboard_it_lets_the_mouse_go(driven):
+    """It kept it for good: no click reached anything else any more."""
+    app, pilot = driven
+    await pilot.mouse_down(Slider, offset=(TRACK_START + 5, 0))
+    assert app.mouse_captured is app.widget
+    app.set_focus(None)
+    await pilot.pause()
+    before = app.widget.value
+    await pilot.hover(Slider, offset=(TRACK_END, 0))
+    await pilot.mouse_up(Slider, offset=(TRACK_END, 0))
+    assert app.mouse_captured is None
+    assert app.widget.value == before
+
+
 async def test_a_click_on_the_value_types(driven):
     app, pilot = driven
     await pilot.click(Slider, offset=(WIDTH - 2, 0))
