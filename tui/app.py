@@ -30,6 +30,7 @@ from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
     FilterList,
+    Reread,
     Restore,
     Select,
     SetMix,
@@ -58,6 +59,7 @@ from tui.state import (
     evidence_key,
     goal_key,
     plan_key,
+    with_inputs,
 )
 from tui.themes import HIGH_CONTRAST
 from tui.tour.actions import TOUR_BINDINGS, TourActions
@@ -260,7 +262,7 @@ class PlannerApp(
         """Take an action: the next state, what it needs computed, and what it shows."""
         before, self.state = self.state, reduce(self.state, action)
         history = self.history
-        if not isinstance(action, Restore):
+        if not isinstance(action, Restore | Reread):
             self.history = history.recorded(before, self.state, now_seconds=monotonic())
         asked = goal_key(self.state) != goal_key(before)
         # Without any plan the first question was refused: another one may not be.
@@ -268,7 +270,8 @@ class PlannerApp(
         if plan_key(self.state) != plan_key(before) or (asked and unanswered):
             self._rebuild()
         elif asked and not self._ask():
-            self.history = history
+            # Also where another plan is being built: that one would be asked the same.
+            self.state, self.history = with_inputs(self.state, before), history
         if self.busy and self.state == replace(before, scale=self.state.scale):
             # No answer is drawn by the size that is asked for: the last one need not be drawn anew.
             self._panels.show_inputs()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from tui.scenario import typed_values
-from tui.state import INPUTS, PlanState, with_inputs
+from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
 
 MOST_STEPS = 200
 """Older steps are forgotten."""
@@ -50,6 +51,15 @@ class History:
         while past and not changed_inputs(past[-1], state):
             past.pop()
         return History(tuple(past), self.future)
+
+    def renamed(self, names: Mapping[str, str]) -> History:
+        """With other names of sources in every step: what has another name now cannot be opened
+        under its old one."""
+        past, future = (
+            tuple(with_renamed_sources(step, names) for step in steps)
+            for steps in (self.past, self.future)
+        )
+        return replace(self, past=past, future=future)
 
     def undone(self, state: PlanState) -> tuple[History, PlanState] | None:
         """One step back from `state`; None where there is none."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, cast
 
@@ -12,7 +13,7 @@ from tui.changes import DeadlineRelaxed, EvidenceRead, PlanRefused, Reread, Show
 from tui.messages import MixFailed, MixReady, PlanFailed, PlanReady, Progress
 from tui.reducer import reduce
 from tui.screens.dialog import Dialog
-from tui.state import PlanState, evidence_key, plan_key, with_inputs
+from tui.state import PlanState, evidence_key, plan_key, with_inputs, with_renamed_sources
 from tui.views import inputs
 from tui.workers import Cancelled
 
@@ -184,6 +185,11 @@ class Planning:
         grown = await asyncio.to_thread(watch.poll)
         if grown is not None and watch is app._reading.watch and not app.busy:
             app._grown = grown.words
+            names = dict(zip(app.state.sources, grown.sources, strict=True))
+            app.history = app.history.renamed(names)
+            app.pins = tuple(
+                replace(pin, state=with_renamed_sources(pin.state, names)) for pin in app.pins
+            )
             app.dispatch(Reread(grown.sources))
 
     def _stop_reading(self) -> None:

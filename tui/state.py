@@ -7,7 +7,7 @@ building the plan, and anything else only a new report.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Literal, NamedTuple
 
@@ -197,6 +197,11 @@ INPUTS = tuple(field.name for field in fields(PlanState) if field.name not in _L
 def with_inputs(state: PlanState, inputs: PlanState) -> PlanState:
     """`state` with the inputs of another one; what is looked at stays."""
     return replace(state, **{name: getattr(inputs, name) for name in INPUTS})
+
+
+def with_renamed_sources(state: PlanState, names: Mapping[str, str]) -> PlanState:
+    """`state` with sources by their new names; old name -> new name."""
+    return replace(state, sources=tuple(names.get(source, source) for source in state.sources))
 
 
 def evidence_key(state: PlanState) -> Hashable:

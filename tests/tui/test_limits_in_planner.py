@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 from fakes import FakeSession
 from hypothesis import given
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from screen import settled, text_of, typed
 
 import engine
-from tui.changes import SetLimits, SetMaxNodes, SetMix
+from tui.changes import SetLimits, SetMaxNodes, SetMix, SetScale
 from tui.commands import offered, outcome_of
 from tui.limit_words import changed, line_of, parsed
 from tui.state import NO_LIMITS, Limits, PlanState, plan_key
@@ -196,6 +198,34 @@ async def test_a_slider_cannot_contradict_a_limit(planner):
         assert app.state.max_nodes == 64
         assert app.query_one("#nodes").value == 64
         assert "at least 20 nodes" in text_of(app)
+
+
+class Waiting(FakeSession):
+    """Builds a plan only when it is let go on."""
+
+    def __init__(self):
+        super().__init__()
+        self.go_on = threading.Event()
+        self.go_on.set()
+
+    def build(self, state, say):
+        self.go_on.wait()
+        return super().build(state, say)
+
+
+async def test_nor_while_another_plan_is_built(planner):
+    """The new plan could not be asked either: the answer of the old one stayed, unmarked."""
+    session = Waiting()
+    async with planner(session, limits=Limits(min_nodes=20)).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        session.go_on.clear()
+        app.dispatch(SetScale(2.0))
+        app.dispatch(SetMaxNodes(10))
+        session.go_on.set()
+        await settled(pilot)
+        assert (app.state.scale, app.state.max_nodes) == (2.0, 64)
+        assert len(app.history.past) == 1
+        assert app.answer.built.plan is app.built.plan
 
 
 async def test_a_quota_that_nothing_keeps_is_refused_and_the_answer_stays(planner):

@@ -324,6 +324,7 @@ async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, m
     log.write_bytes(b"x")
     async with planner(session, sources=(str(log),)).run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
+        await pilot.press("p", "s")
         await app._look_for_growth()
         assert session.builds == 1
         log.write_bytes(b"xx")
@@ -336,4 +337,15 @@ async def test_the_planner_reads_a_log_again_that_has_grown(planner, tmp_path, m
         await settled(pilot)
         assert app.state.sources == (str(tmp_path / "app"),)
         await app._look_for_growth()
+        assert session.builds == 3
+        # Nothing leads back to the old name: neither a step of the history nor a pinned plan.
+        await pilot.press("u")
+        await settled(pilot)
+        assert not app.state.spot
+        assert not app.history.past
+        await pilot.press("ctrl+y")
+        await settled(pilot)
+        assert app.state.spot
+        assert {step.sources for step in (app.state, *app.history.past)} == {app.state.sources}
+        assert app.pins[0].state.sources == app.state.sources == (str(tmp_path / "app"),)
         assert session.builds == 3
