@@ -213,6 +213,7 @@ class EngineSession:
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
                 fitted = engine.fit_workflow(workflow)
+                say("reading prices")  # raises where nobody waits any more
                 self._workflow, self._fitted, self._profile = workflow, fitted, fitted.profile
             else:
                 profile = engine.read(*state.sources, ran_on=origin, progress=Speedometer(say))

@@ -8,6 +8,8 @@ from test_snapshots import SIZES
 import engine
 from tui.changes import OpenSources, SetModel, SetScale
 from tui.session import EngineSession
+from tui.state import PlanState
+from tui.workers import Cancelled
 
 FIG_1 = """format: sparkplan-workflow/1
 name: site analytics
@@ -120,6 +122,19 @@ async def test_runs_without_stages_say_what_is_missing(planner):
         await pilot.press("6")
         await settled(pilot)
         assert "needs a workflow or an event log" in text_of(app)
+
+
+def test_a_workflow_that_nobody_waits_for_is_not_kept(workflow):
+    """It took the place of what had been opened instead."""
+
+    def say(words):
+        if words == "reading prices":
+            raise Cancelled
+
+    session = EngineSession()
+    with pytest.raises(Cancelled):
+        session.build(PlanState(sources=(workflow,)), say)
+    assert session._workflow is session._profile is None
 
 
 async def test_naming_where_it_ran_reads_the_workflow_again(planner):
