@@ -327,7 +327,13 @@ class PlannerApp(
             self._laid_out_for = screen.size
             self._panels.mark()
             self._panels.fit_notice()
-            self.call_after_refresh(self._panels.show)
+            self.call_after_refresh(self._show_laid_out)
+
+    def _show_laid_out(self) -> None:
+        """In the new room; where that hides what had the keyboard, it goes to the view."""
+        self._panels.show()
+        if self.screen_stack and self.screen_stack[0].focused is None:
+            self._panels.focus_view(self.state.view)
 
     def on_descendant_focus(self) -> None:
         """Other keys matter elsewhere."""

@@ -60,6 +60,23 @@ async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
         assert app.query_one("#cost", Chart).size.height == 0
 
 
+@pytest.mark.parametrize("keys", [[], ["question_mark"]])
+@pytest.mark.parametrize("view", ["1", "4"])
+async def test_a_terminal_that_shrinks_keeps_the_keyboard_somewhere(planner, view, keys):
+    """Where the inputs had it, which are not seen then, no arrow key did anything any more."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press(view)
+        app.query_one("#inputs").focus()
+        await pilot.press(*keys)
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        await pilot.press(*("escape" for _ in keys))
+        await settled(pilot)
+        assert app.focused is not None
+        assert app.focused.region
+
+
 async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
     from tui.changes import OpenSources
 
