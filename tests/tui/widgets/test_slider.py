@@ -113,6 +113,31 @@ async def test_what_it_looks_like(driven):
     assert line(app.widget)[TRACK_END] == "●"
 
 
+async def test_a_step_beyond_the_end_tells_nobody(driven):
+    app, pilot = driven
+    await press(pilot, "home", "left", "home")
+    assert app.values == [300.0]
+
+
+def test_what_others_propose_is_held_on_the_track():
+    widget = slider()
+    assert [widget.snapped(value) for value in (0.0, 2710.0, 1e9)] == [300.0, 2700.0, 86400.0]
+
+
+async def test_another_range_is_where_one_that_is_off_begins(driven):
+    """Other evidence was opened: the value of the one before would be far off."""
+    app, pilot = driven
+    app.widget.set_range(LogScale(1.0, 100.0), log_stops(1.0, 100.0, "time"), None)
+    await press(pilot, "right")
+    assert app.widget.value == pytest.approx(10.0)
+
+
+def test_a_change_stands_for_others_of_the_same_slider_alone():
+    one, other = slider(), slider()
+    assert Slider.Changed(one, 1.0).can_replace(Slider.Changed(one, 2.0))
+    assert not Slider.Changed(one, 1.0).can_replace(Slider.Changed(other, 2.0))
+
+
 async def test_a_typed_value(driven):
     app, pilot = driven
     await press(pilot, "enter", "ctrl+u", "1", "0", "0", "m")
@@ -138,6 +163,27 @@ async def test_a_wrong_text_says_why_and_keeps_the_value(driven, typed, reason):
     await press(pilot, "escape")
     assert not app.widget.editing
     assert line(app.widget).endswith(" 45m")
+
+
+@pytest.mark.parametrize(("typed", "value"), [("5m", 300.0), ("24h", 86400.0)])
+async def test_both_ends_can_be_typed(driven, typed, value):
+    app, pilot = driven
+    await press(pilot, "enter", *typed, "enter")
+    assert app.values == [value]
+
+
+async def test_typing_goes_on_whatever_does_not_edit(driven):
+    """Keys without a meaning in a line, and the wheel; a click on the track ends it."""
+    app, pilot = driven
+    await press(pilot, "enter", "9", "up", "f2")
+    await pilot._post_mouse_events([events.MouseScrollUp], widget=Slider, offset=(20, 0))
+    assert app.widget.editing
+    assert "9" in line(app.widget)
+    assert app.widget.value == 2700.0
+    assert not app.widget.check_consume_key("ctrl+x", "\x18")
+    await pilot.click(Slider, offset=(TRACK_START, 0))
+    assert not app.widget.editing
+    assert app.widget.value == 300.0
 
 
 async def test_the_first_key_replaces_the_shown_value(driven):
@@ -182,12 +228,17 @@ async def test_off_and_on_again(driven):
     assert app.values == [None, 2700.0]
     await press(pilot, "enter", "ctrl+u", "enter")
     assert app.values[-1] is None
+    # What is off is typed from an empty line, and an empty line is off.
+    await press(pilot, "enter", "enter")
+    assert not app.widget.editing
+    assert app.widget.value is None
 
 
 async def test_what_must_be_set_cannot_be_switched_off():
     app = SliderApp(slider())
     async with app.run_test() as pilot:
-        await press(pilot, "delete", "backspace")
+        await press(pilot, "delete", "backspace", "enter", "ctrl+u", "enter")
+        assert app.widget.editing
         assert (app.values, app.widget.value) == ([], 2700.0)
 
 
@@ -220,6 +271,35 @@ async def test_without_the_keyboard_it_lets_the_mouse_go(driven):
     await pilot.mouse_up(Slider, offset=(TRACK_END, 0))
     assert app.mouse_captured is None
     assert app.widget.value == before
+
+
+async def test_only_the_first_button_moves_it(driven):
+    app, pilot = driven
+    await pilot.click(Slider, offset=(TRACK_START, 0), button=3)
+    assert app.values == []
+
+
+async def test_a_drag_beyond_the_track_ends_at_its_ends():
+    shares = (0.5, 0.9, 0.99)
+    widget = Slider(
+        "Sure",
+        scale=DiscreteScale(shares),
+        stops=discrete_stops(shares),
+        value=0.9,
+        parse=float,
+        format=str,
+        glyphs=UNICODE,
+        id="deadline",
+    )
+    app = SliderApp(widget)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.mouse_down(Slider, offset=(TRACK_START + 5, 0))
+        await pilot.hover(Static, offset=(WIDTH + 10, 3))
+        await pilot.pause()
+        assert widget.value == 0.99
+        await pilot.hover(Static, offset=(0, 3))
+        await pilot.mouse_up(Static, offset=(0, 3))
+        assert widget.value == 0.5
 
 
 async def test_a_click_on_the_value_types(driven):
