@@ -292,9 +292,14 @@ def _digits(value: float, figures: int) -> str:
     return f"{float(rounded):.{max(0, after_point)}f}"
 
 
+LEAST_MINUTES = 59.95
+"""Times from here on are told in minutes and seconds."""
+
+TEN_MINUTES = 600.0
+
 _SPANS = (
     (0.001, "ms", 1.0),
-    (1.0, "s", 100.0),
+    (1.0, "s", LEAST_MINUTES),
     (60.0, "min", 7200.0),
     (3600.0, "h", 2 * 86400.0),
     (86400.0, "days", math.inf),
@@ -303,7 +308,7 @@ _SPANS = (
 
 
 LARGE_COUNT = 199.5
-"""From so many seconds on nobody counts in seconds, nor from so many minutes in minutes."""
+"""From so many minutes on nobody counts in minutes, nor from so many hours in hours."""
 
 
 LEAST_IN_SECONDS = 0.05
@@ -312,9 +317,9 @@ LEAST_IN_SECONDS = 0.05
 
 def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     """An interval of time, both ends in one unit and to the same place: "38 to 44 min", "9.1 to
-    12.4 s", "12 to 34 s". A lower end below one of the upper end's unit takes both to the smaller
-    unit ("32 to 138 s"); only where neither would read well has each end its own ("7.2 s to
-    3.3 min", "19 s to 13 min", "12 ms to 1.0 s").
+    12.4 s", "12 to 34 s". One that crosses a minute, or ends within ten, is told as times are that
+    stand beside it ("35 s to 2m 49s", "1m 04s to 1m 33s"). A lower end below one of the upper end's
+    unit takes both to the smaller unit ("22 to 192 h").
 
     Args:
         low, high: seconds, `low` <= `high`.
@@ -323,18 +328,26 @@ def format_interval(low: float, high: float, *, to: str = " to ") -> str:
     place = next((at for at, (_, _, most) in enumerate(_SPANS) if high < most), len(_SPANS) - 1)
     factor, unit, _ = _SPANS[place]
     if place > 0 and low < LEAST_IN_SECONDS:
-        most = f"{high / factor:.{1 if high / factor < 9.95 else 0}f} {unit}"
-        return f"{low * 1000.0:.0f} ms{to}{most}"
+        return f"{low * 1000.0:.0f} ms{to}{_end(high)}"
+    if place > 1 and (low < LEAST_MINUTES or high < TEN_MINUTES):
+        return f"{_end(low)}{to}{_end(high)}"
     if place > 1 and round(low / factor, 1) < 1.0:
         smaller, its_unit, _ = _SPANS[place - 1]
         if low / smaller >= 9.95 and high / smaller < LARGE_COUNT:
             return f"{low / smaller:.0f}{to}{high / smaller:.0f} {its_unit}"
-        own, own_unit = max((f, name) for f, name, _ in _SPANS[1:] if f <= max(low, 1.0))
+        own, own_unit = max((f, name) for f, name, _ in _SPANS[1:] if f <= low)
         ends = ((low / own, own_unit), (high / factor, unit))
         return to.join(f"{end:.{1 if end < 9.95 else 0}f} {named}" for end, named in ends)
     low, high = low / factor, high / factor
     digits = 1 if low < 9.95 or high < 19.95 or high - low < 3.0 else 0
     return f"{low:.{digits}f}{to}{high:.{digits}f} {unit}"
+
+
+def _end(seconds: float) -> str:
+    """An end of an interval by itself: "7.2 s", "35 s", and as a time from a minute on."""
+    if seconds >= 59.5:
+        return format_seconds(seconds)
+    return f"{seconds:.{1 if seconds < 9.95 else 0}f} s"
 
 
 def format_usd(usd: float, *, figures: int = 3) -> str:

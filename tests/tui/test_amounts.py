@@ -57,13 +57,20 @@ def test_a_difference_has_the_digits_of_the_reasons(difference: float, shown: st
     ("low", "high", "shown"),
     [
         (38 * 60.0, 44 * 60.0, "38–44 min"),
-        (7.2, 198.0, "7.2 s–3.3 min"),
-        (8.02, 108.0, "8.0 s–1.8 min"),
-        (56.0, 198.0, "56–198 s"),
-        (19.0, 787.0, "19 s–13 min"),
-        (57.1, 198.0, "1.0–3.3 min"),
-        (52.0, 7300.0, "52 s–2.0 h"),
+        (7.2, 198.0, "7.2 s–3m 18s"),
+        (8.02, 108.0, "8.0 s–1m 48s"),
+        (56.0, 198.0, "56 s–3m 18s"),
+        (19.0, 787.0, "19 s–13m 07s"),
+        (57.1, 198.0, "57 s–3m 18s"),
+        (52.0, 7300.0, "52 s–2h 02m"),
         (0.9 * 86400.0, 8 * 86400.0, "22–192 h"),
+        (35.0, 169.0, "35 s–2m 49s"),
+        (64.0, 93.0, "1m 04s–1m 33s"),
+        (430.0, 599.0, "7m 10s–9m 59s"),
+        (430.0, 601.0, "7.2–10.0 min"),
+        (59.94, 90.0, "59.9 s–1m 30s"),
+        (0.6 * 3600.0, 2.5 * 3600.0, "36–150 min"),
+        (0.1 * 3600.0, 2.5 * 3600.0, "6.0 min–2.5 h"),
         (12.0, 34.2, "12–34 s"),
         (1.44, 34.2, "1.4–34.2 s"),
         (10.4, 15.5, "10.4–15.5 s"),
@@ -76,6 +83,6 @@ def test_a_difference_has_the_digits_of_the_reasons(difference: float, shown: st
 def test_a_wide_interval_keeps_the_digits_of_its_lower_end(
     low: float, high: float, shown: str
 ) -> None:
-    """7.2 s to 3.3 min read "0.1 to 3.3 min"."""
+    """7.2 s to 3m 18s read "0.1 to 3.3 min", and 35 to 169 s stood beside a time of 1m 17s."""
     assert span(low, high, to="–") == shown
     assert len(shown) <= SPAN_CELLS
