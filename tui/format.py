@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 import engine
-from tui.widgets.numbers import number_text
+from tui.widgets.numbers import money_text, number_text
 
 UNKNOWN = "–"
 
@@ -25,6 +25,14 @@ def usd(value: float | None, *, figures: int = 3) -> str:
     return engine.format_usd(value, figures=figures)
 
 
+def usd_cell(value: float | None) -> str:
+    """The same in the seven cells of a column: "$123.50", from a thousand on "$1,234" without
+    cents, and in four digits what would be longer still: "$123.5k", "$1.235M"."""
+    if value is None or math.isnan(value) or value < 999.995:
+        return usd(value)
+    return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
+
+
 def usd_interval(low: float | None, high: float | None) -> str:
     """What a cost lies between, " ($2.10 to $3.40)"; "" where it is not known, or one amount."""
     ends = (usd(low), usd(high))
@@ -33,12 +41,12 @@ def usd_interval(low: float | None, high: float | None) -> str:
 
 def usd_span(low: float | None, high: float | None, *, to: str = "–") -> str:
     """The same in a cell of a table: "$2.10–$3.40", one amount, or a dash."""
-    ends = (usd(low), usd(high))
+    ends = (usd_cell(low), usd_cell(high))
     return UNKNOWN if UNKNOWN in ends else ends[0] if ends[0] == ends[1] else to.join(ends)
 
 
-USD_SPAN_CELLS = 17
-"""The widest of these, "$1234.00–$1890.50", from a cent to $999,999."""
+USD_SPAN_CELLS = 15
+"""The widest of these, "$123.50–$189.50"."""
 
 
 def usd_difference(difference: float) -> str:

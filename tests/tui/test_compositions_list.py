@@ -190,6 +190,32 @@ def test_what_a_cost_lies_between_in_a_cell(low, high, says):
     assert len(text.usd_span(1234.0, 9999.5)) <= text.USD_SPAN_CELLS
 
 
+@pytest.mark.parametrize(
+    ("usd", "says"),
+    [
+        (0.084, "$0.0840"),
+        (999.99, "$999.99"),
+        (1234.56, "$1,235"),
+        (99_999.4, "$99,999"),
+        (99_999.6, "$100k"),
+        (123_456.0, "$123.5k"),
+        (1_234_567.0, "$1.235M"),
+        (None, "–"),
+    ],
+)
+def test_a_cost_is_never_cut_off(usd, says):
+    """From $1,000 on its end was."""
+    assert text.usd_cell(usd) == says
+    assert len(text.usd_span(usd, usd and 1.5 * usd)) <= text.USD_SPAN_CELLS
+
+
+@pytest.mark.parametrize("columns", [compositions.COLUMNS, compare.COLUMNS, frontier.COLUMNS])
+@pytest.mark.parametrize("usd", [99.99, 9_999.4, 45_678.0, 123_456.0, 87_654_321.0])
+def test_its_column_holds_it(columns, usd):
+    (place,) = (i for i, column in enumerate(columns) if column.title == "cost")
+    assert len(text.usd_cell(usd)) <= columns[place].width
+
+
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 async def test_a_type_that_lost_says_by_what_where_there_is_no_room_for_its_note(planner, size):
     async with planner(deadline_seconds=900.0, max_nodes=20).run_test(size=size) as pilot:

@@ -73,7 +73,7 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
         (text.seconds(pin.seconds), tone),
         ("" if pin is first else more_seconds(pin, first), "muted"),
         (text.UNKNOWN if pin.low is None else text.span(pin.low, pin.high, to="–"), tone),
-        (text.usd(pin.cost_usd), tone),
+        (text.usd_cell(pin.cost_usd), tone),
         (text.usd_span(pin.cost_low_usd, pin.cost_high_usd), tone),
         ("" if pin is first else more_usd(pin, first), "muted"),
         (text.percent(pin.p_deadline), tone),
@@ -94,7 +94,7 @@ def more_usd(pin: Pin, first: Pin) -> str:
     if pin.cost_usd is None or first.cost_usd is None:
         return text.UNKNOWN
     more = _difference(pin.cost_usd, first.cost_usd)
-    return f"{_sign(more)}{text.usd(abs(more))}" if more else "same"
+    return f"{_sign(more)}{text.usd_cell(abs(more))}" if more else "same"
 
 
 def _difference(one: float, first: float) -> float:

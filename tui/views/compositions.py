@@ -215,7 +215,7 @@ def _row(choice: Choice, mark: str, tone: CellStyle, note: CellStyle) -> Row:
             text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
             tone,
         ),
-        (text.usd(choice.cost_usd), tone),
+        (text.usd_cell(choice.cost_usd), tone),
         (text.usd_span(choice.cost_low_usd, choice.cost_high_usd), tone),
         (text.percent(choice.p_deadline), tone),
         (SHORTER.get(choice.note, choice.note), note),
@@ -229,7 +229,7 @@ def _rejected_row(rejected: Rejected, marks: Marks) -> Row:
         (shown or rejected.instance, "muted"),
         (text.seconds(rejected.seconds), "muted"),
         (missed(rejected), "muted"),
-        (text.usd(rejected.cost_usd), "muted"),
+        (text.usd_cell(rejected.cost_usd), "muted"),
         ("", "muted"),
         ("", "muted"),
         (rejected.reason, "muted"),
@@ -255,7 +255,7 @@ def missed(rejected: Rejected) -> str:
         late = rejected.late_seconds
         return f"{text.seconds(late) if late >= 1.0 else '<1 s'} late"
     if rejected.code == "budget" and rejected.over_usd is not None:
-        return f"{text.usd(rejected.over_usd)} over"
+        return f"{text.usd_cell(rejected.over_usd)} over"
     return _UNFIT.get(rejected.code, "")
 
 

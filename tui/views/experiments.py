@@ -229,7 +229,7 @@ def next_rows(advice: Advice | None) -> list[Row]:
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.span(run.low, run.high, to="–"),
-            text.usd(run.usd),
+            text.usd_cell(run.usd),
             training_words.saved(run),
             text.UNKNOWN if run.gain_seconds is not None else _pays(run.pays_after),
             text.percent(run.changes),
@@ -258,7 +258,7 @@ def training_rows(found: Found | None) -> list[Row]:
             f"{run.fraction * 100:.3g} %",
             text.seconds(run.seconds),
             text.UNKNOWN if run.low is None else text.span(run.low, run.high, to="–"),
-            text.usd(run.usd),
+            text.usd_cell(run.usd),
             _wider(wider),
             (run.teaches, "muted"),
         )

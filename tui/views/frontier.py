@@ -163,7 +163,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             words.composition(choice),
             text.seconds(choice.seconds),
             text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
-            text.usd(choice.cost_usd),
+            text.usd_cell(choice.cost_usd),
             text.usd_span(choice.cost_low_usd, choice.cost_high_usd),
             text.percent(choice.p_deadline),
             (saved, "muted"),
