@@ -7,7 +7,14 @@ from screen import settled, text_of
 
 import engine
 from tui.changes import SetDeadline
-from tui.screens.export import ExportScreen, Target, file_name, refusal, save
+from tui.screens.export import (
+    ExportScreen,
+    Target,
+    file_name,
+    leading_comments,
+    refusal,
+    save,
+)
 from tui.training_lines import TARGETS
 
 ENDINGS = {
@@ -100,6 +107,31 @@ async def test_a_small_terminal_gives_its_rows_to_the_text_that_is_read(planner)
         await pilot.press("shift+tab")
         await pilot.pause()
         assert preview.size.height == before
+
+
+async def test_the_settings_to_paste_are_seen_first_and_the_notes_are_above_them(planner):
+    """A small terminal showed comments alone."""
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e")
+        await pilot.pause()
+        content = app.screen._content
+        notes = leading_comments(content)
+        assert notes > 1
+        assert content.splitlines()[notes].startswith("spark-submit")
+        assert "│spark-submit" in text_of(app).replace(" ", "")
+        assert f"after {notes} lines of notes" in text_of(app)
+        await pilot.press("tab", "home")
+        await pilot.pause()
+        assert "# sparkplan: " in text_of(app)
+        await pilot.press("shift+tab", "down")
+        await pilot.pause()
+        assert "# sparkplan: " not in text_of(app)
+        named = [target.name for target in engine.EXPORTS]
+        await pilot.press(*("down" for _ in range(named.index("markdown") - 1)))
+        await pilot.pause()
+        assert "# Capacity plan" in text_of(app)
 
 
 async def test_a_terminal_that_shrinks_under_the_dialog_keeps_text_path_and_keys(planner):

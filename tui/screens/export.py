@@ -128,7 +128,6 @@ class ExportScreen(Dialog[str | None]):
         title = plain(f"Export {self._what}", ascii_only=self._glyphs.ascii_only)
         title = fit(title, MOST_TITLE, ellipsis=self._glyphs.ellipsis).rstrip()
         self.query_one("#dialog").border_title = escape(title)
-        self.query_one("#preview").border_title = "Preview"
         self._share_rows(self.app.size.height)
         self._tell_keys()
         self._show(0)
@@ -179,12 +178,20 @@ class ExportScreen(Dialog[str | None]):
         except engine.EngineError as error:
             self._content = ""
             self._say([(refusal(error), "bad")])
-            self.query_one("#preview", Prose).show([])
+            self._preview([], comments=0)
             self.query_one("#path", Input).value = ""
             return
         self._say([])
-        self.query_one("#preview", Prose).show(preview(self._content))
+        comments = 0 if target.suffix == ".md" else leading_comments(self._content)
+        self._preview(preview(self._content), comments=comments)
         self.query_one("#path", Input).value = file_name(self._application, target)
+
+    def _preview(self, lines: Sequence[Line], *, comments: int) -> None:
+        """From the first setting on, where not all of it is seen: that is what is pasted."""
+        shown = self.query_one("#preview", Verbatim)
+        shown.show(lines, first=comments)
+        said = f", after {comments} lines of notes" if comments else ""
+        shown.border_title = f"Preview{said}"
 
     def _say(self, line: Line) -> None:
         said = self.query_one("#said", Prose)
@@ -222,6 +229,12 @@ def refusal(error: engine.EngineError) -> str:
     said = error.what if error.where == "--to" else str(error)
     remedy = f"; {error.remedy}" if error.where == "--to" and error.remedy else ""
     return in_planner(said + remedy)
+
+
+def leading_comments(content: str) -> int:
+    """How many lines say what the settings rest on, before the first of these."""
+    lines = content.splitlines()
+    return next((at for at, line in enumerate(lines) if not line.startswith("#")), 0)
 
 
 def preview(content: str) -> list[Line]:

@@ -179,11 +179,13 @@ class Verbatim(Prose):
 
     _left = 0
 
-    def show(self, lines: Sequence[Line]) -> None:
-        """Show other lines, from their beginning."""
+    def show(self, lines: Sequence[Line], *, first: int = 0) -> None:
+        """Show other lines from that one on, or as many before it as there is room for."""
         if tuple(lines) != self.lines:
             self._left = 0
-        super().show(lines)
+            super().show(lines)
+            self._top = first
+            self.redraw()
 
     def rows(self, width: int) -> list[list[Span]]:
         """The lines from the first cell that is seen on, in printable characters."""
