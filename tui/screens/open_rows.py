@@ -17,9 +17,6 @@ from tui.widgets.table import Cell, Column, Row
 ROLLING_PREFIX = "eventlog_v2_"
 """Spark's name for the folder of a rolling log, which is one log."""
 
-MORE_CELLS = 3
-"""What a list says there, of how many rows there are below, must not hide the title of a column."""
-
 COLUMNS = (
     Column(title="  file", shrink=True, least=25),
     Column(title="application", width=22, shrink=True, least=12, priority=1),
@@ -29,7 +26,6 @@ COLUMNS = (
     Column(title="input", align="right", priority=4),
     Column(title="Spark", shrink=True, least=5, priority=7),
     Column(title="size", align="right", priority=8),
-    Column(title="", width=MORE_CELLS, priority=5),
 )
 
 MARK = "•"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
+from rich.cells import cell_len
+
 CellStyle = Literal["plain", "strong", "muted", "good", "bad", "warn"]
 Cell = str | tuple[str, CellStyle]
 Row = Sequence[Cell]
@@ -37,10 +39,14 @@ class Column(NamedTuple):
     names: bool = False
 
 
+Fitted = tuple[tuple[int, int], ...]
+"""The columns that are shown: (index, cells) from left to right."""
+
+
 def fit_columns(
-    columns: Sequence[Column], natural: Sequence[int], width: int
-) -> tuple[tuple[int, int], ...]:
-    """Which columns `width` cells hold, and how wide: (index, cells) from left to right.
+    columns: Sequence[Column], natural: Sequence[int], width: int, *, room: int = 0
+) -> Fitted:
+    """Which columns `width` cells hold, and how wide.
 
     First columns that may shrink do (the ones that would go first before the others), then columns
     go by priority, then what is left is cut.
@@ -49,12 +55,44 @@ def fit_columns(
         columns: all columns.
         natural: the width that each would like.
         width: cells, without the mark of the cursor.
+        room: cells at the right of the header that the title of the last column leaves alone, where
+            others can shrink for that. None is left out for it.
     """
-    kept = list(range(len(columns)))
-    least = [
+    fitted = _fit(columns, natural, width)
+    if not room or not fitted or not columns[fitted[-1][0]].title:
+        return fitted
+    return _roomy(columns, natural, width, room, fitted) or fitted
+
+
+def _roomy(
+    columns: Sequence[Column], natural: Sequence[int], width: int, room: int, fitted: Fitted
+) -> Fitted | None:
+    """The same columns with room behind the last title; None where none can shrink for it."""
+    last, others, wished = fitted[-1][0], list(columns), list(natural)
+    if columns[last].align == "right":
+        width -= room
+    else:
+        wanted = cell_len(columns[last].title) + room
+        wished[last] = max(natural[last], wanted)
+        others[last] = columns[last]._replace(least=max(columns[last].least, wanted))
+    found = _fit(others, wished, width)
+    alike = [i for i, _ in found] == [i for i, _ in fitted]
+    least = _least(others, wished)
+    return found if alike and all(cells >= least[i] for i, cells in found) else None
+
+
+def _least(columns: Sequence[Column], natural: Sequence[int]) -> list[int]:
+    """The width that each column has at least, where it is not left out."""
+    return [
         min(natural[i], column.least) if column.shrink else natural[i]
         for i, column in enumerate(columns)
     ]
+
+
+def _fit(columns: Sequence[Column], natural: Sequence[int], width: int) -> Fitted:
+    """As `fit_columns`, whatever the header says beside the titles."""
+    kept = list(range(len(columns)))
+    least = _least(columns, natural)
 
     def needed(widths: Sequence[int]) -> int:
         return sum(widths[i] for i in kept) + GAP * max(0, len(kept) - 1)
@@ -71,6 +109,13 @@ def fit_columns(
     if growing is not None and len(kept) < len(columns):
         widths[growing] += max(0, width - needed(widths))
     return tuple((i, widths[i]) for i in kept)
+
+
+def title_end(columns: Sequence[Column], fitted: Fitted) -> int:
+    """Cells up to the end of the last title."""
+    last, width = fitted[-1]
+    before = sum(cells + GAP for _, cells in fitted[:-1])
+    return before + (width if columns[last].align == "right" else cell_len(columns[last].title))
 
 
 def text_of(cell: Cell) -> str:

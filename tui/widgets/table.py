@@ -11,16 +11,14 @@ from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 
-from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of
+from tui.widgets.columns import GAP, Cell, CellStyle, Column, Row, fit_columns, text_of, title_end
 from tui.widgets.frame import Frame, FrameWidget
 from tui.widgets.glyphs import Glyphs, choose_glyphs
 from tui.widgets.text import cut_alike, fit, fit_ends, plain, wrapped
 
 __all__ = ["Cell", "CellStyle", "Column", "Row", "Table", "fit_columns", "text_of"]
 
-_MARK = 2
-_LEAST_TITLE = 4
-_MOST_WANTED = 16
+_MARK, _LEAST_TITLE, _MOST_WANTED = 2, 4, 16
 
 
 class Table(FrameWidget, can_focus=True):
@@ -161,8 +159,7 @@ class Table(FrameWidget, can_focus=True):
         cursor: int | None = None,
         columns: Sequence[Column] | None = None,
     ) -> None:
-        """Show other rows, perhaps under other columns; the cursor stays on its index unless told
-        otherwise."""
+        """Show other rows, perhaps under other columns; the cursor keeps its index unless told."""
         self._rows = tuple(rows)
         if columns is not None and len(columns) != len(self._columns):
             self._column = self._hovered = None
@@ -174,8 +171,7 @@ class Table(FrameWidget, can_focus=True):
         self.redraw()
 
     def narrow(self, wanted: str) -> None:
-        """Show only rows with every one of these words in them; all of them for none. Rows keep
-        their index; the cursor goes to the first one that is left where its own is not."""
+        """Show only rows with every one of these words in them, each with the index it had."""
         self._wanted = " ".join(wanted.lower().split())
         before = self._cursor
         self._keep()
@@ -211,13 +207,11 @@ class Table(FrameWidget, can_focus=True):
         self._glyphs = glyphs
         self.redraw()
 
-    def on_focus(self) -> None:
-        """Show the cursor row."""
-        self.redraw()
-
-    def on_blur(self) -> None:
-        """Leave only the mark of the cursor row."""
-        self._column = None
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the cursor row; without the focus only its mark is left, and no column is asked."""
+        super().watch_has_focus(has_focus)
+        if not has_focus:
+            self._column = None
         self.redraw()
 
     # Moving
@@ -251,8 +245,11 @@ class Table(FrameWidget, can_focus=True):
     # Asking about columns
 
     def _fitted(self, width: int) -> tuple[tuple[int, int], ...]:
-        """Which columns are shown, and how wide."""
-        return fit_columns(self._columns, self._natural(), width - _MARK)
+        """Which columns are shown, and how wide; the count of rows has room in the header."""
+        hidden = max(0, len(self._kept) - max(1, self.size.height - 1))
+        count = self._more(0, hidden)  # however far they are scrolled: no column moves
+        room = cell_len(count) + 1 if count else 0
+        return fit_columns(self._columns, self._natural(), width - _MARK, room=room)
 
     def action_ask(self, direction: int) -> None:
         """To the next column with a title; beyond the last one none."""
@@ -315,7 +312,14 @@ class Table(FrameWidget, can_focus=True):
             for place, column in enumerate(self._columns)
         ]
         alike = self._alike(fitted)
-        more = self._more(len(shown))
+        above, below = self._top, len(self._kept) - self._top - len(shown)
+        more = self._more(above, below)
+        if (
+            above
+            and below
+            and cell_len(more) >= frame.width - _MARK - title_end(self._columns, fitted)
+        ):
+            more = self._more(0, below)
         end = frame.width - cell_len(more) - 1 if more else frame.width
         self._draw_row(frame, 0, titles, fitted, None, end=end)
         frame.put(end + 1, 0, more, "header")
@@ -387,10 +391,8 @@ class Table(FrameWidget, can_focus=True):
             frame.put(x, y, cut, over or style)
             x += width + GAP
 
-    def _more(self, shown: int) -> str:
-        """At the right of the header: what is filtered by, and how many rows are above and
-        below."""
-        above, below = self._top, len(self._kept) - self._top - shown
+    def _more(self, above: int, below: int) -> str:
+        """At the right of the header: what is filtered by, and so many rows above and below."""
         parts = [f"/{plain(self._wanted, ascii_only=True)[:_MOST_WANTED]}"] if self._wanted else []
         parts += [f"{self._glyphs.above}{above}"] if above else []
         parts += [f"{self._glyphs.below}{below}"] if below else []

@@ -69,11 +69,83 @@ def test_a_column_may_take_what_those_left_out_leave():
     assert fit_columns(left_out, (12, 5, 6, 10), 34) == ((0, 19), (1, 5), (2, 6))
 
 
+def test_columns_shrink_for_what_stands_beside_the_last_title():
+    """None is left out for it, and none gets narrower than it may."""
+    natural = (20, 5, 6, 10)
+    assert fit_columns(COLUMNS, natural, 47, room=8) == ((0, 18), (1, 5), (2, 6), (3, 12))
+    assert fit_columns(COLUMNS, natural, 38, room=8) == fit_columns(COLUMNS, natural, 38)
+    numbers = COLUMNS[:3]
+    assert fit_columns(numbers, natural[:3], 60, room=8) == ((0, 20), (1, 5), (2, 6))
+    assert fit_columns(numbers, natural[:3], 40, room=8) == ((0, 17), (1, 5), (2, 6))
+    assert fit_columns(numbers, natural[:3], 30, room=8) == fit_columns(numbers, natural[:3], 30)
+    assert fit_columns(numbers, natural[:3], 30, room=2) == ((0, 13), (1, 5), (2, 6))
+    untitled = (COLUMNS[0], Column(title=""))
+    assert fit_columns(untitled, (20, 5), 27, room=8) == ((0, 20), (1, 5))
+    long = (*COLUMNS[:3], Column(title="note", shrink=True, least=5, priority=1))
+    assert fit_columns(long, (20, 5, 6, 60), 47, room=8) == ((0, 18), (1, 5), (2, 6), (3, 12))
+
+
+@pytest.mark.parametrize("align", ["left", "right"])
+async def test_a_count_of_rows_cuts_no_title_where_another_column_can_shrink(align):
+    """It took the last title for its own, at the right above numbers always."""
+    columns = (Column(title="file", shrink=True, least=10), Column(title="size", align=align))
+    app = TableApp(Table(columns, [("x" * 60, "1 MB")] * 40, glyphs=UNICODE))
+    async with app.run_test(size=(50, 24)) as pilot:
+        await pilot.pause()
+        assert text(app.table, 0).split() == ["file", "size", "↓33"]
+        rows = text(app.table, 1)
+        await pilot.press("pagedown", "pagedown")
+        assert text(app.table, 0).split() == ["file", "size", "↓27"]
+        assert text(app.table, 1)[2:] == rows[2:]
+        app.table.narrow("x 1")
+        assert text(app.table, 0).split()[:4] == ["file", "size", "/x", "1"]
+
+
 async def test_header_rows_and_marks(driven):
     app, _ = driven
     assert text(app.table, 0).split() == ["composition", "time", "cost", "note", "↓23"]
     assert text(app.table, 1).startswith("▸ 0 × r5.2xlarge")
     assert all(len(text(app.table, y)) == 80 for y in range(8))
+
+
+async def test_a_page_keeps_a_row_of_the_one_before(driven):
+    app, pilot = driven
+    await pilot.press("pagedown", "pagedown")
+    assert app.table.cursor == 12
+    assert text(app.table, 1).split()[0] == "6"
+    await pilot.press("pageup")
+    assert app.table.cursor == 6
+
+
+async def test_a_click_goes_to_the_row_that_is_seen_there(driven):
+    app, pilot = driven
+    await pilot.press("pagedown", "pagedown")
+    await pilot.click(Table, offset=(6, 2))
+    assert app.table.cursor == 7
+    app.table.show(ROWS[:3])
+    assert text(app.table, 1).split()[0] == "0"
+    await pilot.click(Table, offset=(6, 6))
+    assert app.table.cursor == 2
+    await pilot.click(Table, offset=(6, 1))
+    assert app.table.cursor == 0
+
+
+async def test_only_the_list_with_the_keyboard_marks_its_whole_row(driven):
+    """It was drawn before the focus had come or gone, and stayed so until the cursor moved."""
+    app, pilot = driven
+    assert set(app.table._frame.styles[1]) == {"cursor"}
+    app.set_focus(None)
+    await pilot.pause()
+    assert {"cursor", "strong", "muted"} < set(app.table._frame.styles[1])
+    app.set_focus(app.table)
+    await pilot.pause()
+    assert set(app.table._frame.styles[1]) == {"cursor"}
+
+
+def test_a_move_stands_for_others_of_the_same_table_alone():
+    one, other = Table(COLUMNS), Table(COLUMNS)
+    assert Table.Moved(one, 1).can_replace(Table.Moved(one, 2))
+    assert not Table.Moved(one, 1).can_replace(Table.Moved(other, 2))
 
 
 async def test_moving_and_choosing(driven):
@@ -144,6 +216,7 @@ async def test_a_filter_keeps_the_index_of_every_row(driven):
     table.narrow("R5 2.00")
     await pilot.pause()
     assert table.matching("r5 2.00") == (2, 12, 22)
+    assert app.events == [("moved", 2)]
     assert table.cursor == 2
     assert text(table, 0).split()[-2:] == ["/r5", "2.00"]
     assert [text(table, y).split()[0] for y in (2, 3)] == ["12", "22"]
