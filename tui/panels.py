@@ -248,7 +248,12 @@ class Panels:
             if target.is_mounted:
                 target.focus()
             else:
-                self._app.call_after_refresh(target.focus)
+                self._app.call_after_refresh(self._focus_made, view, target)
+
+    def _focus_made(self, view: View, target: Widget) -> None:
+        """To what has just been made, unless another view is looked at by now."""
+        if view == self._app.state.view:
+            target.focus()
 
     def _show_nothing(self) -> None:
         """There is no plan at all: say so where one would be."""

@@ -60,6 +60,17 @@ async def test_a_terminal_that_grows_shows_what_it_had_no_room_for(planner):
         assert app.query_one("#cost", Chart).size.height == 0
 
 
+async def test_views_that_follow_each_other_at_once_keep_the_keyboard_in_sight(planner):
+    """It went to the list of the first one, which nobody saw any more."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        for key in ("4", "1"):
+            app.simulate_key(key)
+        await settled(pilot)
+        assert app.state.view == "curves"
+        assert app.focused is app.query_one("#deadline")
+
+
 @pytest.mark.parametrize("keys", [[], ["question_mark"]])
 @pytest.mark.parametrize("view", ["1", "4"])
 async def test_a_terminal_that_shrinks_keeps_the_keyboard_somewhere(planner, view, keys):
