@@ -19,7 +19,7 @@ from engine.profile import Notice
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
 from engine.sources.entities import Executor
-from engine.sources.lost_executors import lost_notice, on_demand, was_lost
+from engine.sources.lost_executors import lost_notice, on_demand, was_lost, was_stopped
 from engine.sources.settings import worker_type
 from engine.sources.whole_numbers import whole_number
 from engine.units import format_seconds, parse_memory_gib
@@ -218,20 +218,24 @@ def _varies(count: Steps, busy: Sequence[Span]) -> bool:
 
 def _churns(application: Application, executors: Sequence[Executor], busy: Sequence[Span]) -> bool:
     """Whether executors are asked for on demand or went before the last stage ended."""
-    return on_demand(application.properties) or bool(_gone(executors, busy))
+    return on_demand(application.properties) or bool(_gone(application, executors, busy))
 
 
-def _gone(executors: Sequence[Executor], busy: Sequence[Span]) -> list[Executor]:
-    """The executors that went before the last stage ended."""
+def _gone(
+    application: Application, executors: Sequence[Executor], busy: Sequence[Span]
+) -> list[Executor]:
+    """The executors that went before the last stage ended, and not because all of it was."""
     last = busy[-1][1] if busy else 0
-    return [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
+    end = application.ended_ms or application.last_ms
+    gone = [e for e in executors if e.removed_ms is not None and e.removed_ms < last]
+    return [executor for executor in gone if not was_stopped(executor, end)]
 
 
 def _changes(
     application: Application, executors: Sequence[Executor], busy: Sequence[Span], *, varies: bool
 ) -> list[Notice]:
     """What is said of executors that did not stay: lost ones are no dynamic allocation."""
-    gone, properties = _gone(executors, busy), application.properties
+    gone, properties = _gone(application, executors, busy), application.properties
     lost = [executor for executor in gone if was_lost(executor, properties)]
     found = []
     if varies and (on_demand(properties) or len(lost) < len(gone)):

@@ -75,6 +75,26 @@ def was_lost(executor: Executor, properties: Mapping[str, str]) -> bool:
     return not (unsaid and on_demand(properties))
 
 
+STOPPING_MS = 5_000
+"""How long before the end of an application that is stopped from outside its executors may go."""
+
+_TERMINATED = re.compile(r"(?:code|status)(?: is)?:? ?143\b", re.I)
+
+
+def was_stopped(executor: Executor, end_ms: int) -> bool:
+    """Whether an executor was ended (SIGTERM, 143) along with its application: somebody killed the
+    application, and the executor is not the reason of anything. YARN ends those that take too much
+    memory by the same signal, and says so.
+
+    Args:
+        end_ms: when the application ended, or its log did.
+    """
+    reason, went = executor.removed_reason, executor.removed_ms
+    if went is None or went < end_ms - STOPPING_MS or re.search(_OUT_OF_MEMORY, reason, re.I):
+        return False
+    return _TERMINATED.search(reason) is not None
+
+
 def lost_notice(lost: Sequence[Executor], *, executors: int, started_ms: int) -> Notice | None:
     """The warning that executors were lost: how many, when, and what Spark says of it.
 

@@ -123,6 +123,24 @@ def test_after_the_last_stage_nothing_is_lost(tmp_path: Path, at: float) -> None
     assert codes(two_executors(tmp_path, gone)) == []
 
 
+@pytest.mark.parametrize(
+    ("at", "reason", "said"),
+    [
+        (11.9, "Command exited with code 143", []),
+        (11.9, "Exit status: 143. Diagnostics: Killed by external signal", []),
+        (7.5, "Command exited with code 143", ["lost-executors"]),
+        (11.9, "Command exited with code 1", ["lost-executors"]),
+        (11.9, "killed for exceeding memory limits. Exit code is 143", ["lost-executors"]),
+    ],
+)
+def test_executors_that_end_with_a_killed_application_were_not_lost(
+    tmp_path: Path, at: float, reason: str, said: list[str]
+) -> None:
+    """Who kills an application sends its executors the same signal, a moment before it ends."""
+    run = two_executors(tmp_path, log.removed("1", at, reason=reason))
+    assert codes(run) == said
+
+
 @pytest.mark.parametrize("reason", [7, ["x"], {"a": 1}])
 def test_a_reason_that_is_no_text_loses_no_event(tmp_path: Path, reason: object) -> None:
     run = two_executors(tmp_path, log.removed("1", 7.0, reason=reason))
