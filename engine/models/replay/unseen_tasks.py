@@ -210,9 +210,12 @@ def _from_first_tasks(run: Run) -> bool:
 def in_part_notice(runs: Sequence[Run]) -> Notice | None:
     """The warning that the time of stages is inferred from part of their tasks; None where every
     task was seen."""
-    stages = [stage for run in runs for stage in seen_in_part(run)]
+    partly = [run for run in runs if seen_in_part(run)]
+    stages = [stage for run in partly for stage in seen_in_part(run)]
     if not stages:
         return None
+    ended_in_failure = all(run.complete and run.has_failed for run in partly)
+    remedy = "let the application end, or give the log of a run that did"
     tasks = sum(stage.tasks for stage in stages)
     ended = sum(stage.task_seconds.count for stage in stages)
     one = len(stages) == 1
@@ -222,5 +225,5 @@ def in_part_notice(runs: Sequence[Run]) -> Notice | None:
         f"{len(stages)} {'stage was' if one else 'stages were'} seen in part: "
         f"{'its time is' if one else 'their times are'} inferred from the {ended} of {tasks} tasks "
         f"that ended{FROM_FIRST if first else ''}",
-        "let the application end, or give the log of a run that did",
+        "give the log of a run that succeeded" if ended_in_failure else remedy,
     )

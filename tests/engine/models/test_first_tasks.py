@@ -22,7 +22,7 @@ from engine.models.stages.first_tasks import (
     warm_task,
 )
 from engine.models.stages.shapes import shapes_of
-from engine.profile import Measure, Profile, Run, StageRun
+from engine.profile import Measure, Notice, Profile, Run, StageRun
 
 SLOTS, TASKS = 4, 320
 COLD, WARM = 15.6, 0.9
@@ -115,6 +115,20 @@ def test_the_notice_says_that_start_up_is_inferred() -> None:
     assert more is not None
     assert few.text.endswith(FROM_FIRST)
     assert FROM_FIRST not in more.text
+
+
+def test_an_application_that_failed_need_not_be_let_end() -> None:
+    """It had ended: the remedy told to let it end, beside one that wants a run that succeeds."""
+    running = broken_off(SLOTS + 1)
+    failed = Notice("failed-stages", "1 stage failed", "give another log")
+    ended = replace(running, complete=True, notices=(failed,))
+    for runs, remedy in (
+        ([ended], "give the log of a run that succeeded"),
+        ([ended, running], "let the application end, or give the log of a run that did"),
+    ):
+        said = in_part_notice(runs)
+        assert said is not None
+        assert said.remedy == remedy
 
 
 def test_tasks_on_used_slots_correct_the_prior() -> None:
