@@ -42,7 +42,7 @@ _HOMES = {
         "parse_times",
         "parse_usd",
     ),
-    "engine.notice_order": ("in_order",),
+    "engine.notice_order": ("in_order", "of_one_batch"),
     "engine.catalog": ("Billing", "Catalog", "InstanceType", "Offer", "Price"),
     "engine.cost": ("billing_notes",),
     "engine.cluster": (

@@ -80,6 +80,7 @@ from engine.named_types import held_against as held_against
 from engine.narrowing import Narrowing as Narrowing
 from engine.narrowing import narrowed as narrowed
 from engine.notice_order import in_order as in_order
+from engine.notice_order import of_one_batch as of_one_batch
 from engine.optimiser import Choice as Choice
 from engine.optimiser import Goal as Goal
 from engine.optimiser import Recommendation as Recommendation

@@ -46,6 +46,12 @@ def in_order(notices: Iterable[Notice]) -> tuple[Notice, ...]:
     return tuple(sorted(kept, key=_rank))
 
 
+def of_one_batch(notices: Iterable[Notice]) -> bool:
+    """Whether the times and costs that the notices go with are those of one micro-batch of a
+    stream, as `micro-batches` says: whoever shows one says so beside it."""
+    return any(notice.code == "micro-batches" for notice in notices)
+
+
 def _rank(notice: Notice) -> int:
     if notice.code in WRONG:
         return WRONG.index(notice.code)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from engine.choices import plural
 from engine.cluster import Workload
+from engine.notice_order import of_one_batch
 from engine.recommendation import Choice, Goal, Recommendation
 from engine.units import format_bytes, format_interval, format_seconds, format_usd
 
@@ -24,9 +25,11 @@ def statement(
         lines.append(f"at spot prices: {rented}")
     if workload is not None and (asked := _asked(workload, unit)):
         lines.append(f"for {asked}")
-    lines.append(f"predicted time {format_seconds(choice.seconds)}{_bounds(choice, found.goal)}")
+    batch = " of one micro-batch" if of_one_batch([*found.warnings, *choice.warnings]) else ""
+    seconds = format_seconds(choice.seconds)
+    lines.append(f"predicted time{batch} {seconds}{_bounds(choice, found.goal)}")
     if choice.cost_usd is not None:
-        lines.append(f"expected cost {format_usd(choice.cost_usd)}{_cost_bounds(choice)}")
+        lines.append(f"expected cost{batch} {format_usd(choice.cost_usd)}{_cost_bounds(choice)}")
     if found.goal.deadline_seconds is not None:
         met = _share(choice.p_deadline)
         deadline = format_seconds(found.goal.deadline_seconds)

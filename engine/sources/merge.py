@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from math import isnan
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.named_types import contradiction, of_catalog, outside
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, settled, whole
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found
 from engine.units import format_bytes, format_seconds
@@ -138,18 +139,37 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
     """That times are those of micro-batches, where all runs are."""
     if not runs or any(run.batch_id is None for run in runs):
         return []
-    logs = len({(run.source, run.app_id, run.application) for run in runs})
+    logs: dict[object, list[Run]] = {}
+    for run in runs:
+        logs.setdefault((run.source, run.app_id, run.application), []).append(run)
     total = format_seconds(sum(run.seconds for run in runs))
     count = "1 micro-batch" if len(runs) == 1 else f"{len(runs)} micro-batches"
-    queries = "a streaming query" if logs == 1 else f"{logs} streaming queries"
+    streams = "a streaming query" if len(logs) == 1 else f"streaming queries in {len(logs)} logs"
+    more = _longer_first(list(logs.values()))
+    first, add = "", ""
+    if more is not None:
+        first = f" after the first, which took {format_seconds(more)} longer"
+        add = ", and add what the first takes longer"
     return [
         Notice(
             "micro-batches",
-            f"the runs are {count} of {queries}, {total} together: time, input and cost are those "
-            "of one batch",
-            "for a job that works through all its input and ends, multiply by its batches",
+            f"the runs are {count} of {streams}, {total} together: time, input and cost are those "
+            f"of one batch{first}",
+            f"for a job that works through all its input and ends, multiply by its batches{add}",
         )
     ]
+
+
+def _longer_first(logs: Sequence[Sequence[Run]]) -> float | None:
+    """By how many seconds the first batch of a log took longer than the median of its others: it
+    waits for executors and loads code, which a stream does once. The most of all logs; None where
+    none has a first batch that did."""
+    found = []
+    for runs in logs:
+        first, *others = sorted(runs, key=lambda run: run.batch_id or 0)
+        if others and not any(run is first for run in settled(runs)):
+            found.append(first.seconds - median(run.seconds for run in others))
+    return max((more for more in found if more > 0.0), default=None)
 
 
 def _larger(runs: Sequence[Run], unit: str) -> list[Notice]:

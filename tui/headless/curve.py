@@ -88,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
         output.print_json(result)
     elif args.output is None:
         print(as_table(args.over, points, rows, unit=profile.input_unit))
-        print(f"\n{legend(rows, args.confidence)}; model {fitted.model}")
+        batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
+        print(f"\n{legend(rows, args.confidence)}{batch}; model {fitted.model}")
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:

@@ -59,8 +59,7 @@ class Planned:
     def time_of(self) -> str:
         """What its times and costs are of: see `RUN`."""
         profile = self.evidence.profile
-        runs = profile.runs if profile else ()
-        return BATCH if runs and all(run.batch_id is not None for run in runs) else RUN
+        return BATCH if profile and engine.of_one_batch(profile.notices) else RUN
 
     @property
     def measured_seconds(self) -> float | None:

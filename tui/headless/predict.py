@@ -199,8 +199,9 @@ def as_text(
     deadline: float | None,
 ) -> str:
     """The same for a person: the answer first, then where the time goes."""
+    batch = " for one micro-batch" if engine.of_one_batch(prediction.warnings) else ""
     lines = [
-        f"{text.seconds(prediction.seconds)} on {cluster}",
+        f"{text.seconds(prediction.seconds)}{batch} on {cluster}",
         interval_in_words(prediction),
     ]
     if deadline is not None:
@@ -228,7 +229,8 @@ def interval_in_words(prediction: engine.Prediction) -> str:
     if prediction.low is None:
         return "no interval: how sure this is, is not known"
     within = text.span(prediction.low, prediction.high)
-    return f"{text.odds(prediction.confidence)} runs take {within}"
+    of = "micro-batches" if engine.of_one_batch(prediction.warnings) else "runs"
+    return f"{text.odds(prediction.confidence)} {of} take {within}"
 
 
 def deadline_in_words(prediction: engine.Prediction, deadline: float) -> str:

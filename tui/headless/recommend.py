@@ -222,6 +222,8 @@ def as_text(found: engine.Recommendation) -> str:
         lines += cost_lines(found.nearest)
     else:
         lines.append(unmet(found.goal))
+    if engine.of_one_batch(notices(found)):
+        lines.append(ONE_BATCH)
     if found.sensitivity is not None:
         lines += ["", *hinges.lines(found.sensitivity, found)]
     if found.alternatives:
@@ -236,6 +238,10 @@ def as_text(found: engine.Recommendation) -> str:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
     lines += ["", f"{found.evaluated:,} compositions evaluated, model {found.model}"]
     return "\n".join(lines)
+
+
+ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
+"""Said under the answer for a stream, whose whole run nobody predicts."""
 
 
 def unmet(goal: engine.Goal) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import engine
 from tui import job_words, limit_words
 from tui.state import PlanState
 from tui.views.marks import Marks
@@ -82,7 +83,10 @@ def source(state: PlanState, profile: Profile | None, *, jobs: int | None = None
     runs = len(profile.runs)
     if not runs:
         return f"{profile.name}, a job profile"
-    return f"{_job_name(profile)}, {runs} run{'' if runs == 1 else 's'}"
+    one, several = ("run", "runs")
+    if engine.of_one_batch(profile.notices):
+        one, several = ("micro-batch", "micro-batches")
+    return f"{_job_name(profile)}, {runs} {one if runs == 1 else several}"
 
 
 def _job_name(profile: Profile) -> str:

@@ -27,14 +27,15 @@ BLANK: Line = (("", "base"),)
 def headline(state: PlanState, answer: Answer, marks: Marks) -> list[Line]:
     """The recommendation in one sentence, or what is impossible and what comes closest."""
     found = answer.report.recommendation
+    batch = " a micro-batch" if engine.of_one_batch(notices(answer)) else ""
     if found.recommended is not None:
-        return [_recommended(state, found.recommended, marks)]
-    return _impossible(state, found, marks)
+        return [_recommended(state, found.recommended, marks, batch)]
+    return _impossible(state, found, marks, batch)
 
 
-def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
+def _recommended(state: PlanState, choice: Choice, marks: Marks, batch: str) -> Line:
     line: list[Span] = [(f"{marks.best} ", "accent"), (composition(choice), "strong")]
-    line += [(" finishes in ", "base"), (text.seconds(choice.seconds), "strong")]
+    line += [(f" finishes{batch} in ", "base"), (text.seconds(choice.seconds), "strong")]
     line.append((f" ({in_words(choice, state.confidence)})", "base"))
     line += cost(choice)
     if state.deadline_seconds is not None and choice.p_deadline is not None:
@@ -45,7 +46,7 @@ def _recommended(state: PlanState, choice: Choice, marks: Marks) -> Line:
     return [*line, (".", "base")]
 
 
-def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[Line]:
+def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: str) -> list[Line]:
     goal = goal_in_words(state)
     lines: list[Line] = [
         [
@@ -61,7 +62,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks) -> list[L
             [
                 ("Nearest: ", "base"),
                 (composition(near), "strong"),
-                (f" in {text.seconds(near.seconds)}", "base"),
+                (f"{batch and ','}{batch} in {text.seconds(near.seconds)}", "base"),
                 (f" ({in_words(near, state.confidence)}){costs}{odds}.", "base"),
             ]
         )
