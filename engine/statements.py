@@ -6,7 +6,13 @@ from engine.choices import plural
 from engine.cluster import Workload
 from engine.notice_order import of_one_batch
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.units import format_bytes, format_interval, format_seconds, format_usd
+from engine.units import (
+    format_bytes,
+    format_interval,
+    format_probability,
+    format_seconds,
+    format_usd,
+)
 
 
 def statement(
@@ -31,7 +37,7 @@ def statement(
     if choice.cost_usd is not None:
         lines.append(f"expected cost{batch} {format_usd(choice.cost_usd)}{_cost_bounds(choice)}")
     if found.goal.deadline_seconds is not None:
-        met = _share(choice.p_deadline)
+        met = format_probability(choice.p_deadline)
         deadline = format_seconds(found.goal.deadline_seconds)
         lines.append(f"probability of meeting {deadline}: {met}")
     assumed = choice.cost.assumptions if choice.cost else ()
@@ -51,15 +57,6 @@ def _asked(workload: Workload, unit: str) -> str:
     if workload.iterations is not None:
         said.append(f"{workload.iterations:.6g} iterations")
     return ", ".join(said)
-
-
-def _share(p: float | None) -> str:
-    """A probability in whole per cent, never rounded to certainty."""
-    if p is None:
-        return "not known"
-    if p >= 0.995:
-        return "more than 99 %"
-    return "less than 1 %" if p <= 0.005 else f"{100.0 * p:.0f} %"
 
 
 def _bounds(choice: Choice, goal: Goal) -> str:

@@ -360,6 +360,15 @@ def format_usd(usd: float, *, figures: int = 3) -> str:
     return f"${_digits(usd, figures)}"
 
 
+def format_probability(p: float | None) -> str:
+    """A probability in whole per cent, never rounded to certainty."""
+    if p is None:
+        return "not known"
+    if p >= 0.995:
+        return "more than 99 %"
+    return "less than 1 %" if p <= 0.005 else f"{100.0 * p:.0f} %"
+
+
 def format_bytes(size: float) -> str:
     """A size in decimal units to three digits: "48 GB", "2.1 TB"; beyond petabytes "12,000 PB"."""
     if size >= 999.5e15:

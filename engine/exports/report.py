@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from engine.exports.base import Handover, printable
 from engine.recommendation import Choice, Goal, Recommendation
-from engine.units import format_interval, format_seconds, format_usd
+from engine.units import format_interval, format_probability, format_seconds, format_usd
 
 LISTED = 10
 """Runners-up and rejections in a report: it is to be read, `recommend --json` has all."""
+
+
+PART = {"startup": "start-up", "dbu": "DBUs"}
+"""Parts of a cost that have another name in words."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,8 @@ def _of_choice(choice: Choice) -> Iterator[Section]:
     if choice.why:
         yield Section("Why", tuple(printable(line) for line in choice.why))
     if choice.cost is not None:
-        parts = [(name, format_part(usd)) for name, usd in choice.cost.parts.items() if usd]
+        costs = choice.cost.parts.items()
+        parts = [(PART.get(name, name), format_part(usd)) for name, usd in costs if usd]
         total = ("total", format_part(choice.cost.total_usd))
         billed = f"{format_seconds(choice.cost.billed_seconds)} billed for each node"
         yield Section("Cost", (billed,), (("part", "USD"), *parts, total))
@@ -96,7 +101,7 @@ def _row(choice: Choice) -> tuple[str, ...]:
         format_seconds(choice.seconds),
         interval,
         "not known" if choice.cost_usd is None else format_usd(choice.cost_usd),
-        "not known" if choice.p_deadline is None else f"{100.0 * choice.p_deadline:.0f} %",
+        format_probability(choice.p_deadline),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -21,6 +22,20 @@ def report(to: str, *, name: str = "job", mix: int = 2) -> str:
 
 def parsed(text: str) -> ElementTree.Element:
     return ElementTree.fromstring(text.removeprefix("<!DOCTYPE html>"))
+
+
+@pytest.mark.parametrize(
+    ("p", "said"),
+    [(0.9999, "more than 99 %"), (0.5, "50 %"), (0.001, "less than 1 %"), (None, "not known")],
+)
+def test_no_runner_up_is_certain_to_be_in_time(p: float | None, said: str) -> None:
+    """100 % stood there where every other surface says more than 99 %."""
+    found = best(300.0, 2)
+    other = replace(found.alternatives[0], p_deadline=p)
+    profile = engine.Profile(name="job", runs=fitted().profile.runs)
+    told = replace(found, alternatives=(other,))
+    text = engine.export(told, to="markdown", profile=profile, catalog=CATALOG)
+    assert f"| {said} |" in text.partition("## Runners-up")[2].partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("to", ["markdown", "html"])
