@@ -46,7 +46,9 @@ def range_notices(
     found = []
     if np.any(beyond(machines, runs.machines) > 0):
         low, high = runs.machines.min(), runs.machines.max()
-        text = f"only {_span(low, high)} {runs.unit} were measured{on}"
+        several = f"{runs.unit} were"
+        one = f"{runs.unit.removesuffix('s')} was"
+        text = f"only {_span(low, high)} {one if low == high == 1 else several} measured{on}"
         if low == high:
             text += ": such runs do not tell how much of the time more of them share"
         remedy = "add a run nearer to the wanted size of cluster"

@@ -57,6 +57,12 @@ def test_one_type_needs_no_name(tmp_path):
     assert "only 2 to 8 nodes were measured [extrapolating-nodes]" in said
 
 
+def test_one_node_is_no_nodes(tmp_path):
+    """It said that only 1 nodes were measured."""
+    profile = table(tmp_path, [("m5.xlarge", 1, 100, 3, 100)])
+    assert "only 1 node was measured: " in notices(profile, "m5.xlarge", 4)
+
+
 def test_types_of_unknown_shape_are_named(tmp_path):
     rows = [*runs("m5.xlarge", 100, 3, 4000), *runs("blade", 100, 3, 3000)]
     profile = engine.held_against(table(tmp_path, rows), "aws")
