@@ -82,10 +82,10 @@ def one_fraction(spoken: str, *, where: str | None = None) -> float:
 
 
 def span(values: list[str]) -> str:
-    """The first to the last of some values."""
+    """The first to the last of some values; one where both are written alike."""
     if not values:
         return text.UNKNOWN
-    return values[0] if len(values) == 1 else f"{values[0]} to {values[-1]}"
+    return values[0] if values[0] == values[-1] else f"{values[0]} to {values[-1]}"
 
 
 def repeated(entry: engine.KnownType) -> str:

@@ -20,7 +20,7 @@ from tui.changes import (
 from tui.cli import main
 from tui.session import EngineSession
 from tui.training_lines import TARGETS, collect_line, rendered
-from tui.training_words import budget_of, stepped
+from tui.training_words import budget_of, span, stepped
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),
@@ -376,3 +376,10 @@ async def test_a_model_without_an_interval_is_not_said_to_narrow_one(planner):
         shown = text_of(app)
         assert "no interval" in shown
         assert "training runs would take" not in shown
+
+
+def test_sizes_that_are_written_alike_are_written_once():
+    """Batches of nearly the same size were "4.38 MB to 4.38 MB"."""
+    assert span(["4.38 MB", "4.38 MB"]) == "4.38 MB"
+    assert span(["1 GB", "2 GB", "3 GB"]) == "1 GB to 3 GB"
+    assert (span(["1"]), span([])) == ("1", text.UNKNOWN)

@@ -79,6 +79,13 @@ def test_differences_are_to_the_first():
     assert compare.more_seconds(replace(SECOND, seconds=1000.00004), FIRST) == "same"
 
 
+def test_times_that_are_written_alike_do_not_differ():
+    """Two rows of 1m 34s were said to differ by 59 ms."""
+    first = replace(FIRST, seconds=94.35)
+    assert compare.more_seconds(replace(SECOND, seconds=94.41), first) == "same"
+    assert compare.more_seconds(replace(SECOND, seconds=95.41), first) == f"+{text.seconds(1.06)}"
+
+
 def test_times_within_each_others_intervals_are_not_called_different():
     def said(pin):
         return " ".join(part for line in compare.about([FIRST, pin], 1) for part, _ in line)

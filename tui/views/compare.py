@@ -82,11 +82,13 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
 
 
 def more_seconds(pin: Pin, first: Pin) -> str:
-    """ "+3m 10s": how much longer than the first."""
+    """ "+3m 10s": how much longer than the first, where the times beside it differ as shown."""
     if pin.seconds is None or first.seconds is None:
         return text.UNKNOWN
     more = _difference(pin.seconds, first.seconds)
-    return f"{_sign(more)}{text.seconds(abs(more))}" if more else "same"
+    if not more or text.seconds(pin.seconds) == text.seconds(first.seconds):
+        return "same"
+    return f"{_sign(more)}{text.seconds(abs(more))}"
 
 
 def more_usd(pin: Pin, first: Pin) -> str:
