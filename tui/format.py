@@ -25,11 +25,20 @@ def usd(value: float | None, *, figures: int = 3) -> str:
     return engine.format_usd(value, figures=figures)
 
 
+USD_CELLS = 7
+"""The cells of an amount in a table: from a cent to $999.99 it has all its figures there."""
+
+
 def usd_cell(value: float | None) -> str:
-    """The same in the seven cells of a column: "$123.50", from a thousand on "$1,234" without
-    cents, and in four digits what would be longer still: "$123.5k", "$1.235M"."""
-    if value is None or math.isnan(value) or value < 999.995:
-        return usd(value)
+    """An amount of money in `USD_CELLS`: where it does not fit, as many figures as do, since one
+    that is cut reads as another: "$0.0094", "$1,235", "$123.5k", "$1.235M"."""
+    said = usd(value)
+    if value is None or len(said) <= USD_CELLS:
+        return said
+    if value < 0.001:
+        return "<$0.001"
+    if value < 1.0:
+        return usd(value, figures=2)
     return f"${value:,.0f}" if value < 99_999.5 else money_text(value)
 
 

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tui.format import SPAN_CELLS, odds, percent, size, span, usd_difference
+from tui.format import (
+    SPAN_CELLS,
+    USD_CELLS,
+    USD_SPAN_CELLS,
+    odds,
+    percent,
+    size,
+    span,
+    usd_cell,
+    usd_difference,
+    usd_span,
+)
 
 
 @pytest.mark.parametrize(
@@ -86,3 +97,31 @@ def test_a_wide_interval_keeps_the_digits_of_its_lower_end(
     """7.2 s to 3m 18s read "0.1 to 3.3 min", and 35 to 169 s stood beside a time of 1m 17s."""
     assert span(low, high, to="–") == shown
     assert len(shown) <= SPAN_CELLS
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "–"),
+        (0.0000677, "<$0.001"),
+        (0.00935, "$0.0094"),
+        (0.0123, "$0.0123"),
+        (999.99, "$999.99"),
+        (1234.56, "$1,235"),
+        (99_999.7, "$100k"),
+        (1_234_567.0, "$1.23M"),
+        (999_600_000.0, "$1B"),
+        (5e12, ">$999B"),
+    ],
+)
+def test_an_amount_in_a_table_is_never_cut(value: float | None, shown: str) -> None:
+    """$1234.56 stood in its column as "$1234.…", and $0.00935 as "$0.009…"."""
+    assert usd_cell(value) == shown
+
+
+@pytest.mark.parametrize("power", range(-8, 15))
+@pytest.mark.parametrize("digits", [1.0, 1.2345678, 9.4949, 9.9949, 9.99951])
+def test_amounts_and_spans_fit_their_columns(power: int, digits: float) -> None:
+    value = digits * 10.0**power
+    assert len(usd_cell(value)) <= USD_CELLS
+    assert len(usd_span(value, 3.0 * value)) <= USD_SPAN_CELLS

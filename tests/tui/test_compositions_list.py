@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fakes import FakeSession
 from screen import settled, text_of, typed
@@ -245,3 +247,16 @@ def test_a_miss_fits_its_column(code, miss, says):
     lost = engine.Rejected("m5.large", None, "the whole reason", code, **miss)
     assert compositions.missed(lost) == says
     assert len(says) <= text.SPAN_CELLS
+
+
+@pytest.mark.parametrize("cost", [1234.56, 0.00935, 0.000349])
+def test_costs_fit_their_column(cost):
+    """They were cut in it: $1234.56 to seven cells, and $0.00935 below a cent."""
+    state, answer = answered(deadline_seconds=1200.0, max_nodes=16)
+    found = answer.report.recommendation
+    dear = replace(found, recommended=replace(found.recommended, cost_usd=cost))
+    told = replace(answer, report=replace(answer.report, recommendation=dear))
+    listed, _ = rows(told, MARKS, most=MOST)
+    (place,) = (at for at, one in enumerate(compositions.COLUMNS) if one.title == "cost")
+    shown = listed[0][place]
+    assert len(shown if isinstance(shown, str) else shown[0]) <= compositions.COLUMNS[place].width

@@ -39,7 +39,7 @@ COLUMNS = (
     Column(title="composition", shrink=True, least=30),
     Column(title="time", width=7, align="right"),
     Column(title="interval", width=text.SPAN_CELLS, align="right", priority=2),
-    Column(title="cost", width=7, align="right"),
+    Column(title="cost", width=text.USD_CELLS, align="right"),
     Column(title="cost between", width=text.USD_SPAN_CELLS, align="right", priority=4),
     Column(title="in time", width=7, align="right", priority=1),
     Column(title="note", shrink=True, least=11, priority=3),
