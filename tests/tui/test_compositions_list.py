@@ -252,7 +252,7 @@ def test_a_miss_fits_its_column(code, miss, says):
 @pytest.mark.parametrize("cost", [1234.56, 0.00935, 0.000349])
 def test_costs_fit_their_column(cost):
     """They were cut in it: $1234.56 to seven cells, and $0.00935 below a cent."""
-    state, answer = answered(deadline_seconds=1200.0, max_nodes=16)
+    _, answer = answered(deadline_seconds=1200.0, max_nodes=16)
     found = answer.report.recommendation
     dear = replace(found, recommended=replace(found.recommended, cost_usd=cost))
     told = replace(answer, report=replace(answer.report, recommendation=dear))
