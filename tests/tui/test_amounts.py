@@ -109,9 +109,9 @@ def test_a_wide_interval_keeps_the_digits_of_its_lower_end(
         (999.99, "$999.99"),
         (1234.56, "$1,235"),
         (99_999.7, "$100k"),
-        (1_234_567.0, "$1.23M"),
-        (999_600_000.0, "$1B"),
-        (5e12, ">$999B"),
+        (1_234_567.0, "$1.235M"),
+        (999_600_000.0, "$999.6M"),
+        (5e12, "$5T"),
     ],
 )
 def test_an_amount_in_a_table_is_never_cut(value: float | None, shown: str) -> None:

@@ -75,7 +75,7 @@ def test_differences_are_to_the_first():
     assert (compare.more_seconds(unknown, FIRST), compare.more_usd(unknown, FIRST)) == ("–", "–")
     assert compare.more_usd(replace(SECOND, cost_usd=2.0), FIRST) == "same"
     assert compare.more_usd(replace(SECOND, cost_usd=2.0009), FIRST) == "same"
-    assert compare.more_usd(replace(SECOND, cost_usd=2.002), FIRST) == f"+{text.usd(0.002)}"
+    assert compare.more_usd(replace(SECOND, cost_usd=2.002), FIRST) == f"+{text.usd_cell(0.002)}"
     assert compare.more_seconds(replace(SECOND, seconds=1000.00004), FIRST) == "same"
 
 

@@ -103,7 +103,7 @@ STEPS: tuple[Step, ...] = (
     ),
     Step(
         "More evidence",
-        "A second log of the same job, {runs} now. {change} The interval: before {was_interval};"
+        "A second log of the job, {runs} now. {change} The interval: before {was_interval};"
         " now {interval}.",
         (":view curves", ":add nightly-features-small"),
     ),
