@@ -81,6 +81,22 @@ class Candidates:
         kept = [entry for entry in limits.most if entry[0] not in barred]
         return replace(limits, most=(*kept, *((name, 0) for name in barred)))
 
+    def require_spot_price(self, where: str, without: str) -> None:
+        """Makes sure that there is a spot node to rent.
+
+        Args:
+            where: the input that asks for spot nodes; without: how to do without them.
+
+        Raises:
+            BadInput: where no type that is compared has a spot price.
+        """
+        if all(offer.spot is None for offer in self.offers):
+            raise BadInput(
+                f"no type that is compared has a spot price in catalog {self.catalog.name}",
+                where=where,
+                remedy=f"{without}, or name other types",
+            )
+
     @property
     def names(self) -> tuple[str, ...]:
         """(k,) names of the types."""

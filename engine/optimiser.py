@@ -94,7 +94,8 @@ def recommend(
         with_sensitivity: work out as well what the answer hangs on (see `sensitivity`).
 
     Raises:
-        BadInput: for an impossible goal, mix or number of nodes, and what the model raises.
+        BadInput: for an impossible goal, mix or number of nodes, spot nodes where no spot price is
+            known and nothing is owned, and what the model raises.
         UnknownName: for an instance name or glob that matches nothing.
     """
     if mix not in range(1, MOST_TYPES + 1):
@@ -111,6 +112,8 @@ def recommend(
     surface = surface_of(
         fitted, catalog, workload=workload, instances=instances, max_nodes=max_nodes, limits=limits
     )
+    if billing.spot and not limits.owned and limits.max_spot is None:
+        surface.candidates.require_spot_price("spot", "leave it out")
     answer = mixed(surface, goal, billing, mix=mix, today=today)
     if not with_sensitivity:
         return answer

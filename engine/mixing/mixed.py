@@ -20,7 +20,7 @@ from engine.answer_notices import with_interval_notice
 from engine.catalog import Billing
 from engine.choices import Answers, known, more_usd
 from engine.cluster import BesideHeap, Layout
-from engine.cost import Cost, itemised, price_of
+from engine.cost import Cost, itemised
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
@@ -150,13 +150,7 @@ class Stock:
             most = constraints.most(max_nodes)
             market = Market.of(rates, head, billing, most, constraints, surface.owned)
             return cls(billing, every, np.full(k, billing.spot), market)
-        catalog, offers = surface.candidates.catalog, surface.candidates.offers
-        if all(price_of(offer, billing) is None for offer in offers):
-            raise BadInput(
-                f"no type that is compared has a spot price in catalog {catalog.name}",
-                where="max-spot",
-                remedy="leave the share and spot out, or name other types",
-            )
+        surface.candidates.require_spot_price("max-spot", "leave the share and spot out")
         rates, head = surface.rates(replace(billing, spot=False))
         cheaper, _ = surface.rates(billing)
         rows = np.flatnonzero(cheaper < rates)

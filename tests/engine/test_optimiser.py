@@ -262,8 +262,16 @@ def test_spot_prices_are_labelled_and_types_without_one_rejected() -> None:
     assert answer.recommended.cost.assumptions[0].startswith("price estimated")
 
 
-def test_only_types_without_a_spot_price() -> None:
-    answer = recommend(model(two_law), catalog=TWO, spot=True, deadline_seconds=10.0)
+def test_spot_where_no_spot_price_is_known_is_bad_input() -> None:
+    """No goal can be met there: it is not the goal that is at fault."""
+    for goal in ({"deadline_seconds": 10.0}, {"budget_usd": 5.0, "mix": 2}):
+        with pytest.raises(BadInput, match="no type that is compared has a spot price"):
+            recommend(model(two_law), catalog=TWO, spot=True, **goal)
+
+
+def test_of_a_surface_only_types_without_a_spot_price() -> None:
+    surface = surface_of(model(two_law), TWO, 4)
+    answer = select(surface, Goal(10.0, max_nodes=4), replace(TWO.billing, spot=True))
     assert answer.recommended is None
     assert answer.nearest is None
     assert {entry.code for entry in answer.rejected} == {"no-spot-price"}
