@@ -8,6 +8,7 @@ which nothing is served.
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -18,6 +19,9 @@ from tui import options
 LOOPBACK = "127.0.0.1"
 PORT = 8000
 MOST_PORT = 65535
+
+PORTS_FAULT = (errno.EADDRINUSE, errno.EACCES)
+"""Where listening fails with one of these, another port helps; else the address is at fault."""
 
 
 def add_web(parser: argparse.ArgumentParser) -> None:
@@ -91,10 +95,11 @@ def serve(arguments: Sequence[str], *, host: str | None, port: int | None) -> in
     try:
         Guarded(command, host, port).serve()
     except OSError as error:
+        other = "--port" if error.errno in PORTS_FAULT else "--host"
         raise engine.BadInput(
             f"cannot listen on {host}:{port}: {error.strerror or error}",
             where="--web",
-            remedy="choose another one with --port",
+            remedy=f"choose another one with {other}",
         ) from None
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import signal
 import socket
@@ -115,3 +116,21 @@ def test_a_port_that_is_taken_is_one_line(capsys):
     assert done.returncode == 2
     assert f"cannot listen on 127.0.0.1:{port}" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@needs_server
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.EADDRINUSE, "--port"), (errno.EADDRNOTAVAIL, "--host"), (socket.EAI_NONAME, "--host")],
+)
+def test_the_remedy_names_the_option_that_is_at_fault(number, remedy, capsys, monkeypatch):
+    from tui.web_server import Guarded
+
+    def fails(server):
+        raise OSError(number, "cannot be had")
+
+    monkeypatch.setattr(Guarded, "serve", fails)
+    for name in ("TERM", "COLORTERM"):  # which serving sets
+        monkeypatch.setenv(name, "")
+    assert cli.main(["--web"]) == 2
+    assert capsys.readouterr().err.endswith(f"cannot be had; choose another one with {remedy}\n")
