@@ -353,7 +353,9 @@ def _price(
     if usd is None or day is None or source is None:
         amount = "usd_per_hour" if told.exchange is None else "price_per_hour"
         column = amount if usd is None else "date" if day is None else "source"
-        remedy = None if usd is None else f"say '{column}:' once for the file"
+        remedy = f"say '{column}:' once for the file"
+        if usd is None:
+            remedy = "give the type one, or leave the type out"
         raise BadInput(f"a price without {column}", remedy=remedy)
     return Price(usd, day, source, estimated)
 

@@ -183,7 +183,11 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
         ("memory_gib: 16", "memory_gib: 16, colour: 3", "ours.yaml:8: unknown column 'colour'"),
         ("3600", "3,6", "ours.yaml:5: granularity_seconds: 3,6 is two values"),
         ("usd_per_hour: 0.11", "usd_per_hour: 0", "small: usd_per_hour must be more than 0"),
-        ("usd_per_hour: 0.11", "usd_per_hour: ~", "ours.yaml:8: a price without usd_per_hour"),
+        (
+            "usd_per_hour: 0.11",
+            "usd_per_hour: ~",
+            "ours.yaml:8: a price without usd_per_hour; give the type one, or leave the type out",
+        ),
         ("usd_per_hour: 0.11", "usd_per_hour: [1]", "ours.yaml:8: usd_per_hour must be a plain"),
         ("    vcpus: 16\n", "", "ours.yaml:9: big: vcpus is missing"),
         ("vcpus: 4", "vcpus: many", "ours.yaml:8: small: vcpus must be a number, not 'many'"),
