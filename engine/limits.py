@@ -56,7 +56,7 @@ def _check_range(fewest: int, most: int) -> None:
         raise BadInput(
             f"{fewest} to {most} executors is no range",
             where="dynamic-allocation",
-            remedy="write it like 2:40, with at least one executor at most",
+            remedy="write it like 2:40: the most is at least 1 and at least the fewest",
         )
 
 

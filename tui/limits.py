@@ -66,7 +66,7 @@ def executors(text: str) -> tuple[int, int]:
     if not fewest <= most >= 1:
         raise engine.BadInput(
             f"{text!r} is no range of executors",
-            remedy="write MIN:MAX, like 2:40, with at least one executor at most",
+            remedy="write MIN:MAX, like 2:40: MAX is at least 1 and at least MIN",
         )
     return fewest, most
 
