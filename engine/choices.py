@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -10,7 +11,7 @@ import numpy as np
 from engine.answer_notices import dbu_notices, price_notices
 from engine.catalog import Billing, Catalog
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
-from engine.interruptions import interruption_notice
+from engine.interruptions import SpotNodes, interruption_notice
 from engine.notice_order import in_order
 from engine.platforms import NOT_SUPPORTED, support_notice
 from engine.profile import Notice
@@ -148,13 +149,24 @@ class Answers:
             choice, warnings=in_order([*self.notices_at(flat), *self.interruptions(choice)])
         )
 
-    def interruptions(self, choice: Choice) -> tuple[Notice, ...]:
-        """What interruptions of its spot nodes cost."""
+    def interruptions(
+        self, choice: Choice, shares: Mapping[str, float] | None = None
+    ) -> tuple[Notice, ...]:
+        """What interruptions of its spot nodes cost.
+
+        Args:
+            shares: type -> share of the cluster's capacity in one node; None where all are alike.
+        """
         cost = choice.cost
         if cost is None or cost.billed_seconds <= 0.0:
             return ()
+        alike = 1.0 / (choice.nodes or 1)
+        members = [
+            SpotNodes(self.catalog.offer(name), nodes, shares[name] if shares else alike)
+            for name, nodes in choice.spot.items()
+        ]
         notice = interruption_notice(
-            [(self.catalog.offer(name), nodes) for name, nodes in choice.spot.items()],
+            members,
             nodes=choice.nodes or 1,
             seconds=choice.seconds,
             usd_per_second=cost.total_usd / cost.billed_seconds,

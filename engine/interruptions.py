@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,14 @@ RARE = 0.01
 """Interruptions in a run below which they are told as runs for each of them."""
 
 
+class SpotNodes(NamedTuple):
+    """Spot nodes of one type; each takes `share` of the cluster's capacity with it, g / C."""
+
+    offer: Offer
+    nodes: int
+    share: float
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """How interruptions hold a run up.
@@ -48,32 +57,21 @@ class Held:
     Args:
         low, high: expected number of interruptions at the ends of the ranges; `high` is None where
             a range is open.
-        each_seconds: by how much one holds the run up.
+        each_seconds: by how much one holds the run up, on average over them.
+        mean_seconds, deviation_seconds: expected hold-up and its standard deviation, at the middle
+            of each range and the lower end of an open one.
     """
 
     low: float
     high: float | None
     each_seconds: float
-
-    @property
-    def expected(self) -> float:
-        """Interruptions expected: the middle of the range, its lower end where it is open."""
-        return self.low if self.high is None else (self.low + self.high) / 2.0
-
-    @property
-    def mean_seconds(self) -> float:
-        """Expected hold-up."""
-        return self.expected * self.each_seconds
-
-    @property
-    def deviation_seconds(self) -> float:
-        """Its standard deviation."""
-        return math.sqrt(self.expected * 4.0 / 3.0) * self.each_seconds
+    mean_seconds: float
+    deviation_seconds: float
 
 
 def monthly_share(text: str | None) -> tuple[float, float | None] | None:
     """ "<5%", "5-10%", ">20%" as shares; the upper end of an open range is None, and so is what is
-    not known or not a range."""
+    not known, no range, or from none to all."""
     if text is None:
         return None
     said = text.strip().removesuffix("%")
@@ -87,7 +85,8 @@ def monthly_share(text: str | None) -> tuple[float, float | None] | None:
             low, high = float(first) / 100.0, float(last) / 100.0
     except ValueError:
         return None
-    return (low, high) if 0.0 <= low < (1.0 if high is None else high) <= 1.0 else None
+    highest = 1.0 if high is None else high
+    return (low, high) if 0.0 <= low < highest <= 1.0 and highest - low < 1.0 else None
 
 
 def hourly_rate(share: float) -> float:
@@ -96,34 +95,37 @@ def hourly_rate(share: float) -> float:
 
 
 def held_up(
-    members: Sequence[tuple[Offer, int]],
-    *,
-    seconds: float,
-    task_seconds: float,
-    shuffle_share: float,
-    nodes: int | None = None,
+    members: Sequence[SpotNodes], *, seconds: float, task_seconds: float, shuffle_share: float
 ) -> Held | None:
-    """How interruptions hold up a run on spot nodes; None where a range is not known.
+    """How interruptions hold up a run on spot nodes; None where no range is known. Types without
+    one count as never interrupted.
 
     Args:
-        members: types and their spot nodes.
         seconds: predicted time T; task_seconds: mean time of a task t.
         shuffle_share: phi, share of the work in stages that write a shuffle.
-        nodes: all nodes of the cluster; None where all are spot nodes.
     """
-    low, high = 0.0, 0.0
-    nodes = nodes or sum(count for _, count in members)
+    low = high = expected = shares = squares = 0.0
     hours, open_ended = seconds / SECONDS_PER_HOUR, False
-    for offer, count in members:
-        share = monthly_share(offer.interruption)
-        if share is None:
-            return None
-        low += hourly_rate(share[0]) * count * hours
-        open_ended |= share[1] is None or share[1] >= 1.0
-        if not open_ended and share[1] is not None:
-            high += hourly_rate(share[1]) * count * hours
-    each = (task_seconds + (1.0 + shuffle_share) * seconds) / 2.0 / nodes
-    return Held(low, None if open_ended else high, each)
+    known = [one for one in members if monthly_share(one.offer.interruption) is not None]
+    for offer, nodes, lost in known:
+        first, last = monthly_share(offer.interruption) or (0.0, None)
+        low += hourly_rate(first) * nodes * hours
+        open_ended |= last is None or last >= 1.0
+        if not open_ended and last is not None:
+            high += hourly_rate(last) * nodes * hours
+        often = rate_of(offer) * nodes * hours
+        expected += often
+        shares, squares = shares + often * lost, squares + often * lost**2
+    if expected <= 0.0:
+        return None
+    whole = (task_seconds + (1.0 + shuffle_share) * seconds) / 2.0
+    return Held(
+        low=low,
+        high=None if open_ended else high,
+        each_seconds=shares / expected * whole,
+        mean_seconds=shares * whole,
+        deviation_seconds=math.sqrt(squares * 4.0 / 3.0) * whole,
+    )
 
 
 def rate_of(offer: Offer) -> float:
@@ -189,7 +191,7 @@ def work_of(run: Run | None) -> tuple[float, float]:
 
 
 def interruption_notice(
-    members: Sequence[tuple[Offer, int]],
+    members: Sequence[SpotNodes],
     *,
     nodes: int,
     seconds: float,
@@ -199,37 +201,38 @@ def interruption_notice(
     """What is to be said of a run with spot nodes; None where it has none.
 
     Args:
-        members: types and their spot nodes, of `nodes` in all.
+        members: its spot nodes, of `nodes` in all.
     """
-    members = [(offer, nodes) for offer, nodes in members if nodes > 0]
+    members = [one for one in members if one.nodes > 0]
     if not members:
         return None
     task_seconds, share = work_of(run)
-    held = held_up(
-        members, seconds=seconds, task_seconds=task_seconds, shuffle_share=share, nodes=nodes
-    )
+    held = held_up(members, seconds=seconds, task_seconds=task_seconds, shuffle_share=share)
+    unknown = [
+        one.offer.instance.name for one in members if monthly_share(one.offer.interruption) is None
+    ]
+    said = [] if held is None else [_expected(held, members, nodes, seconds, usd_per_second)]
+    if unknown:
+        lost = f"no {'lost work is' if held is None else 'work that it loses is'} counted"
+        said.append(f"how often {', '.join(unknown)} is interrupted is not known: {lost}")
     remedy = "rent on demand where the deadline is hard"
-    if held is None:
-        unknown = [o.instance.name for o, _ in members if monthly_share(o.interruption) is None]
-        text = (
-            f"how often {', '.join(unknown)} is interrupted is not known: no lost work is counted"
-        )
-        return Notice("spot-interruptions", text, remedy)
-    return Notice(
-        "spot-interruptions", _expected(held, members, nodes, seconds, usd_per_second), remedy
-    )
+    return Notice("spot-interruptions", "; ".join(said), remedy)
 
 
 def _expected(
     held: Held,
-    members: Sequence[tuple[Offer, int]],
+    members: Sequence[SpotNodes],
     nodes: int,
     seconds: float,
     usd_per_second: float,
 ) -> str:
     """How many interruptions are expected and what they cost; of fewer than one in a hundred runs,
     one in how many: milliseconds and fractions of cents tell nobody anything."""
-    ranges = ", ".join(f"{o.instance.name} {o.interruption}" for o, _ in members)
+    ranges = ", ".join(
+        f"{one.offer.instance.name} {one.offer.interruption}"
+        for one in members
+        if monthly_share(one.offer.interruption) is not None
+    )
     delay, spread = held.mean_seconds, held.deviation_seconds
     after = " and ends it" if nodes == 1 else ""
     one = (

@@ -311,11 +311,14 @@ class Mix:
         answers = Answers(self.surface, self.goal, self.stock.billing, self.today)
         law = self.stock.law(self.surface)
         points = behind(self.found, law, self.stock, self.surface)
-        members = [(row, nodes) for row, _, nodes in self.members]
         mixed = [MIXED] if choice.instance is None else []
-        said = of_members(self.surface, points, members)
+        said = of_members(self.surface, points, [(row, nodes) for row, _, nodes in self.members])
         prices = of_prices(answers, self._paid())
-        return in_order([*mixed, *said, *prices, *answers.interruptions(choice)])
+        rows = np.asarray(self.found.rows)
+        names = [self.surface.candidates.names[row] for row in self.stock.base[rows].tolist()]
+        shares = law.shares(rows, np.asarray(self.found.counts)).tolist()
+        lost = answers.interruptions(choice, dict(zip(names, shares, strict=True)))
+        return in_order([*mixed, *said, *prices, *lost])
 
 
 def added(costs: Sequence[Cost]) -> Cost:

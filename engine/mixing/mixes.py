@@ -179,6 +179,11 @@ class MixLaw:
         longest = with_hold_ups(Forecast.of(seconds, 0.0), self.lost, rate=0.0 * one, square=one)
         return float(np.hypot(widest, longest.log_scale.max(initial=0.0)))
 
+    def shares(self, rows: IntArray, counts: IntArray) -> FloatArray:
+        """(q,) share of the capacity of (q,) types and nodes that one node of each has."""
+        own = self.capacity[rows]
+        return np.asarray(own / (counts * own).sum())
+
     def forecast(self, rows: IntArray, counts: IntArray | FloatArray) -> Forecast:
         """The times of n compositions.
 
