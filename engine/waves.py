@@ -228,7 +228,8 @@ class Tasks:
             return max(self.longest, mean * rounds + above)
         if self.longest_first:
             return max(self.longest, self.total / slots)
-        above = self.longest_residual(slots) - self.mean_square / (2.0 * mean)
+        # The limit law puts the longest of few residuals below their mean where tails are heavy.
+        above = max(0.0, self.longest_residual(slots) - self.mean_square / (2.0 * mean))
         return max(self.longest, self.total / slots + above)
 
     def on(self, cold_slots: int) -> FloatArray:

@@ -171,7 +171,8 @@ class StageBatch:
         left = self._exceeded_by(np.minimum(1.0, ratio * EXPECTED_MAXIMUM / lanes))
         left = left + grown * np.minimum(left, self.typical)
         whole = np.where(mean > 0.0, mean, 1.0)
-        spaced = total / lanes + np.where(self.longest_first, 0.0, left - square / (2.0 * whole))
+        above = np.maximum(0.0, left - square / (2.0 * whole))
+        spaced = total / lanes + np.where(self.longest_first, 0.0, above)
         together = spread * np.sqrt(rounds) < IN_STEP * mean
         span = np.maximum(longest, np.where(together, in_step, spaced))
         span = np.where(lanes >= self.count, longest, span)
