@@ -19,6 +19,7 @@ import numpy as np
 from engine.configurations import repetitions
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import NOISE_DOF, RUN_NOISE
+from engine.units import format_times
 
 WENT_WRONG = 0.02
 """Prior probability that something went wrong in a run."""
@@ -116,11 +117,12 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
         return []
     most = max(slow, key=lambda one: one.times)
     who = f"{len(slow)} runs" if len(slow) > 1 else most.run.source or "one run"
+    times = format_times(most.times, figures=2)
     upto = "up to " if len(slow) > 1 else ""
     return [
         Notice(
             "slow-runs",
-            f"{who} took {upto}{most.times:.2g} times as long as others of the same: left aside",
+            f"{who} took {upto}{times} times as long as others of the same: left aside",
             "look what went wrong; where it often does, leave the deadline more time",
         )
     ]
@@ -131,7 +133,8 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
     if not unusual:
         return []
     names = [_named(one.run) for one in unusual]
-    times = sorted({f"{one.times:.2g}" for one in unusual}, key=float)
+    every = sorted(one.times for one in unusual)
+    times = list(dict.fromkeys(format_times(each, figures=2) for each in every))
     share = max(one.count for one in unusual)
     counts = f"as {'at most ' if len(names) > 1 else ''}{share:.2g} of a run"
     counts = counts if share > HARDLY else "for next to nothing"

@@ -119,6 +119,24 @@ def test_one_line_names_the_run_or_their_number() -> None:
     assert len(without(every, both)) == 4
 
 
+def test_times_of_hundreds_are_written_out() -> None:
+    """A run that hung over night was said to have taken "1.5e+02 times as long"."""
+    made = runs(n2=(330.0, 335.0, 50_000.0))
+    assert "took 150 times as long" in slow_notices(slow_runs(made))[0].text
+    unusual = [UnusualRun(made[2], 1520.0, 0.0), UnusualRun(made[0], 2.23, 0.0)]
+    assert "took 2.2 to 1,500 times as long" in unusual_notices(unusual)[0].text
+
+
+def test_so_much_more_input_than_was_run_is_written_out() -> None:
+    """ "(1e+03 times the most)" was said of a thousand times the input."""
+    places = [Cluster.of_nodes(instance_type="m4.large", nodes=nodes, vcpus=2, memory_gib=8.0)
+              for nodes in (2, 4, 8)]  # fmt: skip
+    made = [Run(60.0 + 9000.0 / (place.nodes or 1), place, Workload(10e9)) for place in places]
+    asked = fit(Profile("made", tuple(made))).predict(cluster=places[0], workload=Workload(1e13))
+    (said,) = [one.text for one in asked.warnings if one.code == "memory-not-proven"]
+    assert "(1,000 times the most)" in said
+
+
 def test_a_run_that_counts_for_less_is_named() -> None:
     made = runs(n4=(300.0,), n6=(50.0,), n8=(210.0,), n9=(220.0,))
     assert unusual_notices([]) == []

@@ -20,6 +20,7 @@ from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.profile import Notice
 from engine.slow_runs import in_a_row
+from engine.units import format_times
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
 """Configurations below which the course of time, and the width of the interval, is mostly a prior.
@@ -163,11 +164,11 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
             )
         ]
     if in_gib and here < lowest - MORE_INPUT and len(fit.rows) >= 2:
-        times = np.exp(lowest - here)
+        times = format_times(float(np.exp(lowest - here)), figures=2)
         return [
             Notice(
                 "memory-not-proven",
-                f"no run had so much input for its memory ({times:.2g} times the most): whether "
+                f"no run had so much input for its memory ({times} times the most): whether "
                 "cached data still fits is not known",
                 "add a run with as much input per memory, or take more nodes",
             )
