@@ -16,7 +16,7 @@ import numpy as np
 from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing, Catalog
 from engine.choices import Answers, known, plural
-from engine.cluster import Workload
+from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast
@@ -143,7 +143,7 @@ class Placed:
         """The composition, checked against the catalog."""
         for name, nodes in composition.items():
             catalog.offer(name)
-            if isinstance(nodes, bool) or nodes != int(nodes) or not 1 <= nodes <= MOST_NODES:
+            if not (is_finite(nodes) and nodes == int(nodes) and 1 <= nodes <= MOST_NODES):
                 raise BadInput(
                     f"{name}={nodes}: the nodes of a type are a number from 1 to {MOST_NODES:,}",
                     where="composition",

@@ -177,7 +177,7 @@ def with_hold_ups(
 def work_of(run: Run | None) -> tuple[float, float]:
     """(t, phi): mean task time in seconds and share of the work whose output is a shuffle; without
     stages (0, 1): no tasks to lose, and all of the work taken to be lost with a node."""
-    stages = [stage for stage in run.stages if stage.task_seconds.count] if run else []
+    stages = run.stages if run else ()
     total = sum(stage.task_seconds.total for stage in stages)
     if total <= 0.0:
         return 0.0, 1.0
@@ -203,7 +203,6 @@ def interruption_notice(
     Args:
         members: its spot nodes, of `nodes` in all.
     """
-    members = [one for one in members if one.nodes > 0]
     if not members:
         return None
     task_seconds, share = work_of(run)

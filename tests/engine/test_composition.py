@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from test_mixed import CATALOG, TODAY, best, fitted, offer
 
@@ -70,6 +72,11 @@ def test_what_the_optimiser_recommends_is_predicted_alike() -> None:
         ({"huge": 2}, "unknown instance type 'huge'"),
         ({"small": 0}, "from 1 to"),
         ({"small": 1.5}, "from 1 to"),
+        ({"small": True}, "from 1 to"),
+        ({"small": "two"}, "from 1 to"),
+        ({"small": math.nan}, "from 1 to"),
+        ({"small": math.inf}, "from 1 to"),
+        ({"small": 10_001}, "from 1 to 10,000"),
         ({}, "is empty"),
         ({"small": 2, "two": 1}, "one shape, not 4 cores on small and 2 cores on two"),
     ],

@@ -146,10 +146,17 @@ def test_few_interruptions_are_told_as_runs_for_each_of_them() -> None:
     for interruption in ("<5%", "5-10%", ">20%"):
         assert "less than 0.1 % more" in told(interruption, 180)
         assert not set(told(interruption, 180)) & set("±$")
-    assert "±" in told("5-10%", 48 * 3600)
+    # Of a range from none on it is the upper end that is rare, or not.
+    for interruption in ("<5%", "5-10%"):
+        assert "±" in told(interruption, 48 * 3600)
+    assert "less than 0.1 % more" in told("<1%", 36 * 3600)
+    rare = [SpotNodes(spot("small", 4, 0.20, "<5%"), 1, 1.0)]
+    only = interruption_notice(rare, nodes=1, seconds=5 * 86400.0, usd_per_second=0.001, run=None)
+    assert only is not None
+    assert "less than 1 % more" in only.text
 
 
-@pytest.mark.parametrize(("nodes", "ends"), [(1, True), (20, False)])
+@pytest.mark.parametrize(("nodes", "ends"), [(1, True), (2, False), (20, False)])
 def test_an_interruption_of_the_only_node_ends_the_run(nodes: int, ends: bool) -> None:
     notice = interruption_notice(
         [SpotNodes(spot("small", 4, 0.20, "5-10%"), nodes, 1.0 / nodes)],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
 from engine import fit
 from engine.belief import Points, believe
@@ -51,6 +53,22 @@ def test_a_run_of_three_that_took_twice_as_long_is_found() -> None:
 )
 def test_what_may_be_usual_stays(times: dict[str, tuple[float, ...]]) -> None:
     assert slow_runs(runs(**{**CALM, **times})) == []
+
+
+def test_it_takes_odds_of_ten_and_a_quarter_longer() -> None:
+    """Two runs of 100 s and a third: a Student law of noise against one of 1.25 to 4 times."""
+    for times in np.arange(1.05, 2.0, 0.005):
+        found = bool(slow_runs(runs(n4=(100.0, 100.0, 100.0 * times))))
+        logs = np.array([0.0, 0.0, math.log(times)])
+        near = logs[logs <= math.log(1.25)]
+        dof = 4.0 + len(near) - 1.0
+        scale = math.sqrt((4.0 * 0.02**2 + near.var() * len(near)) / dof * 1.5)
+        wrong = 0.02 / math.log(4.0 / 1.25) / (0.98 * t.pdf(logs[2], dof, scale=scale))
+        assert found == (times >= 1.25 and wrong > 10.0)
+
+
+def test_a_fifth_longer_is_usual_however_alike_the_others_are() -> None:
+    assert slow_runs(runs(n4=(*np.linspace(100.0, 100.2, 40), 120.0))) == []
 
 
 def test_noise_is_seldom_taken_for_it() -> None:
@@ -135,6 +153,13 @@ def test_so_much_more_input_than_was_run_is_written_out() -> None:
     asked = fit(Profile("made", tuple(made))).predict(cluster=places[0], workload=Workload(1e13))
     (said,) = [one.text for one in asked.warnings if one.code == "memory-not-proven"]
     assert "(1,000 times the most)" in said
+
+
+def test_a_run_is_named_by_where_it_stands() -> None:
+    (made,) = runs(n4=(300.0,))
+    named = [replace(made, source=source) for source in ("runs.csv:4", "jobs/runs.csv:5")]
+    said = unusual_notices([UnusualRun(run, 2.0, 0.0) for run in (*named, made)])[0].text
+    assert said.startswith("runs.csv:4, runs.csv:5 and the run of 300 s took 2 times as long")
 
 
 def test_a_run_that_counts_for_less_is_named() -> None:
