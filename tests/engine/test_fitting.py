@@ -173,6 +173,12 @@ def test_too_few_residuals_give_no_spread() -> None:
     assert np.isnan(spread_of(times * 1.1, times, terms=1).log_scale)
 
 
+def test_as_many_terms_as_residuals_leave_two_degrees_of_freedom() -> None:
+    times = np.full(MINIMUM_RESIDUALS, 10.0)
+    found = spread_of(times * 1.1, times, terms=MINIMUM_RESIDUALS)
+    assert (found.log_scale, found.dof) == (pytest.approx(np.log(1.1)), 2.0)
+
+
 def test_a_prior_counts_for_as_many_runs_as_it_has_degrees_of_freedom() -> None:
     """Repetitions of one configuration count once, what could not be left out not at all."""
     seconds = np.array([100.0, 100.0, 60.0, 40.0])

@@ -82,6 +82,17 @@ def test_what_a_model_misses_of_most_of_its_runs_is_noise() -> None:
     assert run_noise(logged, np.array([0.3])).scale == pytest.approx(0.3 * math.sqrt(OF_A_LOG))
 
 
+def test_what_repetitions_tell_is_not_counted_again() -> None:
+    """Of the middle of what the model misses: 10 % may be a place's own, and the scatter is told by
+    the repetitions themselves. With logs half of its variance is the noise of runs."""
+    misses = np.array([0.05, 0.4, 0.4, 0.9, math.nan])
+    scatter = math.log(900.0 / 480.0) ** 2 / 2.0 + math.log(620.0 / 300.0) ** 2 / 2.0
+    prior = 0.4**2 - 0.1**2 - scatter / 6.0
+    found = run_noise(SCATTERED, misses).scale
+    assert found**2 == pytest.approx((4.0 * prior + scatter) / 6.0)
+    assert run_noise(read("nightly-features"), misses).scale == pytest.approx(0.4 / math.sqrt(2.0))
+
+
 def test_what_was_measured_is_no_surer_than_its_repetitions() -> None:
     def deviation(profile: Profile) -> float:
         return float(believe(fit(profile), Points.of([on(4)], [WORK], profile)).deviation[0])
