@@ -16,6 +16,7 @@ from engine.sequential import Decision, Stakes, gains, told
         (None, None, "cost", "expected cost"),
         (60.0, None, "cost", "cost and lateness"),
         (None, 1.0, "time", "time and the budget"),
+        (None, 1.0, "cost", "cost and the budget"),
         (60.0, 1.0, "cost", "cost, lateness and the budget"),
     ],
 )
@@ -98,3 +99,15 @@ def test_a_run_whose_time_is_not_known_is_worth_nothing() -> None:
     assert found.changes[0] > 0.0
     assert (found.gain[1], found.changes[1], known[1]) == (0.0, 0.0, 0.0)
     assert known[0] == pytest.approx(0.3**4 / (0.3**2 + 0.02**2))
+
+
+def test_the_noisier_a_run_the_less_it_changes_the_choice() -> None:
+    """100 s for sure or about 90: the mean after a run moves by the variance over the scale of what
+    the run shows, which its noise makes larger."""
+    mean, normal = np.log([100.0, 90.0, 90.0]), np.full(3, np.inf)
+    covariance = 0.3**2 * np.array([[0, 0, 0], [0, 1.0, 1.0], [0, 1.0, 1.0]])
+    for noise in (0.01, 0.3, 0.9):
+        belief = Belief(mean, covariance, np.full(3, noise), normal)
+        changed = norm.sf(np.log(100.0 / 90.0) / (0.3**2 / np.hypot(0.3, noise)))
+        found = gains(Decision(np.full(2, 0.01), None), belief, 2)
+        assert found.changes[0] == pytest.approx(changed, abs=1.0 / 41)
