@@ -19,7 +19,7 @@ import numpy as np
 from engine.configurations import repetitions
 from engine.profile import Notice, Profile, Run
 from engine.run_noise import NOISE_DOF, RUN_NOISE
-from engine.units import format_times
+from engine.units import format_number
 
 WENT_WRONG = 0.02
 """Prior probability that something went wrong in a run."""
@@ -117,7 +117,7 @@ def slow_notices(slow: Sequence[SlowRun]) -> list[Notice]:
         return []
     most = max(slow, key=lambda one: one.times)
     who = f"{len(slow)} runs" if len(slow) > 1 else most.run.source or "one run"
-    times = format_times(most.times, figures=2)
+    times = format_number(most.times, figures=2)
     upto = "up to " if len(slow) > 1 else ""
     return [
         Notice(
@@ -134,7 +134,7 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
         return []
     names = [_named(one.run) for one in unusual]
     every = sorted(one.times for one in unusual)
-    times = list(dict.fromkeys(format_times(each, figures=2) for each in every))
+    times = list(dict.fromkeys(format_number(each, figures=2) for each in every))
     share = max(one.count for one in unusual)
     counts = f"as {'at most ' if len(names) > 1 else ''}{share:.2g} of a run"
     counts = counts if share > HARDLY else "for next to nothing"
@@ -159,4 +159,4 @@ def _named(run: Run) -> str:
     """Where a run stands, or what it was."""
     if run.source:
         return run.source.rsplit("/", 1)[-1]
-    return f"the run of {run.seconds:.4g} s"
+    return f"the run of {format_number(run.seconds, figures=4)} s"

@@ -379,6 +379,6 @@ def format_bytes(size: float) -> str:
     return f"{size:.3g} B"
 
 
-def format_times(value: float, *, figures: int = 3) -> str:
-    """A multiple in so many figures, without an exponent: "3,000", "12.5"."""
+def format_number(value: float, *, figures: int = 3) -> str:
+    """A number in so many figures, without an exponent: "3,000", "12.5"."""
     return f"{float(f'{value:.{figures}g}'):,.15g}"

@@ -12,7 +12,7 @@ from engine.configurations import configurations
 from engine.forecast import FloatArray
 from engine.models.workloads import in_words, same_parameters
 from engine.profile import Notice, Run
-from engine.units import format_times
+from engine.units import format_number
 
 FAR = 2.0
 """Slots or input beyond this factor from the nearest log are extrapolation."""
@@ -124,7 +124,7 @@ def range_notices(
         found.append(
             Notice(
                 "extrapolating-size",
-                f"the input is {format_times(nearest)} times that of the nearest log",
+                f"the input is {format_number(nearest)} times that of the nearest log",
                 "add a log of a run nearer to that size",
             )
         )

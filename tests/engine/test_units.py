@@ -301,4 +301,4 @@ def test_a_difference_of_money_has_two_figures(usd: float, text: str) -> None:
     ],
 )
 def test_multiples_have_no_exponent(value: float, text: str) -> None:
-    assert units.format_times(value) == text
+    assert units.format_number(value) == text

@@ -7,7 +7,7 @@ import math
 from engine.models.boe.plan import Plan, Target
 from engine.profile import Notice
 from engine.transfer import notice_of
-from engine.units import format_times
+from engine.units import format_number
 
 FAR = 2.0
 """Slots or input beyond this factor from what was observed are extrapolation."""
@@ -100,7 +100,7 @@ def far_notices(plan: Plan, target: Target, scale: float) -> list[Notice]:
         found.append(
             Notice(
                 "extrapolating-size",
-                f"the input is {format_times(worst)} times that of the nearest log",
+                f"the input is {format_number(worst)} times that of the nearest log",
                 "add a log of a run nearer to that size",
             )
         )

@@ -8,7 +8,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.curves.machines import SAME, MachineRuns
 from engine.profile import Notice
-from engine.units import format_times
+from engine.units import format_number
 
 SPREAD_PER_DOUBLING = 0.10
 """Prior: standard deviation of log time per doubling beyond the measured range, in machines or in
@@ -57,7 +57,7 @@ def range_notices(
         larger = size > runs.size.max()
         times = size / (runs.size.max() if larger else runs.size.min())
         which = "largest" if larger else "smallest"
-        text = f"the input is {format_times(times)} times the {which} measured{on}"
+        text = f"the input is {format_number(times)} times the {which} measured{on}"
         found.append(Notice("extrapolating-size", text, "add a run nearer to the wanted size"))
     return found
 

@@ -20,7 +20,7 @@ from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.profile import Notice
 from engine.slow_runs import in_a_row
-from engine.units import format_times
+from engine.units import format_number
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
 """Configurations below which the course of time, and the width of the interval, is mostly a prior.
@@ -154,17 +154,21 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
     if cliff.probability >= LIKELY and cliff.times >= CLIFF_MATTERS:
         nodes = int(np.ceil(asked.machines[0] * np.exp(cliff.threshold - here)))
         held = asked.memory[0] * asked.machines[0]
-        amounts = f" ({held:.4g} GiB here, about {asked.memory[0] * nodes:.4g} GiB needed)"
+        here_gib, needed_gib = (
+            format_number(float(gib), figures=4) for gib in (held, asked.memory[0] * nodes)
+        )
+        amounts = f" ({here_gib} GiB here, about {needed_gib} GiB needed)"
         return [
             Notice(
                 "cache-does-not-fit",
-                f"runs with less memory per input took about {cliff.times:.2g} times as long, and "
+                f"runs with less memory per input took about "
+                f"{format_number(cliff.times, figures=2)} times as long, and "
                 f"this cluster is one of these{amounts if in_gib else ''}",
-                f"take {nodes} {unit} or more, or nodes with more memory",
+                f"take {nodes:,} {unit} or more, or nodes with more memory",
             )
         ]
     if in_gib and here < lowest - MORE_INPUT and len(fit.rows) >= 2:
-        times = format_times(float(np.exp(lowest - here)), figures=2)
+        times = format_number(float(np.exp(lowest - here)), figures=2)
         return [
             Notice(
                 "memory-not-proven",

@@ -15,6 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.stages.job_phases import is_iterative, operations_of
 from engine.profile import Notice, OptexProfile, Profile, Run
+from engine.units import format_number
 
 NORMAL_95 = 1.96
 """Quantile behind the 95 % confidence of Table V: 1.96 sd / sqrt(k) in five of its eight cells, all
@@ -150,9 +151,11 @@ def _not_representative(text: str, remedy: str) -> Notice:
 def varying_choice(seconds: FloatArray) -> Notice:
     """What k representatives say of one prediction, as Table V has it."""
     found = representative_confidence(seconds)
+    mean = format_number(found.mean, figures=4)
+    deviation, half = (format_number(x) for x in (found.standard_deviation, found.half_width))
     return Notice(
         "several-representatives",
-        f"the mean of {len(seconds)} job profiles: {found.mean:.4g} s, standard deviation "
-        f"{found.standard_deviation:.3g} s, 95 % confidence of the mean {found.half_width:.3g} s",
+        f"the mean of {len(seconds)} job profiles: {mean} s, standard deviation "
+        f"{deviation} s, 95 % confidence of the mean {half} s",
         "leave the job profile that resembles the job most to have its time alone",
     )

@@ -36,7 +36,7 @@ from engine.models.workloads import (
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
 from engine.transfer import notice_of, speed_of, speeds_of
-from engine.units import format_times
+from engine.units import format_number
 from engine.waves import waves
 
 ENOUGH_LEFT_OUT = 4
@@ -255,7 +255,7 @@ class PeridotFitted(FittedModel):
             found.append(
                 Notice(
                     "extrapolating-size",
-                    f"the input is {format_times(ratio)} times that of the nearest reference",
+                    f"the input is {format_number(ratio)} times that of the nearest reference",
                     "add a log of a run nearer to that size",
                 )
             )
@@ -327,8 +327,8 @@ def _fit_notices(
         found.append(
             Notice(
                 "model-does-not-fit",
-                f"what peridot takes as constant took {fixed.min():.3g} s in one reference and "
-                f"{fixed.max():.3g} s in another",
+                f"what peridot takes as constant took {format_number(fixed.min())} s in one "
+                f"reference and {format_number(fixed.max())} s in another",
                 "use --model sparkplan, or references nearer to the wanted input",
             )
         )

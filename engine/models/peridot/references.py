@@ -19,6 +19,7 @@ from engine.forecast import FloatArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run, whole
+from engine.units import format_number
 
 MATCHING_SHARE = 0.5
 """Runs of which less of the stages' time matches than this are not the same application."""
@@ -237,7 +238,7 @@ def _unmatched(
             seconds = sum(group.seconds for group in left)
             told.append(
                 f"{len(left)} of {len(found[row])} in {run.source or 'a run'} "
-                f"({seconds:.3g} s, first {left[0].name})"
+                f"({format_number(seconds)} s, first {left[0].name})"
             )
     if not told:
         return ()

@@ -189,6 +189,21 @@ def test_a_memory_cliff_of_one_type_is_foretold_for_another() -> None:
     assert "cache-does-not-fit" not in codes(fits.warnings)
 
 
+def test_memory_of_large_clusters_is_written_out() -> None:
+    """Of a thousand machines "1.6e+04 GiB here" was said."""
+    runs = [
+        shared_work(c, s, name, fits=100.0)
+        for name in ("small", "rich")
+        for c in (2, 3, 4, 8, 12, 16)
+        for s in (0.5, 1.0)
+        if (c, s, name) != (2, 1.0, "rich")
+    ]
+    over = fit(*runs).predict(cluster=shaped(1000, "small"), workload=Workload(200.0))
+    notice = next(n for n in over.warnings if n.code == "cache-does-not-fit")
+    assert "16,000 GiB here" in notice.text
+    assert "e+" not in notice.text
+
+
 def test_more_input_per_memory_than_any_run_is_said_and_widens() -> None:
     model = fit(*(run(count, size) for count, size in GRID))
     inside = model.predict(cluster=nodes(2), workload=Workload(1.0))

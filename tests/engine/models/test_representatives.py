@@ -27,6 +27,7 @@ from engine.models.optex.representatives import (
     expected_time,
     representative_confidence,
     variance_of_time,
+    varying_choice,
 )
 from engine.profile import Operation, OptexProfile, Profile
 from tui.cli import main
@@ -78,6 +79,13 @@ def test_several_representatives_answer_with_their_mean_and_confidence() -> None
     (notice,) = (n for n in found.warnings if n.code == "several-representatives")
     assert "standard deviation 6 s" in notice.text
     assert f"{1.96 * 6 / 3**0.5:.3g} s" in notice.text
+
+
+def test_hours_of_several_representatives_are_written_out() -> None:
+    """ "1.2e+04 s, standard deviation 2e+03 s" was said."""
+    text = varying_choice(np.array([10_000.0, 12_000.0, 14_000.0])).text
+    assert "job profiles: 12,000 s, standard deviation 2,000 s" in text
+    assert "e+" not in text
 
 
 # Table V: (standard deviation, variance, mean, confidence) of MLlib, Streaming, SQL, GraphX,
