@@ -158,3 +158,13 @@ def test_other_job_parameters_are_no_noise() -> None:
         return float(believe(fit(profile), points).deviation.max())
 
     assert deviation(*of(3.0, 1.0), *of(9.0, 4.0)) < 1.5 * deviation(*of(3.0, 1.0))
+
+
+def test_runs_of_other_iterations_are_not_what_the_process_sees() -> None:
+    wanted, other = Workload(20e9, iterations=10.0), Workload(20e9, iterations=40.0)
+    runs = [Run(60.0 + 2000.0 / n, on(n), wanted) for n in (2, 4, 8)]
+    profile = Profile(
+        "made", (*runs, *(Run(4.0 * run.seconds, run.cluster, other) for run in runs))
+    )
+    belief = believe(fit(profile), Points.of([on(4)], [wanted], profile))
+    assert math.exp(belief.mean[0]) == pytest.approx(560.0, rel=0.1)
