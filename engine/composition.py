@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing, Catalog
-from engine.choices import Answers, known, plural
+from engine.choices import Answers, known
 from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
@@ -26,6 +26,7 @@ from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.mixes import ROUNDING, MixLaw
 from engine.models.base import FittedModel, Prediction
 from engine.notice_order import in_order
+from engine.one_shape import of_one_shape
 from engine.profile import Notice
 from engine.recommendation import Choice, Goal
 from engine.surface import MAX_POINTS, Surface
@@ -73,7 +74,7 @@ def predict_composition(
     Raises:
         UnknownName: for a type that the catalog does not hold.
         BadInput: for a number of nodes that is none, a type that holds no executor or has no spot
-            price, executors of unlike shapes, and what the model raises.
+            price, executors of which no shape fits all nodes, and what the model raises.
     """
     workload = workload or fitted.profile.reference_workload
     billing = catalog.billing if billing is None else billing
@@ -107,7 +108,8 @@ class Placed:
     """A composition as rows of candidates and their counts.
 
     `max_nodes` is where the times of a type alone are taken to stay; None for nowhere. `spot` is
-    how many nodes of each type are spot nodes; empty for none.
+    how many nodes of each type are spot nodes; empty for none. `shaped` is what is to be said of
+    their executors.
     """
 
     fitted: FittedModel
@@ -115,6 +117,7 @@ class Placed:
     counts: tuple[int, ...]
     max_nodes: int | None = None
     spot: tuple[int, ...] = ()
+    shaped: tuple[Notice, ...] = ()
 
     @classmethod
     def on(
@@ -155,20 +158,9 @@ class Placed:
         )
         for rejected in candidates.rejected:
             raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
-        shapes = {
-            layout.executor_cores: name
-            for name, layout in zip(candidates.names, candidates.layouts, strict=True)
-        }
-        if len(shapes) > 1:
-            said = " and ".join(
-                f"{plural(cores, 'core')} on {name}" for cores, name in shapes.items()
-            )
-            raise BadInput(
-                f"executors of an application have one shape, not {said}",
-                where="composition",
-                remedy="combine types whose executors have the same cores",
-            )
-        return cls(fitted, candidates, tuple(int(composition[name]) for name in candidates.names))
+        candidates, shaped = of_one_shape(candidates, fitted.profile)
+        counts = tuple(int(composition[name]) for name in candidates.names)
+        return cls(fitted, candidates, counts, shaped=tuple(shaped))
 
     def surface(self, workload: Workload) -> Surface:
         """A surface that holds exactly the points behind the composition."""
@@ -279,7 +271,9 @@ def _of_several(
     choice, fitted = mix.choice(), surface.fitted
     low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
     answering = fitted.answering(surface.workload)
-    notices = [*fitted.profile.notices, *answering.fit_notices, *choice.warnings]
+    notices = [
+        *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *places.shaped,
+    ]  # fmt: skip
     prediction = Prediction(
         model=fitted.model,
         seconds=choice.seconds,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from test_mixed import CATALOG, TODAY, best, fitted, offer
+from test_mixed import CATALOG, TODAY, best, fitted
 
 import engine
 from engine.cost import billed_seconds
@@ -78,16 +78,11 @@ def test_what_the_optimiser_recommends_is_predicted_alike() -> None:
         ({"small": math.inf}, "from 1 to"),
         ({"small": 10_001}, "from 1 to 10,000"),
         ({}, "is empty"),
-        ({"small": 2, "two": 1}, "one shape, not 4 cores on small and 2 cores on two"),
     ],
 )
 def test_what_is_no_composition_is_said_in_one_line(nodes: dict[str, int], said: str) -> None:
-    two = offer("two", 2, 0.1)
-    catalog = engine.Catalog(
-        **{**vars(CATALOG), "offers": {**CATALOG.offers, "two": two}},
-    )
     with pytest.raises(engine.BadInput) as caught:
-        composed(nodes, catalog=catalog)
+        composed(nodes)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
 
