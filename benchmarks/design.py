@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.design import a_optimal, scaled_features
+from engine.experiments.design import a_optimal, scaled_features
 from engine.forecast import FloatArray
 from engine.models.curves.terms import ERNEST_TERMS, columns
 

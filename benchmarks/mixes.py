@@ -31,22 +31,22 @@ from typing import Any
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from engine.candidates import select_candidates
 from engine.catalog import Billing
-from engine.catalog_file import load_catalog
+from engine.catalog_files.reader import load_catalog
+from engine.choosing.candidates import select_candidates
+from engine.choosing.limits import Limits
+from engine.choosing.recommendation import Goal
+from engine.choosing.surface import Surface
 from engine.cost import node_rate
 from engine.forecast import FloatArray, student_quantile
-from engine.limits import Limits
-from engine.market import Market, values_of
+from engine.mixing.market import Market, values_of
 from engine.mixing.mixed import Stock
 from engine.mixing.mixes import MixLaw
 from engine.mixing.relaxation import relax
 from engine.mixing.search import Search
 from engine.models import fit
 from engine.profile import Profile
-from engine.recommendation import Goal
 from engine.sources import read
-from engine.surface import Surface
 
 NODES = 512
 SERIAL_SECONDS, WORK_SECONDS = 120.0, 400_000.0

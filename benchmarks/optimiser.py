@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from engine.candidates import select_candidates
 from engine.catalog import Catalog
-from engine.catalog_file import load_catalog
+from engine.catalog_files.reader import load_catalog
+from engine.choosing.candidates import select_candidates
 from engine.cluster import Cluster, Layout, Workload
 from engine.models import fit
 from engine.models.base import FittedModel

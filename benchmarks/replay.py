@@ -27,10 +27,10 @@ import numpy as np
 import engine
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
-from engine.list_scheduling import makespan
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
 from engine.profile import JobRun, Measure, Profile, Run, StageRun
+from engine.scheduling.list_scheduling import makespan
 
 SAMPLES = Path(__file__).parents[1] / "sample_logs"
 TASKS = 100_000

@@ -18,11 +18,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import engine
-from engine.candidates import select_candidates
+from engine.choosing.candidates import select_candidates
+from engine.choosing.surface import Surface
 from engine.models.laws import sampling
 from engine.models.laws.physical import fit_table
 from engine.profile import Profile
-from engine.surface import Surface
 
 
 def taken(work: Callable[[], object], repeat: int) -> str:

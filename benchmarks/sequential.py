@@ -22,11 +22,11 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.belief import Points, believe, forecast_at
+from engine.experiments.belief import Points, believe, forecast_at
+from engine.experiments.sequential import Decision, gains, is_opening, told
 from engine.forecast import FloatArray
 from engine.models import fit
 from engine.profile import Profile, Run
-from engine.sequential import Decision, gains, is_opening, told
 from engine.sources import run_table
 
 DEADLINE_FACTORS = (1.1, 1.5, 2.0, 3.0)

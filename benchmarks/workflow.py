@@ -19,12 +19,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.drf import Claim, Pool, drf
 from engine.models.boe.printed_states import estimate_printed
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.states import Activity, Machines, estimate
 from engine.models.boe.task_draw import task_factors
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork
+from engine.scheduling.drf import Claim, Pool, drf
 
 MACHINES = Machines(16.0, Rates(4.0, 250e6, 125e6), Pool(64.0, 256.0))
 MB = 1e6

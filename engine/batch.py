@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.beside_heap import observed_layout, planned_beside
-from engine.carried_settings import task_cpus
 from engine.catalog import Catalog, InstanceType, MemoryRule
 from engine.cluster import Cluster, Layout
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, IntArray
+from engine.machines.beside_heap import observed_layout, planned_beside
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Profile
+from engine.runs.carried_settings import task_cpus
 
 
 @dataclass(frozen=True, eq=False)

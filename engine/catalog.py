@@ -1,7 +1,7 @@
 """Instance types, their prices and a provider's billing rules: immutable values, no files.
 
-`engine.catalog_file` reads them from YAML. Shapes and prices are separate there and joined once
-here, in an `Offer`. A value that is not known is None, never 0.
+`engine.catalog_files.reader` reads them from YAML. Shapes and prices are separate there and joined
+once here, in an `Offer`. A value that is not known is None, never 0.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import BadInput, ServiceUnavailable
-from engine.experiments import Experiment
+from engine.experiments.plans import Experiment
+from engine.experiments.submission import run_to_end
 from engine.sources.collected import MANIFEST, changed, code_of, read_manifest
 from engine.sources.hosts import SlowHost, slow_hosts
-from engine.submission import run_to_end
 
 _LOCK = ".sparkplan-collect.lock"
 _OUTPUT = ".output"

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.batch import complete
+from engine.choosing.owned import recommend_owned
+from engine.choosing.recommendation import Recommendation
 from engine.cluster import Cluster, Workload
 from engine.errors import EngineError
 from engine.models import MODELS
 from engine.models.base import FittedModel, LeaveOneOut, Model, Prediction
 from engine.models.optex.model import deadline_satisfaction, mean_relative_error, relative_error
-from engine.owned import recommend_owned
 from engine.profile import Profile, Run
-from engine.recommendation import Recommendation
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from engine.beside_heap import CODE
-from engine.carried_settings import TASK_CPUS, carried_settings
 from engine.catalog import Catalog
+from engine.choosing.recommendation import Choice, Recommendation
+from engine.choosing.statements import statement
 from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
+from engine.machines.beside_heap import CODE
+from engine.machines.node_memory import yarn_memory_gib
+from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib, usable_memory_gib
-from engine.node_memory import yarn_memory_gib
-from engine.platforms import diskless, nearest_supported, platform_of
 from engine.profile import Profile
-from engine.recommendation import Choice, Recommendation
-from engine.statements import statement
+from engine.runs.carried_settings import TASK_CPUS, carried_settings
 
 
 def handover_of(

@@ -17,21 +17,21 @@ from datetime import date
 
 import numpy as np
 
-from engine.answer_notices import with_interval_notice
-from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing, Catalog, require_catalog
-from engine.choices import Answers
+from engine.choosing.answer_notices import with_interval_notice
+from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.choices import Answers
+from engine.choosing.goal_view import GoalView
+from engine.choosing.limits import NO_LIMITS, Limits
+from engine.choosing.owned import recommend_owned
+from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
+from engine.choosing.surface import Surface
 from engine.cluster import Workload
 from engine.errors import BadInput, require_kind
-from engine.goal_view import GoalView
 from engine.lazy import Lazy
-from engine.limits import NO_LIMITS, Limits
 from engine.mixing.mixed import splits, with_mixes
 from engine.models.base import FittedModel
-from engine.owned import recommend_owned
 from engine.profile import Notice
-from engine.recommendation import Choice, Goal, Recommendation, Rejected, Sensitivity
-from engine.surface import Surface
 from engine.what_if import WhatIf
 
 __all__ = [

@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 
 from engine import exports
 from engine.catalog import Billing, Catalog
-from engine.choices import Answers
+from engine.choosing.choices import Answers
+from engine.choosing.limits import NO_LIMITS, Limits
+from engine.choosing.recommendation import Choice, Goal, Recommendation
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE
 from engine.cluster import Cluster, Workload
-from engine.composition import Placed
 from engine.cost import EXACT_BILLING, cost_usd, master_offer, service_rate
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.handovers import handover_of
-from engine.limits import NO_LIMITS, Limits
+from engine.machines.platforms import NOT_SUPPORTED
+from engine.mixing.composition import Placed
 from engine.mixing.mixes import MixLaw
 from engine.models import DEFAULT_MODEL, fit
 from engine.models.base import FittedModel, Prediction
 from engine.optimiser import mixed, select, settle, surface_of
-from engine.platforms import NOT_SUPPORTED
 from engine.profile import Profile
-from engine.recommendation import Choice, Goal, Recommendation
-from engine.surface import Surface
-from engine.sweeps import TIE
 
 
 @dataclass(frozen=True, eq=False)

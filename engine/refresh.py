@@ -15,12 +15,12 @@ from datetime import date
 from pathlib import Path
 
 from engine.catalog import Catalog, InstanceType, Offer, Price
-from engine.catalog_file import validate_catalog
-from engine.catalog_text import price_file_text
+from engine.catalog_files.price_formats import read_price_list
+from engine.catalog_files.price_list import Quote, RegionPrices, prices_in
+from engine.catalog_files.reader import validate_catalog
+from engine.catalog_files.writer import price_file_text
 from engine.errors import BadInput
 from engine.files import write_text
-from engine.price_formats import read_price_list
-from engine.price_list import Quote, RegionPrices, prices_in
 
 SAME = 1e-9
 """Relative difference below which a price has not changed."""
@@ -85,7 +85,7 @@ def refresh_catalog(
 
     Args:
         base: the catalog whose prices are refreshed.
-        files: the price list (`engine.price_formats`).
+        files: the price list (`engine.catalog_files.price_formats`).
         region: which one, where the list has several; the base's where it does not say.
         day: since when the prices hold; where None the list's own date, else `today`.
 

@@ -16,7 +16,7 @@ import numpy as np
 from engine.models.base import Prediction, StageForecast
 from engine.models.replay.report import bottleneck
 from engine.profile import Run, StageRun
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 
 CLOCK_SECONDS = 2e-3
 """Logs count in milliseconds: what ends so little after a stage began, ended before it."""

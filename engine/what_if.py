@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from engine.catalog import Billing
+from engine.choosing.recommendation import Change, Choice, Goal, Recommendation, Sensitivity
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE
 from engine.cluster import Workload
-from engine.composition import Placed
 from engine.cost import billed_seconds
 from engine.errors import EngineError
+from engine.mixing.composition import Placed
 from engine.profile import Notice
-from engine.recommendation import Change, Choice, Goal, Recommendation, Sensitivity
-from engine.surface import Surface
-from engine.sweeps import TIE
 from engine.units import SECONDS_PER_HOUR
 
 NOTABLE = 0.05

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import engine
+from tui.behaviours.planning import SETTLED_SECONDS, described
 from tui.messages import Advised
-from tui.planning import SETTLED_SECONDS, described
 from tui.state import PlanState
 from tui.workers import Latest
 
@@ -180,7 +180,7 @@ def _with_reference_runs(
     found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
 ) -> Found:
     """With the runs that PERIDOT's or SimCost's rule asks for, on the best composition's type."""
-    from tui.training_words import SAMPLES
+    from tui.words.training_words import SAMPLES
 
     instance, most = _for_type(state, answer, best)
     sizes = state.training.fractions or (*SAMPLES, 1.0)
@@ -211,7 +211,7 @@ def _with_plan(
     found: Found, fitted: FittedModel, state: PlanState, answer: Answer, best: Choice
 ) -> Found:
     """With the training runs of the best composition's type within the budget."""
-    from tui.training_words import SAMPLES
+    from tui.words.training_words import SAMPLES
 
     built, training = answer.built, state.training
     workload = built.plan.surface.workload
@@ -248,7 +248,7 @@ def _with_plan(
 def suggested(best: Choice) -> tuple[float, str]:
     """A round budget: what a few runs of the best composition cost, or take where that has no
     price."""
-    from tui.training_words import stepped
+    from tui.words.training_words import stepped
 
     if best.cost_usd:
         return stepped(best.cost_usd * SHARE_OF_ANSWER, "usd", 1), "usd"
@@ -259,7 +259,7 @@ def _planned(
     request: engine.TrainingRequest, fitted: FittedModel, answer: Answer, *, tries: int
 ) -> ExperimentPlan:
     """The design; one that nobody named the budget of may raise it so many times."""
-    from tui.training_words import stepped
+    from tui.words.training_words import stepped
 
     built = answer.built
     try:

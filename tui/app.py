@@ -25,7 +25,13 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from tui import terminal
-from tui.actions import DialogActions
+from tui.behaviours.actions import DialogActions
+from tui.behaviours.charting import CHART_BINDINGS, ChartActions
+from tui.behaviours.experimenting import ExperimentActions
+from tui.behaviours.habits import HabitActions
+from tui.behaviours.panel_events import PanelEvents
+from tui.behaviours.pinning import PinActions
+from tui.behaviours.planning import Planning, described
 from tui.bindings import VI_BINDINGS, KeyActions, with_ids
 from tui.changes import (
     Action,
@@ -39,15 +45,9 @@ from tui.changes import (
     ShowView,
     SortList,
 )
-from tui.charting import CHART_BINDINGS, ChartActions
-from tui.experimenting import ExperimentActions
-from tui.habits import HabitActions
 from tui.history import History
 from tui.messages import Compared
-from tui.panel_events import PanelEvents
 from tui.panels import NARROW_BELOW, SHORT_BELOW, Panels
-from tui.pinning import PinActions
-from tui.planning import Planning, described
 from tui.reducer import reduce
 from tui.start import AppOptions
 from tui.state import (
@@ -77,7 +77,7 @@ from tui.workers import Latest
 if TYPE_CHECKING:
     from engine import WorkflowReport
     from tui.answers import Answer, Built, Session
-    from tui.comparing import Comparing
+    from tui.behaviours.comparing import Comparing
     from tui.reading import Reading
 
 
@@ -241,7 +241,7 @@ class PlannerApp(
     @cached_property
     def comparing(self) -> Comparing:
         """The other models' answers."""
-        from tui.comparing import Comparing
+        from tui.behaviours.comparing import Comparing
 
         return Comparing(self._session, self.post_message)
 

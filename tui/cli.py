@@ -15,13 +15,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import engine
-from tui import beside_heap, limits, options, streams, web
 from tui import format as text
-from tui.parser import OneLineParser
+from tui import streams, web
+from tui.arguments import beside_heap, limits, options
+from tui.arguments.parser import OneLineParser
 
 if TYPE_CHECKING:
-    from tui.config import Config
-    from tui.pin_file import Kept
+    from tui.kept.config import Config
+    from tui.kept.pin_file import Kept
     from tui.start import AppOptions
 
 COMMANDS = {
@@ -114,7 +115,7 @@ def open_planner(arguments: list[str]) -> int:
     """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
     parser = planner_parser()
     args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
-    from tui.config import read_config
+    from tui.kept.config import read_config
 
     config = read_config()
     if chosen := defaults_of(config):
@@ -178,9 +179,9 @@ def defaults_of(config: Config) -> dict[str, object]:
 
 def app_options(args: argparse.Namespace, config: Config, kept: Kept | None) -> AppOptions:
     """What the planner opens with."""
-    from tui.job_words import job_of
     from tui.start import AppOptions
     from tui.state import Limits, Terms
+    from tui.words.job_words import job_of
 
     return AppOptions(
         start=kept.state if kept else None,
@@ -244,7 +245,7 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kep
             f"{option} sets every input; nothing else can be given with it",
             remedy="change the inputs in the planner, or in the file",
         )
-    from tui import keeping
+    from tui.kept import keeping
 
     return keeping.last_session() if args.resume else keeping.load(args.scenario)
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import engine
-from tui import job_words, keeping, limit_words
 from tui.action_list import COMMANDS
 from tui.changes import (
     FilterList,
@@ -23,11 +22,13 @@ from tui.changes import (
     SetRanOn,
 )
 from tui.commands import offered
+from tui.kept import keeping
 from tui.screens.picker import MOST_MATCHES, Option, Picker, containing
 from tui.verbs import Names
 from tui.views import compositions
 from tui.widgets.numbers import money_text
 from tui.widgets.table import text_of
+from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Offer

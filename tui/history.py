@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tui.scenario import typed_values
+from tui.kept.scenario import typed_values
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
 
 MOST_STEPS = 200

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from textual.containers import Container
 from textual.widget import Widget
 
-from tui import limit_words
 from tui.screens.dialog import Dialog
 from tui.state import PlanState, View
 from tui.views import bars, compositions, curves, inputs, key_line, words
@@ -22,6 +21,7 @@ from tui.widgets.chart import Chart
 from tui.widgets.slider import Slider
 from tui.widgets.table import Column, Row, Table
 from tui.widgets.text import fit, plain
+from tui.words import limit_words
 
 if TYPE_CHECKING:
     from engine import ModelAnswer, WorkflowReport

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
-from tui.scenario import typed_values
+from tui.kept.scenario import typed_values
 from tui.state import PlanState
 from tui.views import words
 

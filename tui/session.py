@@ -11,10 +11,11 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 import engine
-from tui import job_words, options
 from tui.answers import Answer, Built, Say, curve_of
-from tui.progress import Speedometer
+from tui.arguments import options
 from tui.state import MAX_NODES, PlanState, Terms, evidence_key
+from tui.words import job_words
+from tui.words.progress import Speedometer
 
 if TYPE_CHECKING:
     from engine import (

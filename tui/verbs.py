@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import engine
-from tui import job_words, limit_words, term_words, training_words
+from tui.arguments.options import parse_wait
 from tui.changes import (
     Action,
     OpenSources,
@@ -33,8 +33,6 @@ from tui.changes import (
     SetTrainingPlan,
     ShowChart,
 )
-from tui.limit_words import OFF
-from tui.options import parse_wait
 from tui.state import (
     AS_RUN,
     AS_TOLD,
@@ -47,6 +45,8 @@ from tui.state import (
 )
 from tui.views import pages
 from tui.views.goal import Ranges, parse_nodes
+from tui.words import job_words, limit_words, term_words, training_words
+from tui.words.limit_words import OFF
 
 
 @dataclass(frozen=True)

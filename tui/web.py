@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 import engine
-from tui import options
+from tui.arguments import options
 
 LOOPBACK = "127.0.0.1"
 PORT = 8000

@@ -8,10 +8,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
-from engine.recommendation import Choice, Recommendation
 
 IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
@@ -36,9 +36,9 @@ class Handover:
     `dynamic_allocation` are its bounds, None where it is off. With `spot` the workers are rented at
     spot prices; the master never is. `part_spot` is how many of each type are, where the others are
     not. `settings` are those that the prediction rests on and the cluster does not follow from
-    (`engine.carried_settings`). `report` is the whole answer, and `choice` what of it is exported,
-    for the targets that are to be read. `spark_version` is that of the largest run's log, None
-    where nothing tells it.
+    (`engine.runs.carried_settings`). `report` is the whole answer, and `choice` what of it is
+    exported, for the targets that are to be read. `spark_version` is that of the largest run's log,
+    None where nothing tells it.
     """
 
     application: str
@@ -92,7 +92,7 @@ class Export(ABC):
     """Of the release that the text names, "3.5"; None where it names none."""
 
     def platform(self, handover: Handover) -> str | None:
-        """What the text is for, by the names of `engine.platforms`; None for any."""
+        """What the text is for, by the names of `engine.machines.platforms`; None for any."""
         return None
 
     @abstractmethod

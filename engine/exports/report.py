@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.exports.base import Handover, printable
-from engine.recommendation import Choice, Goal, Recommendation
 from engine.units import format_interval, format_probability, format_seconds, format_usd
 
 LISTED = 10

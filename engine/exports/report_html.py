@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
+from engine.choosing.recommendation import Choice
 from engine.exports import svg
 from engine.exports.base import Export, Handover, spark_properties
 from engine.exports.report import Section, frontier_of, sections, title_of
-from engine.recommendation import Choice
 from engine.units import format_seconds, format_usd
 
 _STYLE = (

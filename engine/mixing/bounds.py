@@ -35,13 +35,13 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.choosing.recommendation import Goal
+from engine.choosing.sweeps import TIE, IntArray
 from engine.cost import billed_seconds
 from engine.forecast import FloatArray
-from engine.market import Market, extreme_quantiles
 from engine.mixing.hulls import Corner, Fixed, corners, hull_chains
+from engine.mixing.market import Market, extreme_quantiles
 from engine.mixing.nodes import NOTHING_OWNED, Node, Parts, Spread, Start
-from engine.recommendation import Goal
-from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR
 
 _NARROWED, _MOVED = 4, 1e-3

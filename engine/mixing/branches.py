@@ -16,11 +16,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.market import Market
+from engine.choosing.recommendation import Goal
+from engine.choosing.sweeps import TIE, IntArray
 from engine.mixing.bounds import Windows
+from engine.mixing.market import Market
 from engine.mixing.nodes import Node, Parts
-from engine.recommendation import Goal
-from engine.sweeps import TIE, IntArray
 
 AT_ONCE = 100_000
 """Pairs of a part and a type that are looked at together."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from engine.choosing.recommendation import Goal
 from engine.forecast import FloatArray
-from engine.market import Market
-from engine.recommendation import Goal
+from engine.mixing.market import Market
 
 SPOT = (0.0, 0.05, 0.25, 0.5, 0.75, 0.95)
 """Quantiles of what a spot node saves that are tried as the charge for one too many."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
-from engine.sweeps import IntArray
 
 
 @dataclass(frozen=True, eq=False)

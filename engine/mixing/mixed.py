@@ -16,24 +16,24 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.answer_notices import with_interval_notice
 from engine.catalog import Billing
-from engine.choices import Answers, known, more_usd
+from engine.choosing.answer_notices import with_interval_notice
+from engine.choosing.choices import Answers, known, more_usd
+from engine.choosing.recommendation import Choice, Goal, Recommendation
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE, IntArray
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast
 from engine.lazy import Lazy
-from engine.market import Found, Market, Share, values_of
 from engine.memory import beside_heap_gib
+from engine.mixing.market import Found, Market, Share, values_of
 from engine.mixing.mixes import MixLaw
 from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
 from engine.mixing.search import Search
 from engine.notice_order import in_order
 from engine.profile import Notice
-from engine.recommendation import Choice, Goal, Recommendation
-from engine.surface import Surface
-from engine.sweeps import TIE, IntArray
 from engine.units import SECONDS_PER_HOUR, format_seconds
 
 _ROUNDS = 8

@@ -28,11 +28,11 @@ from functools import cached_property
 
 import numpy as np
 
+from engine.choosing.interruptions import NOTHING_LOST, LostWork, with_hold_ups
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray, Forecast
-from engine.interruptions import NOTHING_LOST, LostWork, with_hold_ups
-from engine.surface import Surface
-from engine.sweeps import IntArray
-from engine.transfer import source_of, speed_of
+from engine.machines.transfer import source_of, speed_of
 
 ROUNDING = 1e-9
 """A count this close to a whole one is whole: the difference is from dividing capacities."""

@@ -8,10 +8,10 @@ from itertools import combinations, product
 
 import numpy as np
 
+from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
-from engine.market import Market
+from engine.mixing.market import Market
 from engine.mixing.mixes import MixLaw, between
-from engine.sweeps import IntArray
 
 
 @dataclass(frozen=True, eq=False)

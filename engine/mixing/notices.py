@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from engine.choices import Answers
+from engine.choosing.choices import Answers
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE
 from engine.profile import Notice
-from engine.surface import Surface
-from engine.sweeps import TIE
 
 MIXED = Notice(
     "mixed-cluster",

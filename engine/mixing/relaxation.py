@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.choosing.recommendation import Goal
+from engine.choosing.sweeps import IntArray
 from engine.errors import BadInput
 from engine.forecast import FloatArray, student_quantile
-from engine.market import Market, values_of
+from engine.mixing.market import Market, values_of
 from engine.mixing.mixes import MixLaw
-from engine.recommendation import Goal
-from engine.sweeps import IntArray
 from engine.units import SECONDS_PER_HOUR
 
 _LEAST = 1e-6

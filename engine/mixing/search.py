@@ -23,8 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.choosing.recommendation import Goal
+from engine.choosing.sweeps import TIE, IntArray
 from engine.forecast import FloatArray
-from engine.market import Found, Market, values_of
 from engine.mixing.bounds import Windows
 from engine.mixing.branches import Branches, OutOfTime
 from engine.mixing.charges import (
@@ -35,10 +36,9 @@ from engine.mixing.charges import (
     limits_in_reach,
     spot_charges,
 )
+from engine.mixing.market import Found, Market, values_of
 from engine.mixing.mixes import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, Node, Start, starts
-from engine.recommendation import Goal
-from engine.sweeps import TIE, IntArray
 
 WINDOWS = 24
 """Ranges of capacity that are bounded at once."""

@@ -17,15 +17,15 @@ import numpy as np
 from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Layout, Workload, is_number, require_workload
-from engine.disk import disk_notice
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast
-from engine.node_memory import crowded_notice
+from engine.machines.disk import disk_notice
+from engine.machines.node_memory import crowded_notice
+from engine.machines.platforms import support_notice
+from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.notice_order import in_order
-from engine.platforms import support_notice
 from engine.profile import Notice, Profile
-from engine.slow_runs import UnusualRun
-from engine.transfer import Speed, notice_of, source_of, speed_of
+from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
 
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from engine.configurations import configurations
 from engine.forecast import FloatArray
 from engine.models.workloads import in_words, same_parameters
 from engine.profile import Notice, Run
+from engine.runs.configurations import configurations
 from engine.units import format_number
 
 FAR = 2.0

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType, require_catalog
 from engine.errors import BadInput, require_kind
-from engine.named_types import held_against
+from engine.machines.named_types import held_against
 from engine.profile import Profile
 from engine.sources.folders import logs_in
 from engine.sources.found import Found, heeded

@@ -1,7 +1,7 @@
 """What executors had beside their heap: overhead, Python's own memory, Spark's off-heap memory.
 
 An application that was given more of it than Spark adds by itself was mostly given it for a reason:
-Python, native code. `engine.beside_heap` says what is planned from that.
+Python, native code. `engine.machines.beside_heap` says what is planned from that.
 """
 
 from __future__ import annotations

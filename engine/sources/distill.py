@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.beside_heap import told_beside
 from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
+from engine.machines.beside_heap import told_beside
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.categories import LIBRARY_SHARE, stage_name

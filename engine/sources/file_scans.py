@@ -20,9 +20,9 @@ from typing import TypeGuard
 import msgspec
 
 from engine.profile import Measure, Notice, StageRun
+from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
 from engine.sources.plan_events import Plan, SqlPlan, TaskMetered
-from engine.stage_labels import stage_label
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)

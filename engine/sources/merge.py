@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.catalog import InstanceType
 from engine.cluster import Cluster
 from engine.errors import BadInput
-from engine.named_types import contradiction, of_catalog, outside
+from engine.machines.named_types import contradiction, of_catalog, outside
 from engine.profile import Notice, Profile, Run, settled, whole
 from engine.sources.engines import mixed_engines
 from engine.sources.found import Found

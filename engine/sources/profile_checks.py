@@ -19,7 +19,7 @@ from engine.profile import (
     StageRun,
 )
 from engine.sources.profile_schema import BESIDE_KEYS, RunEntry
-from engine.yaml_values import Located
+from engine.text.yaml_values import Located
 
 MOST_CLOCK_SECONDS = 1e16
 """Milliseconds in 64 bits, as Spark writes them, end before."""

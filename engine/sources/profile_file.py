@@ -31,7 +31,7 @@ from engine.sources.profile_schema import (
     keys_of,
 )
 from engine.sources.profile_text import format_profile
-from engine.yaml_values import STAND_IN, Located, load
+from engine.text.yaml_values import STAND_IN, Located, load
 
 
 def parse(text: str, name: str) -> Profile:

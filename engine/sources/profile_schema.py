@@ -17,7 +17,7 @@ from engine.profile import (
     StageRun,
     Waste,
 )
-from engine.yaml_values import Schema
+from engine.text.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"
 

@@ -9,10 +9,10 @@ import math
 from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
-from engine.located_yaml import Section, read_yaml
 from engine.models.simcost.rates import revised
 from engine.profile import Profile, ResourceProfile
 from engine.sources.workflow_values import LEAST_RATE, MOST_RATE
+from engine.text.located_yaml import Section, read_yaml
 from engine.units import parse_bytes
 
 RATE = "_bytes_per_second"

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
-from engine.drf import scheduler_named
 from engine.errors import BadInput, UnknownName
 from engine.files import unreadable
 from engine.models.boe.task_time import Step, TaskWork
 from engine.models.boe.workflow import ExplicitStage, OwnNodes, Workflow, WorkflowJob
 from engine.profile import Profile
+from engine.scheduling.drf import scheduler_named
 from engine.sources.merge import together
 from engine.sources.reader import Reader
 from engine.sources.samples import sample_files, sample_named
@@ -35,7 +35,7 @@ from engine.sources.workflow_values import (
     task_duration,
     tasks,
 )
-from engine.yaml_values import Located, Schema, load
+from engine.text.yaml_values import Located, Schema, load
 
 FORMAT = "sparkplan-workflow/1"
 LARGEST_BYTES = 8 << 20

@@ -6,7 +6,7 @@ import math
 import re
 
 from engine.catalog import MOST_MEMORY_GIB, InstanceType
-from engine.catalog_file import load_catalog
+from engine.catalog_files.reader import load_catalog
 from engine.errors import BadInput
 from engine.units import check_times, parse_bytes, parse_memory_gib, parse_seconds, parse_times
 

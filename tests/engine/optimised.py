@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from synthetic import TableModel, catalog_of, offer
 
-from engine.candidates import select_candidates
 from engine.catalog import Catalog
+from engine.choosing.candidates import select_candidates
 from engine.optimiser import Surface
 
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from real_spark import spark_home
 
 import engine
 from engine.collect import (
@@ -21,13 +22,10 @@ from engine.collect import (
     template_of,
     training_runs,
 )
-from engine.designed_runs import designed
 from engine.errors import BadInput
-from engine.experiments import Experiment, Grid
+from engine.experiments.designed_runs import designed
+from engine.experiments.plans import Experiment, Grid
 from engine.sources.collected import changed, code_notices, code_of
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from real_spark import spark_home
 
 HOME = spark_home()
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import catalog_of, offer
 
-from engine.answer_notices import dbu_notices, price_notices
 from engine.catalog import Billing
-from engine.catalog_file import load_catalog
+from engine.catalog_files.reader import load_catalog
+from engine.choosing.answer_notices import dbu_notices, price_notices
 from engine.cost import (
     EXACT_BILLING,
     billed_seconds,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from engine.belief import Belief
-from engine.sequential import Decision, Stakes, gains, told
+from engine.experiments.belief import Belief
+from engine.experiments.sequential import Decision, Stakes, gains, told
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import pytest
 from scipy.special import stdtrit
 from synthetic import TableModel, catalog_of, model, offer
 
-from engine.candidates import Candidates, select_candidates
 from engine.catalog import Billing
-from engine.limits import Limits
+from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.limits import Limits
 from engine.optimiser import Goal, Recommendation, Surface, select
 
 MOST = 9

@@ -6,14 +6,14 @@ from itertools import product
 
 import numpy as np
 import pytest
-from test_mixed import CATALOG, TODAY, fitted
+from two_types import CATALOG, TODAY, fitted
 
 import engine
-from engine.candidates import select_candidates
-from engine.market import Market, values_of
+from engine.choosing.candidates import select_candidates
+from engine.choosing.surface import Surface
+from engine.mixing.market import Market, values_of
 from engine.mixing.mixes import MixLaw
 from engine.optimiser import Goal, recommend
-from engine.surface import Surface
 
 NODES = 24
 MODEL = fitted()

@@ -12,7 +12,7 @@ from optimised import SLOW, TWO, surface_of, two_law
 from synthetic import DAY, catalog_of, model, offer, profile_on
 
 from engine.catalog import Billing
-from engine.choices import missed_by
+from engine.choosing.choices import missed_by
 from engine.errors import BadInput, UnknownName
 from engine.optimiser import Goal, recommend, select
 from engine.profile import Notice

@@ -13,8 +13,8 @@ from optimised import surface_of
 from scipy.special import stdtrit
 from synthetic import catalog_of, model, offer
 
-from engine.candidates import select_candidates
 from engine.catalog import Billing
+from engine.choosing.candidates import select_candidates
 from engine.cost import cost_usd, service_rate
 from engine.optimiser import Goal, Recommendation, Surface, select
 from engine.units import format_seconds

@@ -12,9 +12,9 @@ from synthetic import TableModel, catalog_of, model, offer, profile_on
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing
-from engine.catalog_file import load_catalog
+from engine.catalog_files.reader import load_catalog
+from engine.choosing.exact_points import with_exact
 from engine.cluster import Workload
-from engine.exact_points import with_exact
 from engine.forecast import Forecast
 from engine.optimiser import recommend
 

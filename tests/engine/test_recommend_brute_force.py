@@ -14,8 +14,8 @@ from scipy.special import stdtrit
 from synthetic import DAY, catalog_of, model, offer
 
 from engine.catalog import Billing
+from engine.choosing.limits import Limits
 from engine.errors import BadInput
-from engine.limits import Limits
 from engine.optimiser import Recommendation, recommend
 
 CASES = 45

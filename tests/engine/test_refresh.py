@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from engine.catalog import Catalog
-from engine.catalog_file import load_catalog
-from engine.catalog_index import list_catalogs
-from engine.catalog_text import price_file_text
+from engine.catalog_files.index import list_catalogs
+from engine.catalog_files.reader import load_catalog
+from engine.catalog_files.writer import price_file_text
 from engine.errors import BadInput, EngineError
 from engine.refresh import refresh_catalog
 

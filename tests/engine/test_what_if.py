@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from test_mixed import CATALOG, TODAY, fitted
+from two_types import CATALOG, TODAY, fitted
 
 import engine
 from engine.cost import billed_seconds

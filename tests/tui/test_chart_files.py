@@ -10,8 +10,8 @@ from xml.etree import ElementTree
 import pytest
 from screen import settled
 
-from tui import chart_csv
-from tui.chart_svg import Panel, format_svg
+from tui.charts import chart_csv
+from tui.charts.chart_svg import Panel, format_svg
 from tui.cli import main
 from tui.widgets.chart_data import Axis, ChartData, Point, Series, Threshold
 

@@ -192,11 +192,11 @@ async def test_dragging_the_deadline_moves_its_slider_as_one_step(planner, size)
 
 async def test_a_long_drag_is_one_step_however_slow(planner, monkeypatch):
     import tui.app
-    import tui.charting
+    import tui.behaviours.charting
 
     clock = iter(range(0, 10_000, 10))
     monkeypatch.setattr(tui.app, "monotonic", lambda: float(next(clock)))
-    monkeypatch.setattr(tui.charting, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(tui.behaviours.charting, "monotonic", lambda: float(next(clock)))
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         chart = chart_of(app)

@@ -6,10 +6,10 @@ import pytest
 from screen import settled
 
 import engine
-from tui import config
 from tui.bindings import binding_id
 from tui.cli import main
 from tui.headless.config import with_setting
+from tui.kept import config
 
 
 def write(text):

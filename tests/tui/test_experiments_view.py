@@ -19,8 +19,8 @@ from tui.changes import (
 )
 from tui.cli import main
 from tui.session import EngineSession
-from tui.training_lines import TARGETS, collect_line, rendered
-from tui.training_words import budget_of, span, stepped
+from tui.words.training_lines import TARGETS, collect_line, rendered
+from tui.words.training_words import budget_of, span, stepped
 
 EXPERIMENTS = [
     engine.Experiment(4, 0.05, "m5.xlarge"),

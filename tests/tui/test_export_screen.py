@@ -15,7 +15,7 @@ from tui.screens.export import (
     refusal,
     save,
 )
-from tui.training_lines import TARGETS
+from tui.words.training_lines import TARGETS
 
 ENDINGS = {
     "spark-submit": "nightly.spark-submit.sh",

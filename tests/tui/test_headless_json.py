@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tui import config
 from tui.cli import main
+from tui.kept import config
 
 LOG = "nightly-features"
 GOAL = f"{LOG} --ran-on m5.2xlarge --instances 'm5.*' --deadline"

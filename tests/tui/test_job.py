@@ -6,15 +6,16 @@ import pytest
 from screen import settled, text_of
 
 import engine
-from tui import cli, job_words
+from tui import cli
 from tui.commands import outcome_of
 from tui.history import difference
+from tui.kept.scenario import format_scenario, read_scenario
 from tui.reducer import reduce
-from tui.scenario import format_scenario, read_scenario
 from tui.session import EngineSession
 from tui.state import AS_RUN, Job, PlanState
 from tui.verbs import Names
 from tui.widgets.table import Table
+from tui.words import job_words
 
 ROWS = [
     (nodes, size, k, round(60 + k * size / 1e6 * (20 + 200 / nodes)))

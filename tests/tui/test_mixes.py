@@ -10,9 +10,9 @@ from screen import compared, settled, text_of
 
 import engine
 from tui.app import AppOptions
+from tui.behaviours.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.changes import SetDeadline, SetMix, SetScale
 from tui.messages import MixReady
-from tui.planning import LEAST_REST_SECONDS, SETTLED_SECONDS
 from tui.session import EngineSession
 from tui.state import Limits
 from tui.views import curves

@@ -12,7 +12,7 @@ import engine
 from tui import format as text
 from tui.cli import main
 from tui.headless.recommend import size
-from tui.training_lines import collect_line
+from tui.words.training_lines import collect_line
 
 LOG = Path(engine.__file__).parents[1] / "tests" / "data" / "overhead.zstd"
 CODE = "more-beside-heap"

@@ -7,8 +7,8 @@ from screen import settled, text_of
 from test_pins import BASE, FIRST, SECOND
 
 import engine
-from tui import keeping
-from tui.pin_file import VERSION, Kept, format_kept, read_kept
+from tui.kept import keeping
+from tui.kept.pin_file import VERSION, Kept, format_kept, read_kept
 from tui.pins import MOST_PINS, Pin
 from tui.state import PlanState
 

@@ -13,12 +13,12 @@ from screen import settled, text_of
 
 import engine
 from tui.changes import OpenSources, PlanRefused, Reread
-from tui.progress import Speedometer, megabytes
 from tui.reading import Reading
 from tui.reducer import reduce
 from tui.session import EngineSession
 from tui.state import PlanState, evidence_key
 from tui.watch import LONGEST_WAIT_SECONDS, QUIET_SECONDS, Watch, unfinished
+from tui.words.progress import Speedometer, megabytes
 from tui.workers import Cancelled, Latest
 
 STATE = PlanState(sources=("a",))

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from screen import settled, text_of
 
 import engine
-from tui import keeping
 from tui.cli import main
-from tui.pin_file import Kept
-from tui.places import home
-from tui.scenario import KEYS, format_scenario, read_scenario, scalar
+from tui.kept import keeping
+from tui.kept.pin_file import Kept
+from tui.kept.places import home
+from tui.kept.scenario import KEYS, format_scenario, read_scenario, scalar
 from tui.screens import export
 from tui.state import INPUTS, Limits, PlanState, Terms, Training
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tui import chart_csv
+from tui.charts import chart_csv
 from tui.cli import main
 from tui.session import EngineSession
 from tui.state import PlanState

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options, target
+from tui.arguments import options, target
 from tui.headless import output
 
 NO_ANSWER = "no model answers"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import engine
 from tui import format as text
-from tui import options
+from tui.arguments import options
 from tui.headless import output
 
 NAMED = 3

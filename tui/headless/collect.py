@@ -14,8 +14,9 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options, training_words
+from tui.arguments import options
 from tui.headless import output
+from tui.words import training_words
 
 EXAMPLE = "'--master yarn job.py --sample {fraction} --seed {seed}'"
 

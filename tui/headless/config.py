@@ -6,10 +6,11 @@ import argparse
 from pathlib import Path
 
 import engine
-from tui import config, options
 from tui import format as text
+from tui.arguments import options
 from tui.headless import output
-from tui.places import is_there
+from tui.kept import config
+from tui.kept.places import is_there
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import engine
-from tui import beside_heap, options, target
 from tui import format as text
+from tui.arguments import beside_heap, options, target
 from tui.headless import curve_file, output
 
 POINTS = 25

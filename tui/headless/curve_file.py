@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import engine
-from tui import chart_csv
 from tui import format as text
-from tui.chart_svg import Panel, format_svg
+from tui.charts import chart_csv
+from tui.charts.chart_svg import Panel, format_svg
 from tui.widgets.chart_data import Axis, ChartData, Series
 from tui.widgets.numbers import Kind
 

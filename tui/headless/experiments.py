@@ -6,8 +6,9 @@ import argparse
 from dataclasses import replace
 
 import engine
-from tui import options, training_words
+from tui.arguments import options
 from tui.headless.experiments_output import show
+from tui.words import training_words
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import training_words
 from tui.headless import output
+from tui.words import training_words
 
 
 def show(

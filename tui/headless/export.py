@@ -6,7 +6,7 @@ import argparse
 import sys
 
 import engine
-from tui import limits, options
+from tui.arguments import limits, options
 from tui.headless import output, recommend
 
 

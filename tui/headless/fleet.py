@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import engine
-from tui import limits, options
+from tui.arguments import limits, options
 from tui.headless import fleet_table, output, recommend
 
 GIVEN, NAMED, MEASURED = "given", "evidence", "measured"

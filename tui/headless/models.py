@@ -6,7 +6,7 @@ import argparse
 
 import engine
 from tui import format as text
-from tui import options
+from tui.arguments import options
 from tui.headless import output
 
 

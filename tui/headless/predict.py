@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import engine
-from tui import beside_heap, limits, options, target
 from tui import format as text
+from tui.arguments import beside_heap, limits, options, target
 from tui.headless import all_models, output, recommend
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import engine
 from tui import format as text
-from tui import options
+from tui.arguments import options
 from tui.headless import output
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import engine
-from tui import beside_heap, limits, options
 from tui import format as text
+from tui.arguments import beside_heap, limits, options
 from tui.headless import hinges, output
 
 OBJECTIVES = ("cost", "time", "resource-time", "runtime", "throughput")

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 import engine
-from tui import options
+from tui.arguments import options
 
 RECORDED_SIZE = (120, 40)
 LEAST_SIZE, MOST_SIZE = (60, 20), (400, 200)

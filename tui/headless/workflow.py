@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import engine
-from tui import beside_heap, options, target
 from tui import format as text
+from tui.arguments import beside_heap, options, target
 from tui.headless import output, recommend
 
 RECOMMEND = "recommend"

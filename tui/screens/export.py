@@ -15,7 +15,7 @@ from textual.markup import escape
 from textual.widgets import Input
 
 import engine
-from tui.places import is_there
+from tui.kept.places import is_there
 from tui.screens.dialog import Dialog
 from tui.screens.picker import LEAVE
 from tui.views.bars import Bar, keys

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from textual.message_pump import MessagePump
 
     from tui.app import PlannerApp
-    from tui.pin_file import Kept
+    from tui.kept.pin_file import Kept
     from tui.pins import Pin
 
 LOOK_SECONDS = 0.02
@@ -89,7 +89,7 @@ class Guide:
     @property
     def kept(self) -> Kept:
         """What was planned and pinned before the tour."""
-        from tui.pin_file import Kept
+        from tui.kept.pin_file import Kept
 
         return Kept(self.before, self._pins)
 

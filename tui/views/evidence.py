@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import job_words
 from tui.state import PlanState
 from tui.views import words
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Tone
 from tui.widgets.numbers import time_text
 from tui.widgets.table import Cell, CellStyle, Column, Row, Table, text_of
+from tui.words import job_words
 
 if TYPE_CHECKING:
     from textual.widget import Widget

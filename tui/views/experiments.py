@@ -10,14 +10,14 @@ from textual.binding import Binding, BindingType
 
 import engine
 from tui import format as text
-from tui import training_words
 from tui.state import PlanState
-from tui.training_lines import collect_line
 from tui.views import words
 from tui.views.marks import Marks
 from tui.views.prose import Line, Prose, Span
 from tui.widgets.numbers import money_text
 from tui.widgets.table import Column, Row, Table
+from tui.words import training_words
+from tui.words.training_lines import collect_line
 
 if TYPE_CHECKING:
     from textual.widget import Widget

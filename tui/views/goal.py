@@ -11,8 +11,8 @@ from textual.containers import Container
 from textual.message import Message
 
 import engine
+from tui.arguments.options import parse_wait
 from tui.changes import Action, SetBudget, SetConfidence, SetDeadline, SetMaxNodes, SetScale
-from tui.options import parse_wait
 from tui.reducer import nice_seconds
 from tui.state import LEAST_SCALE, MAX_NODES, MOST_SCALE, PlanState
 from tui.views.bars import Bar

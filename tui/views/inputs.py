@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import engine
-from tui import job_words, limit_words
 from tui.state import PlanState
 from tui.views.marks import Marks
 from tui.widgets.table import Cell, Column, Row
+from tui.words import job_words, limit_words
 
 if TYPE_CHECKING:
     from engine import Catalog, Profile

@@ -16,9 +16,9 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Workload
-from engine.configurations import configurations, times_run
 from engine.errors import BadInput
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.transfer import Speed
 from engine.models.base import Explanation, FittedModel, Prediction
 from engine.models.boe.notices import (
     far_notices,
@@ -35,7 +35,7 @@ from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed
 from engine.notice_order import in_order
 from engine.profile import Notice, Run
-from engine.transfer import Speed
+from engine.runs.configurations import configurations, times_run
 
 NAME = "boe"
 

@@ -22,7 +22,7 @@ from engine.models.stages.application_graph import ApplicationGraph, graph_of
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
 from engine.profile import Measure, Run, StageRun
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 
 BYTES_PER_GBIT = 1e9 / 8.0
 

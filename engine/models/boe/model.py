@@ -16,7 +16,6 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.configurations import configurations, repetition_spread
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import IntArray
 from engine.models.base import LeaveOneOut, Model
@@ -39,6 +38,7 @@ from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
+from engine.runs.configurations import configurations, repetition_spread
 
 SPREAD_EXPLICIT = 0.18
 """Of a workflow with explicit rates: about what the paper's task model is off by at worst."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from engine.machines.transfer import notice_of
 from engine.models.boe.plan import Plan, Target
 from engine.profile import Notice
-from engine.transfer import notice_of
 from engine.units import format_number
 
 FAR = 2.0

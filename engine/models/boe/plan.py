@@ -10,8 +10,8 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
-from engine.drf import Pool, scheduler_named
 from engine.forecast import IntArray
+from engine.machines.transfer import Speed, speed_of
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
 from engine.models.boe.jobs import NodeRates, ObservedJob, catalog_rates
 from engine.models.boe.printed_states import estimate_printed
@@ -19,7 +19,7 @@ from engine.models.boe.states import estimate
 from engine.models.boe.task_time import Rates, TaskWork
 from engine.models.boe.workflow import OwnNodes, WorkflowJob
 from engine.models.boe.workflow_course import Activity, Machines, Timeline
-from engine.transfer import Speed, speed_of
+from engine.scheduling.drf import Pool, scheduler_named
 
 AS_GIVEN = Speed(1.0, code="speed-as-given")
 """Explicit seconds of a core that name no type are meant for every one."""

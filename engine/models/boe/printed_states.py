@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.drf import Claim, Scheduler
 from engine.forecast import FloatArray
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.task_time import Needs, TaskTime
 from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+from engine.scheduling.drf import Claim, Scheduler
 
 
 def remaining_seconds(

@@ -20,7 +20,6 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from engine.drf import Claim, Scheduler
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.task_draw import (
     COARSE_LANES,
@@ -33,6 +32,7 @@ from engine.models.boe.task_draw import (
 )
 from engine.models.boe.task_time import Needs, TaskTime
 from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+from engine.scheduling.drf import Claim, Scheduler
 
 SAME_MOMENT = 1e-9
 """Relative: tracks that end closer together end at once."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
-from engine.drf import scheduler_named
 from engine.errors import BadInput, UnknownName
 from engine.models.boe.task_time import TaskWork
 from engine.profile import Profile
+from engine.scheduling.drf import scheduler_named
 
 TASK_PROFILES = ("normal", "mean", "median")
 """Section 7.3: the law of task times (Algorithm 2), or a typical task (Algorithm 1)."""
@@ -87,7 +87,7 @@ class Workflow:
     """Jobs in an order in which each stands behind those it waits for.
 
     Args:
-        scheduler: shares the cluster among the jobs: a name of `engine.drf.SCHEDULERS`.
+        scheduler: shares the cluster among the jobs: a name of `engine.scheduling.drf.SCHEDULERS`.
         cluster: nodes of the file, which a command may override.
     """
 

@@ -11,10 +11,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from engine.drf import SLACK, Pool
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe.task_time import Rates, TaskTime, TaskWork
+from engine.scheduling.drf import SLACK, Pool
 
 Quantity = float | FloatArray
 

@@ -15,9 +15,9 @@ from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.errors import BadInput
 from engine.forecast import FloatArray
+from engine.machines.transfer import Speed, notice_of, speed_of
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.profile import Notice
-from engine.transfer import Speed, notice_of, speed_of
 
 
 def nearest(target: InstanceType, measured: Sequence[InstanceType | None]) -> int:

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster
-from engine.configurations import size_levels
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray
+from engine.machines.transfer import speed_of
 from engine.profile import Run
-from engine.transfer import speed_of
+from engine.runs.configurations import size_levels
 
 MINIMUM_CONFIGURATIONS = 3
 """Distinct (machines, size, iterations) that a fit needs: with two, any two terms fit exactly."""

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.configurations import SAME_SIZE, size_levels
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
 from engine.models.curves.machines import MachineRuns
@@ -21,12 +20,13 @@ from engine.models.laws.design import Rows
 from engine.models.laws.run_times import RunTimes
 from engine.models.laws.shares import Share
 from engine.profile import Run
-from engine.run_noise import Noise
-from engine.slow_runs import UnusualRun
+from engine.runs.configurations import SAME_SIZE, size_levels
+from engine.runs.run_noise import Noise
+from engine.runs.slow_runs import UnusualRun
 
 
 def with_repetitions(rows: Rows) -> Rows:
-    """The rows, those that repeat one another (`engine.configurations`) at their mean size.
+    """The rows, those that repeat one another (`engine.runs.configurations`) at their mean size.
 
     The same input is seldom read to the same byte: left as they are, repetitions would count as
     different configurations, and the ones left out be foretold by the others.

@@ -58,8 +58,15 @@ from engine.models.workloads import (
 )
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
-from engine.run_noise import Noise, run_noise
-from engine.slow_runs import SlowRun, UnusualRun, slow_notices, slow_runs, unusual_notices, without
+from engine.runs.run_noise import Noise, run_noise
+from engine.runs.slow_runs import (
+    SlowRun,
+    UnusualRun,
+    slow_notices,
+    slow_runs,
+    unusual_notices,
+    without,
+)
 
 MOST_RUNS = 300
 """Runs that are fitted together: of more, those with the wanted parameters and some others."""

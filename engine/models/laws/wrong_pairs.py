@@ -18,7 +18,7 @@ from engine.models.laws.design import Encoding, Rows, as_hard
 from engine.models.laws.sampling import Evidence
 from engine.models.laws.wrong_runs import followed_by
 from engine.profile import Run
-from engine.slow_runs import LEAST, UnusualRun
+from engine.runs.slow_runs import LEAST, UnusualRun
 
 
 def slower_of_two(rows: Rows, seconds: FloatArray, runs: Sequence[Run]) -> tuple[UnusualRun, ...]:

@@ -1,10 +1,10 @@
 """Which runs something went wrong in, by what the others say of them, and what the laws then are.
 
-A mixture: each run is what a law says, with noise, or (`engine/slow_runs.py`) something went wrong
-in it and it took longer, evenly in log time. Which of them it was in, none, one or two more, are
-hypotheses; the evidence of each is that of the other runs, averaged over laws, effects and noise,
-times the density of the wrong ones. Where a memory cliff explains a slow run, laws with that cliff
-do so. A run then counts for the probability that nothing went wrong in it: the power of its
+A mixture: each run is what a law says, with noise, or (`engine/runs/slow_runs.py`) something went
+wrong in it and it took longer, evenly in log time. Which of them it was in, none, one or two more,
+are hypotheses; the evidence of each is that of the other runs, averaged over laws, effects and
+noise, times the density of the wrong ones. Where a memory cliff explains a slow run, laws with that
+cliff do so. A run then counts for the probability that nothing went wrong in it: the power of its
 likelihood, as in expectation maximisation (Dempster, Laird and Rubin, J. R. Stat. Soc. B 1977).
 """
 
@@ -28,7 +28,7 @@ from engine.models.laws.sampling import (
     normalised,
     posterior,
 )
-from engine.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
+from engine.runs.slow_runs import LEAST, MOST, ODDS, WENT_WRONG
 
 BoolArray = NDArray[np.bool_]
 

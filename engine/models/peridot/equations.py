@@ -1,8 +1,8 @@
 """PERIDOT's equations, one function each, and the parameters that they take from the references.
 
 Shah, Amannejad, Krishnamurthy, Wang, "Quick Execution Time Predictions for Spark Applications",
-CNSM 2019. Eq. 1 is `engine.waves.waves`; where the print contradicts itself the consistent reading
-is the default (docs/models/peridot.md).
+CNSM 2019. Eq. 1 is `engine.scheduling.waves.waves`; where the print contradicts itself the
+consistent reading is the default (docs/models/peridot.md).
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from engine.configurations import times_run
 from engine.forecast import FloatArray
 from engine.models.curves.fitted_curve import SMALLEST_SECONDS
 from engine.models.peridot.references import References
-from engine.waves import waves
+from engine.runs.configurations import times_run
+from engine.scheduling.waves import waves
 
 ROUNDING = 1e-9
 """Eq. 3 in floating point: 80.00000000001 partitions are 80."""

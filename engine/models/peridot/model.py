@@ -14,10 +14,10 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.errors import BadInput
 from engine.fitting import IntArray
 from engine.forecast import FloatArray, Forecast
+from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import Explanation, FittedModel, LeaveOneOut, Model, StageForecast
 from engine.models.log_notices import chosen_notice
 from engine.models.peridot.equations import Parameters
@@ -35,9 +35,9 @@ from engine.models.workloads import (
 )
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run, whole
-from engine.transfer import notice_of, speed_of, speeds_of
+from engine.runs.configurations import SAME_SIZE, repetition_spread, size_levels
+from engine.scheduling.waves import waves
 from engine.units import format_number
-from engine.waves import waves
 
 ENOUGH_LEFT_OUT = 4
 """Left-out configurations from which on an interval rests on them more than on the prior."""

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
-from engine.configurations import configurations, size_levels
 from engine.errors import ModelDoesNotFit
 from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.models.stages.groups import StageGroup, matched, stage_groups
 from engine.models.workloads import logs_of, sharing_parameters
 from engine.profile import Notice, Profile, Run, whole
+from engine.runs.configurations import configurations, size_levels
 from engine.units import format_number
 
 MATCHING_SHARE = 0.5

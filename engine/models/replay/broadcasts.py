@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import whole
 from engine.profile import Notice, StageRun
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 from engine.units import MIB, format_bytes
 
 THRESHOLD = "spark.sql.autoBroadcastJoinThreshold"

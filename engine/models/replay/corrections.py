@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.catalog import Catalog
-from engine.configurations import configurations, pairs_between, times_run
 from engine.fitting import IntArray
 from engine.forecast import FloatArray
+from engine.machines.transfer import speed_of
 from engine.models.base import LeaveOneOut
 from engine.models.replay.memory_cliff import MemoryCliff, unlike
 from engine.models.replay.priors import (
@@ -36,7 +36,7 @@ from engine.models.stages.one_machine import (
     SharedCores,
     crowding,
 )
-from engine.transfer import speed_of
+from engine.runs.configurations import configurations, pairs_between, times_run
 
 PAIR_NOISE = 0.10
 """Prior: standard deviation of log time of a run around a law of its size and slots: noise, and

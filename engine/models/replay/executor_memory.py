@@ -41,7 +41,8 @@ class ExecutorMemory:
         legacy_storage: share of the heap for cached blocks before Spark 1.6; None since.
         storage_each_bytes: memory for cached blocks of each executor, as the log tells it.
         off_heap_task_bytes: Spark's off-heap memory for each running task (`spark.memory.offHeap`),
-            which grows with the cores of an executor (`engine.beside_heap`); blocks are elsewhere.
+            which grows with the cores of an executor (`engine.machines.beside_heap`); blocks are
+            elsewhere.
     """
 
     heap_gib: float | None

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.batch import ClusterBatch
+from engine.machines.transfer import speed_of
 from engine.models.replay.memory_cliff import MemoryCliff, never_stored
 from engine.models.replay.spilling import SpillingStage, spilled_bytes
 from engine.profile import Notice, Run
-from engine.stage_labels import stage_label
-from engine.transfer import speed_of
+from engine.runs.stage_labels import stage_label
 from engine.units import format_bytes
 
 INFERRED_FROM = 0.5

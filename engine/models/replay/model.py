@@ -17,9 +17,9 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Workload
-from engine.configurations import configurations, repetition_spread, times_run
 from engine.errors import ModelDoesNotFit
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.broadcasts import broadcast_notice
@@ -60,7 +60,7 @@ from engine.models.stages.one_machine import (
 from engine.models.workloads import completed, left_aside, logs_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
-from engine.transfer import notice_of, speed_of, speeds_of
+from engine.runs.configurations import configurations, repetition_spread, times_run
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.waves import Tasks
+from engine.scheduling.waves import Tasks
 
 
 @dataclass(frozen=True, eq=False)

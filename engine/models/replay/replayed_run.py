@@ -1,9 +1,10 @@
 """Replay of one observed run: its stages, tasks and driver time on another cluster or input.
 
-Tasks are scheduled first in, first out on the slots (`engine.scheduling`), stages wait for what
-they waited for in the log (`stages/application_graph`), task times come from the stored quantiles
-(`stages/task_times`). Three things are learnt from the log itself: what a slot loses between two
-tasks, where in the launch order the long tasks were, and what first tasks on a cold slot cost more.
+Tasks are scheduled first in, first out on the slots (`engine.scheduling.stages`), stages wait for
+what they waited for in the log (`stages/application_graph`), task times come from the stored
+quantiles (`stages/task_times`). Three things are learnt from the log itself: what a slot loses
+between two tasks, where in the launch order the long tasks were, and what first tasks on a cold
+slot cost more.
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import Scaled, StageShape
 from engine.models.stages.warm_up import Slowdown, combined, warmed
 from engine.profile import Run
-from engine.scheduling import Node, Schedule, covered_seconds, schedule
-from engine.unused_slots import unused_met
-from engine.waves import ClosedForm, Tasks
+from engine.runs.unused_slots import unused_met
+from engine.scheduling.stages import Node, Schedule, covered_seconds, schedule
+from engine.scheduling.waves import ClosedForm, Tasks
 
 TURNS = (*(part / 8.0 for part in range(8)), LONGEST_FIRST)
 """Launch orders of a stage that are tried on the observed cluster: where the longest tasks stand is
@@ -112,7 +113,7 @@ class Replay:
 
         Args:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
-            exact: task by task (see `engine.scheduling`).
+            exact: task by task (see `engine.scheduling.stages`).
         """
         nodes, placed, counts = self._work_on(slots, ratio, speed, shuffle_partitions)
         found = schedule(

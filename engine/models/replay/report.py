@@ -15,7 +15,7 @@ from engine.models.stages.disturbance import computes_elsewhere
 from engine.models.stages.shapes import first_tasks, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
 from engine.profile import Notice, StageRun
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 
 DRIVER = "driver"
 WAITING = "wait for executors"

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.configurations import pairs_between, times_run
 from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.corrections import COUNTS_FOR_SPREAD, weights_of
 from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS, NOISE
+from engine.runs.configurations import pairs_between, times_run
 
 
 @dataclass(frozen=True, eq=False)

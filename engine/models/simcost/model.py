@@ -17,8 +17,8 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
-from engine.configurations import configurations, repetition_spread, times_run
 from engine.forecast import FloatArray, Forecast, IntArray
+from engine.machines.transfer import notice_of, speed_of, speeds_of
 from engine.models.base import AssuredMemory, Explanation, FittedModel, Model
 from engine.models.log_notices import chosen_notice, range_notices
 from engine.models.logs_by_parameters import ByParameters
@@ -48,7 +48,7 @@ from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile, Run
-from engine.transfer import notice_of, speed_of, speeds_of
+from engine.runs.configurations import configurations, repetition_spread, times_run
 
 
 class Simcost(Model):

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.profile import JobRun, Run, StageRun
-from engine.scheduling import Node
+from engine.scheduling.stages import Node
 
 SAME_MOMENT = 0.0015
 """Times in a log are whole milliseconds: events less than this apart are one."""

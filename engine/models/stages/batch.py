@@ -15,7 +15,7 @@ from engine.forecast import FloatArray, IntArray
 from engine.models.stages.outlines import Outlines
 from engine.models.stages.table import Cuts, StageTable
 from engine.models.stages.warm_up import WarmUps, combined_each, warmed
-from engine.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
+from engine.scheduling.waves import EXPECTED_MAXIMUM, IN_STEP, NO_SPREAD, ClosedForm
 
 FEWEST_STAGES = 12
 """Fewer are answered one by one as fast."""

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from engine.models.stages.match import matches
 from engine.profile import Measure, Notice, Run, StageRun, whole
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 from engine.units import format_bytes
 
 CODE = "data-shape-changed"

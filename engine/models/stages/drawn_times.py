@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.waves import outline_of
+from engine.scheduling.waves import outline_of
 
 KEPT_GRIDS = 128
 """Numbers of tasks whose probabilities are kept: stages of one job often have the same number."""

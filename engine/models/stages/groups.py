@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from engine.profile import Run, StageRun
-from engine.stage_labels import stage_label
+from engine.runs.stage_labels import stage_label
 
 Signature = tuple[tuple[str, frozenset[str]], ...]
 

@@ -17,7 +17,7 @@ from engine.models.stages.drawn_sums import DrawnSums
 from engine.models.stages.launch_order import last_launched
 from engine.models.stages.table import BASE, Cuts, StageTable
 from engine.models.stages.task_times import PLACED_TASKS, SET_UP_SECONDS, SET_UP_SHARE
-from engine.waves import BODY, EVERY_TASK, TAIL_STEPS
+from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
 """Stages of no more tasks than this are apart: thousands of them take no more room than they

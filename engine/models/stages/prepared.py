@@ -13,7 +13,7 @@ from engine.models.stages.outlines import groups, outlines
 from engine.models.stages.table import StageTable
 from engine.models.stages.task_times import Scaled
 from engine.models.stages.warm_up import Slowdown
-from engine.waves import ClosedForm, Tasks
+from engine.scheduling.waves import ClosedForm, Tasks
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from engine.forecast import FloatArray, IntArray
-from engine.waves import Tasks, outline
+from engine.scheduling.waves import Tasks, outline
 
 
 class RankedTasks(Tasks):

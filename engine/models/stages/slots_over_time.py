@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.list_scheduling import place_fast
 from engine.profile import Run
-from engine.scheduling import Node, schedule
-from engine.waves import Tasks, waves
+from engine.scheduling.list_scheduling import place_fast
+from engine.scheduling.stages import Node, schedule
+from engine.scheduling.waves import Tasks, waves
 
 NEGLIGIBLE = 0.002
 """Slots that are missing for less than this share of a run, in the mean, are there at its start."""

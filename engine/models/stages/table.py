@@ -24,7 +24,7 @@ from engine.models.stages.task_times import (
     StageShape,
 )
 from engine.models.stages.warm_up import WarmUps
-from engine.waves import Tasks, probabilities
+from engine.scheduling.waves import Tasks, probabilities
 
 BASE = probabilities(4 * LARGEST_TASKS)[:-1]
 """Where outlines of any number of tasks are taken: the longer ones go on where shorter ones end."""

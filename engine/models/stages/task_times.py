@@ -33,7 +33,7 @@ from engine.models.stages.ranked_tasks import RankedTasks
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.warm_up import WarmUp
 from engine.profile import StageRun
-from engine.waves import DrawnTasks, Tasks
+from engine.scheduling.waves import DrawnTasks, Tasks
 
 SET_UP_SECONDS = 0.2
 SET_UP_SHARE = 0.5

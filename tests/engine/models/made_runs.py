@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from engine.cluster import Cluster, Workload
 from engine.models.replay.replayed_run import Replay
 from engine.profile import EXACT_VALUES, JobRun, Measure, Run, StageRun
-from engine.scheduling import Node, schedule
-from engine.waves import Tasks
+from engine.scheduling.stages import Node, schedule
+from engine.scheduling.waves import Tasks
 
 Values = NDArray[np.float64]
 

@@ -11,8 +11,7 @@ from made_runs import Stage, measure, observed
 
 import engine
 from engine.batch import ClusterBatch
-from engine.candidates import select_candidates
-from engine.drf import Pool, drf
+from engine.choosing.candidates import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow
@@ -22,6 +21,7 @@ from engine.models.boe.surface import seconds_on
 from engine.models.boe.task_time import Rates, Step, TaskWork
 from engine.models.boe.workflow_course import Activity, Machines
 from engine.models.boe.workflow_report import merged
+from engine.scheduling.drf import Pool, drf
 from engine.sources.workflow_file import parse_workflow
 
 LOGS = [sample.name for sample in engine.list_samples() if sample.kind == "event-log"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
+from shared import SHARED, needs_shared
 
 import engine
 from engine.cluster import Cluster, Workload
@@ -25,9 +24,6 @@ from engine.models.stages.disturbance import (
     stretch_of,
 )
 from engine.profile import Profile, Run
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED, needs_shared
 
 TASKS, SECONDS = 20, 6.0
 INPUT = 20 * 128e6

@@ -21,7 +21,7 @@ from engine.models.laws.measured_configurations import (
 )
 from engine.models.laws.shares import Share
 from engine.profile import Run
-from engine.run_noise import Noise
+from engine.runs.run_noise import Noise
 
 
 def test_repetitions_count_once_and_their_noise_is_kept() -> None:

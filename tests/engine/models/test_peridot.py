@@ -16,7 +16,7 @@ from engine.models.peridot.model import (
     SHOWN_PHASES,
 )
 from engine.models.peridot.spread import PRIOR_DOF, PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.waves import waves
+from engine.scheduling.waves import waves
 
 MEAN_ERROR, WORST_APPLICATION = 0.066, 0.13
 

@@ -29,7 +29,7 @@ from engine.models.peridot.equations import (
 from engine.models.peridot.references import find_references
 from engine.models.stages.groups import matched, stage_groups
 from engine.profile import Profile, Run
-from engine.waves import waves
+from engine.scheduling.waves import waves
 
 STAGES_TABLE_1 = {
     "Wc": 2, "Mm": 2, "So": 2, "Co": 53, "Lr": 9, "Q26": 35, "Q52": 31, "Q64": 75

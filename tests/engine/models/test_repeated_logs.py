@@ -13,11 +13,11 @@ import pytest
 
 import engine
 from engine.cluster import Cluster, Workload
-from engine.configurations import configurations, pairs_between, repetition_spread
 from engine.models.base import FittedModel, Prediction
 from engine.models.replay.priors import NOISE
 from engine.models.stages.disturbance import disturbance_spread
 from engine.profile import Measure, Profile, Run
+from engine.runs.configurations import configurations, pairs_between, repetition_spread
 
 MODELS = ("sparkplan", "simcost", "boe", "peridot")
 PAIRS = ("sales-report", "pagerank")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from made_runs import BLOCK, Job, Stage, measure, observed, simulated, stage_run, without_growth
 
 from engine.cluster import Cluster, Workload
-from engine.list_scheduling import makespan
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.times import ReplayTimes
 from engine.models.stages.contention import GROWTH_CPU, GROWTH_UNKNOWN, GROWTH_WAITING
@@ -20,6 +19,7 @@ from engine.models.stages.drawn_times import drawn
 from engine.models.stages.launching import LAUNCH_SECONDS
 from engine.models.stages.shapes import EXECUTOR_SHARE
 from engine.profile import JobRun, Notice, Run
+from engine.scheduling.list_scheduling import makespan
 
 RANDOM = np.random.default_rng(5)
 BEGINNING = RANDOM.bit_generator.state

@@ -20,8 +20,8 @@ from engine.models.stages.slots_over_time import (
     waited_seconds,
 )
 from engine.profile import Profile, Run
-from engine.scheduling import Node, schedule
-from engine.waves import Tasks
+from engine.scheduling.stages import Node, schedule
+from engine.scheduling.waves import Tasks
 
 GIB = 1024.0**3
 SECONDS = 2.0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import engine
 from engine.batch import ClusterBatch
-from engine.candidates import select_candidates
+from engine.choosing.candidates import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.grid import Grid
 from engine.models.boe.jobs import NodeRates

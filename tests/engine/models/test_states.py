@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.drf import Pool, drf, fifo
 from engine.errors import BadInput
 from engine.models.boe.printed_states import (
     estimate_printed,
@@ -23,6 +22,7 @@ from engine.models.boe.states import estimate
 from engine.models.boe.task_draw import EXACT_TASKS, task_factors, task_law
 from engine.models.boe.task_time import Needs, Rates, Step, TaskWork
 from engine.models.boe.workflow_course import Activity, Machines
+from engine.scheduling.drf import Pool, drf, fifo
 
 RATES = Rates(3.0, 1.0, 1.0)
 """Three cores a node, and one byte per second: bytes are seconds of a whole disk or card."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 import engine
-from engine.belief import Points, believe
 from engine.cluster import Cluster, Workload
+from engine.experiments.belief import Points, believe
 from engine.models.base import FittedModel
 from engine.profile import Profile, Run
 

@@ -27,7 +27,7 @@ from engine.models.laws.wrong_runs import (
     _Sought,
     followed_by,
 )
-from engine.slow_runs import LEAST
+from engine.runs.slow_runs import LEAST
 
 MACHINES = np.asarray([2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0])
 HARDER = MACHINES[None] < MACHINES[:, None]

@@ -5,14 +5,12 @@ The logs in tests/data were made by `make_logs.py`; others are public ones, read
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
+
+from shared import SHARED
 
 from engine.profile import Run, StageRun
 from engine.sources import codecs, read
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED
 
 DATA = Path(__file__).parents[2] / "data"
 PUBLIC = SHARED / "eventlogs"

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 from functools import cache
 from pathlib import Path
 
 import msgspec
 import pytest
 import sparklog as log
+from shared import SHARED
 
 import engine
 from engine.errors import EngineError
 from engine.sources import codecs, eventlog, events, tasks
 from engine.sources.application import Application
 from engine.sources.profile_text import format_profile
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED
 
 ROOT = Path(__file__).parents[3]
 LOGS = sorted(

@@ -15,7 +15,6 @@ import os
 import random
 import re
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -25,6 +24,7 @@ from typing import Any
 import pytest
 import sparklog as log
 import zstandard
+from shared import SHARED
 
 import engine
 from engine.errors import EngineError
@@ -32,9 +32,6 @@ from engine.profile import Profile
 from engine.sources import codecs, read
 from engine.sources.profile_file import parse
 from engine.sources.profile_text import format_profile
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED
 
 DATA = Path(__file__).parents[2] / "data"
 SAMPLES = Path(__file__).parents[3] / "sample_logs"

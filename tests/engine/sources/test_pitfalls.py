@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 import sparklog as log
 from pitfall_logs import DATA, PUBLIC, RETRIES, codes, notice, one, stages_of, text_of
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-
 from shared import needs_shared
 
 # Failures

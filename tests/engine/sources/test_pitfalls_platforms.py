@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 from pathlib import Path
 
 import pytest
 import sparklog as log
 from pitfall_logs import DATA, PLAIN, PUBLIC, codes, notice, one, stages_of
+from shared import needs_shared
 
 import engine
 from engine.sources import read
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import needs_shared
 
 # Databricks
 

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 from pitfall_logs import DATA, PUBLIC, codes, notice, one
+from shared import needs_shared
 
 from engine.cluster import BesideHeap
 from engine.sources.application import Application
 from engine.sources.beside_heap import asked_beside_heap
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import needs_shared
 
 CODE = "more-beside-heap"
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 import sparklog as log
 from distilled import run_of
+from shared import SHARED, needs_shared
 
 from engine.profile import Notice, Run
 from engine.sources import read
 from engine.sources.lost_executors import LONGEST_REASON, shortened
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED, needs_shared
 
 DYNAMIC = {"spark_dynamicAllocation_enabled": "true"}
 AUTOSCALING = {"spark_databricks_clusterUsageTags_clusterScalingType": "autoscaling"}

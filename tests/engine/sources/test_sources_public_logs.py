@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
+from shared import SHARED, needs_shared
 
 from engine.errors import EngineError
 from engine.sources import read
 from engine.sources.profile_file import parse
 from engine.sources.profile_text import format_profile
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED, needs_shared
 
 LOGS = sorted(
     path

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from math import isnan
 from pathlib import Path
 
 import pytest
 import sparklog as log
+from shared import SHARED, needs_shared
 
 from engine.errors import BadInput
 from engine.sources import read
 from engine.sources.run_table import looks_like, parse
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-from shared import SHARED, needs_shared
 
 TABLE = """application,instance_type,nodes,vcpus,memory_gib,price_hourly_usd,input_size,k,seconds
 sort,m4.large,2,2,8,0.1,9530,3,352.5

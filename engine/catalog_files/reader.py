@@ -1,0 +1,388 @@
+"""Catalogs on disk: the bundled ones by name, a user's own by path (docs/catalogs.md).
+
+Shapes and prices stand apart: a price file names its shapes file, and the two are joined here
+into `Offer`s. A user's own file may hold both. Whatever is wrong is said with file and line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from itertools import chain
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, Catalog, InstanceType, Offer, Price
+from engine.catalog_files.index import (
+    OTHER_REGIONS,
+    SHAPES,
+    bundled_folder,
+    catalog_path,
+    list_catalogs,
+)
+from engine.catalog_files.rules import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    Dbus,
+    Told,
+    billing_of,
+    dbus_of,
+    memory_rule_of,
+    price_column,
+    told_of,
+)
+from engine.errors import BadInput, UnknownName
+from engine.text.cells import (
+    TypedTable,
+    iso_date,
+    number_above,
+    one_of,
+    placed,
+    typed_table,
+    whole_number,
+    yes_or_no,
+)
+from engine.text.located_yaml import Convert, Section, read_yaml
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+_SHAPE_COLUMNS: Mapping[str, Convert[Any]] = {
+    "vcpus": number_above(0.0, at_most=MOST_VCPUS),
+    "memory_gib": number_above(0.0, at_most=MOST_MEMORY_GIB),
+    "family": str,
+    "arch": one_of("x86_64", "arm64"),
+    "generation": whole_number,
+    "network_gbps": POSITIVE,
+    "local_disk_gb": NOT_NEGATIVE,
+    "local_disk_kind": str,
+    "ebs_gbps": POSITIVE,
+    "cpu_score": POSITIVE,
+    "emr_supported": yes_or_no,
+    "cpu_score_spread": NOT_NEGATIVE,
+}
+_CPU_SCORE = list(_SHAPE_COLUMNS).index("cpu_score")
+_PRICE_COLUMNS: Mapping[str, Convert[Any]] = {
+    "date": iso_date,
+    "source": str,
+    "estimated": yes_or_no,
+    "spot_date": iso_date,
+    "spot_source": str,
+    "spot_estimated": yes_or_no,
+    "interruption": str,
+    "dbu_per_hour": POSITIVE,
+}
+_AMOUNT_COLUMNS: Mapping[str, Convert[Any]] = {
+    "usd_per_hour": POSITIVE,
+    "price_per_hour": POSITIVE,
+    "spot_usd_per_hour": POSITIVE,
+    "spot_price_per_hour": POSITIVE,
+}
+"""Money is in USD, or in the currency of the file: `price_column` says which columns hold it."""
+_SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": str, **_SHAPE_COLUMNS}
+_OFFER_COLUMNS: Mapping[str, Convert[Any]] = {
+    "name": str,
+    **_SHAPE_COLUMNS,
+    **_AMOUNT_COLUMNS,
+    **_PRICE_COLUMNS,
+}
+_HISTORY_COLUMNS: Mapping[str, Convert[Any]] = {
+    "name": str,
+    "usd_per_hour": POSITIVE,
+    "price_per_hour": POSITIVE,
+    "date": iso_date,
+    "source": str,
+}
+
+_SHAPE_FILE_KEYS = ("shapes_of", "source", "note", "cpu_benchmark", "instances")
+_PRICE_FILE_KEYS = (
+    "catalog", "provider", "region", "currency", "exchange", "shapes", "cpu_benchmark", "date",
+    "source", "spot", "billing", "dbu", "dbu_tiers", "memory_rule", "managed_only",
+    "filtered_by_default", "historic", "note", "instances", "history",
+)  # fmt: skip
+
+
+def load_catalog(name_or_path: str | Path, *, region: str | None = None) -> Catalog:
+    """A bundled catalog by name ("aws", "azure"), the catalog in a YAML file, or that of one
+    region in a folder of price files.
+
+    Args:
+        region: which one, where there are price files of several; with a file, what it must be.
+
+    Raises:
+        UnknownName: when it is neither a bundled name nor a file, or has no such region.
+        BadInput: for the first thing that is wrong with the file, with its line, and where several
+            regions are known and none is named.
+    """
+    catalog, problems = _load(catalog_path(str(name_or_path), region))
+    if problems:
+        raise problems[0]
+    assert catalog is not None
+    if region is not None and catalog.region != region:
+        known, where = [catalog.region], str(name_or_path)
+        raise UnknownName("region", region, known, where=where, remedy=OTHER_REGIONS, alike=True)
+    return catalog
+
+
+def validate_catalog(
+    name_or_path: str | Path, *, region: str | None = None
+) -> tuple[BadInput, ...]:
+    """Everything that is wrong with a catalog, row by row; empty when it loads.
+
+    Raises:
+        BadInput: when there is no such file to validate.
+    """
+    path = catalog_path(str(name_or_path), region)
+    if not path.is_file():
+        raise BadInput("no such file", where=str(path))
+    return tuple(_load(path)[1])
+
+
+def type_in(name: str, where: str) -> tuple[Catalog | None, InstanceType]:
+    """A type of one catalog, given by name or file; a file of shapes without prices serves too.
+
+    Raises:
+        UnknownName: with close matches, when it does not hold the type.
+        BadInput: for the first thing that is wrong with the file.
+    """
+    path = catalog_path(where)
+    top = read_yaml(path)
+    if "shapes_of" not in top.lines:
+        catalog = load_catalog(path)
+        return catalog, catalog.offer(name).instance
+    problems: list[BadInput] = []
+    shapes = _shapes_in(top, problems)
+    if problems:
+        raise problems[0]
+    if name not in shapes:
+        raise UnknownName("instance type", name, shapes, where=where)
+    return None, shapes[name]
+
+
+def find_type(name: str, *, first: Catalog | str) -> tuple[Catalog, InstanceType]:
+    """A type by name, looked for in the catalog `first`, then in all bundled ones.
+
+    Raises:
+        UnknownName: when no catalog has it, with the close matches of all.
+    """
+    given = first if isinstance(first, Catalog) else load_catalog(first)
+    tried: dict[str, Catalog] = {}
+    for catalog in chain([given], map(load_catalog, (entry.path for entry in list_catalogs()))):
+        if name in catalog.offers:
+            return catalog, catalog.offers[name].instance
+        tried.setdefault(catalog.name, catalog)
+    known = {offered for catalog in tried.values() for offered in catalog.offers}
+    raise UnknownName(
+        "instance type",
+        name,
+        known,
+        where=f"catalogs {', '.join(tried)}",
+        remedy="`sparkplan catalog show NAME` lists the types of a catalog",
+    )
+
+
+def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
+    """The catalog of a file, or None and what is wrong with it."""
+    problems: list[BadInput] = []
+    try:
+        top = read_yaml(path)
+        if "shapes_of" in top.lines:
+            raise BadInput(
+                "holds shapes without prices",
+                where=str(path),
+                remedy="it serves --ran-on TYPE@FILE, or a price file that says 'shapes:'",
+            )
+        top.check_keys(_PRICE_FILE_KEYS)
+        shapes = _shapes(top, problems)
+        told, dbus = told_of(top), dbus_of(top, problems)
+        offers = _offers(top, shapes, told, dbus, problems)
+        catalog = _catalog(top, offers, told, dbus) if not problems else None
+    except BadInput as error:
+        return None, [*problems, error]
+    return catalog, problems
+
+
+def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus | None) -> Catalog:
+    return Catalog(
+        name=top.get("catalog", str) or top.path.name.split(".")[0],
+        provider=top.get("provider", str) or "other",
+        region=top.get("region", str) or "",
+        currency=told.exchange.currency if told.exchange else "USD",
+        date=told.day or max(offer.on_demand.date for offer in offers.values()),
+        offers=offers,
+        billing=billing_of(top, offers, dbus),
+        memory_rule=memory_rule_of(top),
+        managed_only=_flag(top, "managed_only", default=False),
+        filtered_by_default=_flag(top, "filtered_by_default", default=True),
+        historic=_flag(top, "historic", default=False),
+        note=top.get("note", str),
+        exchange=told.exchange,
+        dbu_tiers=dbus.tiers if dbus else {},
+    )
+
+
+def _flag(section: Section, key: str, *, default: bool) -> bool:
+    value = section.get(key, yes_or_no)
+    return default if value is None else value
+
+
+def _shapes(top: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
+    """The shapes that the file refers to; none when its own rows hold them."""
+    named = top.get("shapes", str)
+    if named is None:
+        return {}
+    return _shapes_in(read_yaml(_shapes_path(top, named)), problems)
+
+
+def _shapes_in(shapes_file: Section, problems: list[BadInput]) -> Mapping[str, InstanceType]:
+    """The types of a shapes file, by name."""
+    shapes_file.check_keys(_SHAPE_FILE_KEYS)
+    benchmark = shapes_file.get("cpu_benchmark", str)
+    shapes: dict[str, InstanceType] = {}
+    table = typed_table(shapes_file, "instances", _SHAPE_FILE_COLUMNS, problems)
+    for line, name, shape in zip(table.lines, table.names, table.rows(_SHAPE_COLUMNS), strict=True):
+        with placed(shapes_file, line, problems):
+            _add(shapes, name, _instance(name, shape, benchmark))
+    return shapes
+
+
+def _shapes_path(top: Section, named: str) -> Path:
+    """A shapes file beside the price file, or a bundled one by name ("aws")."""
+    beside = top.path.parent / named
+    if beside.is_file():
+        return beside
+    folder = bundled_folder()
+    bundled = folder / (named.removesuffix(SHAPES) + SHAPES)
+    if len(Path(named).parts) == 1 and bundled.is_file():
+        return bundled
+    names = [path.name.removesuffix(SHAPES) for path in folder.glob(f"*{SHAPES}")]
+    raise UnknownName("shapes file", named, names, where=top.where(top.lines["shapes"]))
+
+
+def _offers(
+    top: Section,
+    shapes: Mapping[str, InstanceType],
+    told: Told,
+    dbus: Dbus | None,
+    problems: list[BadInput],
+) -> Mapping[str, Offer]:
+    history = _history(top, told, problems)
+    table = typed_table(top, "instances", _OFFER_COLUMNS, problems)
+    benchmark = top.get("cpu_benchmark", str)
+    offers: dict[str, Offer] = {}
+    shape_cells, price_cells = table.rows(_SHAPE_COLUMNS), table.rows(_PRICE_COLUMNS)
+    rows = zip(
+        table.lines, table.names, shape_cells, _usd(top, table, told), price_cells, strict=True
+    )
+    for line, name, shape, usd, price in rows:
+        with placed(top, line, problems):
+            instance = _joined(name, shape, shapes, benchmark)
+            offer = _offer(instance, usd, price, told, history.get(name, ()))
+            if dbus is not None and offer.dbu_per_hour is None:
+                raise BadInput(f"{name}: dbu_per_hour is missing")
+            if dbus is None and offer.dbu_per_hour is not None:
+                remedy = "say 'dbu: {tier: ...}' and dbu_tiers, or leave it out"
+                raise BadInput(f"{name}: dbu_per_hour without dbu", remedy=remedy)
+            _add(offers, name, offer)
+    if not offers and not problems:
+        raise BadInput("no instance types", where=str(top.path), remedy="add a list 'instances'")
+    for name in history:
+        if name not in offers and not problems:
+            where = top.where(top.lines["history"])
+            raise UnknownName("instance type", name, offers, where=where)
+    return offers
+
+
+def _usd(
+    top: Section, table: TypedTable, told: Told, key: str = "instances"
+) -> Iterable[tuple[float | None, float | None]]:
+    """On-demand and spot price of each row in USD, whatever the currency of the file."""
+    try:
+        columns = [
+            price_column(table.values, plain, told.exchange)
+            for plain in ("usd_per_hour", "spot_usd_per_hour")
+        ]
+    except BadInput as error:
+        where = top.where(top.lines[key])
+        raise BadInput(error.what, where=where, remedy=error.remedy) from None
+    if told.exchange is None:
+        return table.rows(columns)
+    rate = told.exchange.usd
+    return [(paid and paid * rate, spot and spot * rate) for paid, spot in table.rows(columns)]
+
+
+def _joined(
+    name: str, shape: Sequence[Any], shapes: Mapping[str, InstanceType], benchmark: str | None
+) -> InstanceType:
+    """A type's shape, from the shapes file or from its own row, never from both."""
+    instance = shapes.get(name)
+    if instance is None:
+        return _instance(name, shape, benchmark)
+    if any(value is not None for value in shape):
+        raise BadInput(f"{name}: its shape stands in the shapes file already")
+    return instance
+
+
+def _offer(
+    instance: InstanceType,
+    usd: tuple[float | None, float | None],
+    price: Sequence[Any],
+    told: Told,
+    history: tuple[Price, ...],
+) -> Offer:
+    """An offer from its prices in USD and the cells of `_PRICE_COLUMNS`."""
+    day, source, inferred, spot_day, spot_source, estimated, interruption, dbus = price
+    on_demand = _price(usd[0], day or told.day, source or told.source, bool(inferred), told)
+    spot = None
+    if usd[1] is not None:
+        spot = _price(
+            usd[1],
+            spot_day or told.spot_day,
+            spot_source or told.spot_source,
+            told.spot_estimated if estimated is None else estimated,
+            told,
+        )
+    return Offer(instance, on_demand, spot, interruption, history, dbus)
+
+
+def _price(
+    usd: float | None, day: date | None, source: str | None, estimated: bool, told: Told
+) -> Price:
+    if usd is None or day is None or source is None:
+        amount = "usd_per_hour" if told.exchange is None else "price_per_hour"
+        column = amount if usd is None else "date" if day is None else "source"
+        remedy = f"say '{column}:' once for the file"
+        if usd is None:
+            remedy = "give the type one, or leave the type out"
+        raise BadInput(f"a price without {column}", remedy=remedy)
+    return Price(usd, day, source, estimated)
+
+
+def _history(top: Section, told: Told, problems: list[BadInput]) -> Mapping[str, tuple[Price, ...]]:
+    """Earlier prices per type, oldest first."""
+    table = typed_table(top, "history", _HISTORY_COLUMNS, problems)
+    found: dict[str, dict[date, Price]] = {}
+    cells = zip(_usd(top, table, told, "history"), table.rows(("date", "source")), strict=True)
+    for line, name, (usd, (day, source)) in zip(table.lines, table.names, cells, strict=True):
+        with placed(top, line, problems):
+            price = _price(usd[0], day, source or told.source, False, told)
+            _add(found.setdefault(name, {}), price.date, price)
+    return {
+        name: tuple(sorted(prices.values(), key=attrgetter("date")))
+        for name, prices in found.items()
+    }
+
+
+def _instance(name: str, shape: Sequence[Any], benchmark: str | None) -> InstanceType:
+    """A type from the cells of `_SHAPE_COLUMNS`, which are in the order of its fields."""
+    if shape[0] is None or shape[1] is None:
+        raise BadInput(f"{name}: {'vcpus' if shape[0] is None else 'memory_gib'} is missing")
+    return InstanceType(name, *(*shape, benchmark if shape[_CPU_SCORE] else None))
+
+
+def _add(known: dict[K, V], key: K, value: V) -> None:
+    if key in known:
+        raise BadInput(f"{key} stands here for the second time", remedy="keep one of the two")
+    known[key] = value

@@ -1,0 +1,309 @@
+"""Which instance types are considered at all, and how executors sit on each of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.batch import complete
+from engine.catalog import Catalog, InstanceType, Offer
+from engine.choosing.limits import NO_LIMITS, Limits
+from engine.choosing.recommendation import Rejected
+from engine.cluster import BesideHeap, Cluster, Layout
+from engine.errors import BadInput
+from engine.forecast import FloatArray
+from engine.machines.beside_heap import planned_beside, planned_notices
+from engine.machines.platforms import NOT_SUPPORTED, SERVICE
+from engine.memory import executor_cores_for, layout_of
+from engine.profile import Notice, Profile
+from engine.runs.carried_settings import task_cpus
+
+MINIMUM_MEMORY_GIB = 8.0
+"""Types with less are no candidates by default: little is left for executors beside the system."""
+
+DEFAULT_ARCH = "x86_64"
+"""Taken for granted where nobody says what the job was measured on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The types that are compared.
+
+    Args:
+        offers, layouts: (k,) in the order of their names.
+        rejected: types that were named (or not hidden) and cannot hold an executor.
+        hidden: reason -> number of types left out by default.
+        compared: measured types that the managed service does not support: their times are worth
+            seeing, but nobody named them as what to rent.
+        assumed_arch: the architecture that was taken for granted and hides others; None where
+            somebody says it, or it hides nothing.
+        beside: what is to be said of the memory beside the heap.
+    """
+
+    catalog: Catalog
+    offers: tuple[Offer, ...]
+    layouts: tuple[Layout, ...]
+    rejected: tuple[Rejected, ...] = ()
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    compared: frozenset[str] = frozenset()
+    assumed_arch: str | None = None
+    beside: tuple[Notice, ...] = ()
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What is to be said of the filter and of the layouts."""
+        if self.assumed_arch is None:
+            return self.beside
+        return (
+            *self.beside,
+            Notice(
+                "assumed-architecture",
+                f"what processors it ran on is not known: {self.assumed_arch} is assumed, and "
+                "types of others are left out",
+                "name where it ran with --ran-on TYPE, or the types with --instances",
+            ),
+        )
+
+    def barred(self, limits: Limits) -> frozenset[str]:
+        """The types that are not rented though they are compared: owning one names it."""
+        return self.compared - {name for name, _ in limits.owned}
+
+    def within(self, limits: Limits) -> Limits:
+        """The limits, and that no node is rented of what is compared alone."""
+        barred = sorted(self.barred(limits))
+        if not barred:
+            return limits
+        kept = [entry for entry in limits.most if entry[0] not in barred]
+        return replace(limits, most=(*kept, *((name, 0) for name in barred)))
+
+    def require_spot_price(self, where: str, without: str) -> None:
+        """Makes sure that there is a spot node to rent.
+
+        Args:
+            where: the input that asks for spot nodes; without: how to do without them.
+
+        Raises:
+            BadInput: where no type that is compared has a spot price.
+        """
+        if all(offer.spot is None for offer in self.offers):
+            raise BadInput(
+                f"no type that is compared has a spot price in catalog {self.catalog.name}",
+                where=where,
+                remedy=f"{without}, or name other types",
+            )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """(k,) names of the types."""
+        return tuple(offer.instance.name for offer in self.offers)
+
+    @property
+    def prices(self) -> tuple[FloatArray, FloatArray]:
+        """(k,) on-demand and (k,) spot prices, inf where there is no spot price."""
+        listed = [offer.on_demand.usd_per_hour for offer in self.offers]
+        spot = [offer.spot.usd_per_hour if offer.spot else np.inf for offer in self.offers]
+        return np.asarray(listed), np.asarray(spot)
+
+
+def select_candidates(
+    catalog: Catalog,
+    *,
+    profile: Profile,
+    ran_on: Sequence[InstanceType] = (),
+    instances: Sequence[str] | None = None,
+    limits: Limits = NO_LIMITS,
+) -> Candidates:
+    """The candidate types of a catalog.
+
+    Naming types (globs such as "m5.*", or "*") lifts the default filter, which keeps types of the
+    measured architecture with at least 8 GiB that the managed service supports; types that were
+    measured, and those that are owned, always stay (the former to compare with alone, where the
+    service does not support them). What the limits exclude never does.
+
+    Args:
+        ran_on: types that say the architecture beside the profile's.
+
+    Raises:
+        UnknownName: for a name or glob that matches no type.
+        BadInput: when no type is left.
+    """
+    if instances is not None:
+        chosen = _Chosen(match_names(catalog, instances), {}, frozenset(), assumed=False)
+    else:
+        known = limits.arch or _measured_arch(catalog, profile, ran_on)
+        chosen = _by_default(catalog, frozenset(profile.instance_types), known)
+    owned = [name for name, _ in limits.owned]
+    named = dict.fromkeys([*chosen.kept, *owned])
+    kept = [name for name in named if _rentable(name, catalog, limits)]
+    if not kept:
+        raise BadInput(
+            "the limits leave no instance type", where="limits", remedy="loosen exclude or arch"
+        )
+    found = _laid_out(catalog, sorted(kept), profile, chosen.hidden)
+    found = replace(
+        found,
+        compared=chosen.compared & set(found.names),
+        assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
+        beside=tuple(planned_notices(profile)),
+    )
+    if found.barred(limits) == set(found.names):
+        raise BadInput(
+            f"{SERVICE} supports none of the types that are left: {', '.join(found.names)}",
+            where=f"catalog {catalog.name}",
+            remedy="name types with --instances, or say what else runs the executors with "
+            "--platform",
+        )
+    return found
+
+
+class _Chosen(NamedTuple):
+    """Types before the limits.
+
+    Args:
+        hidden: how many were left out, by the reason.
+        compared: measured types that the service does not support.
+        assumed: whether types of another architecture were left out though none was measured.
+    """
+
+    kept: list[str]
+    hidden: Mapping[str, int]
+    compared: frozenset[str]
+    assumed: bool
+
+
+def _by_default(catalog: Catalog, measured: frozenset[str], known: str | None) -> _Chosen:
+    """What the default filter leaves; `known` is the architecture to keep to, None for none."""
+    arch, kept = known or DEFAULT_ARCH, []
+    hidden: Counter[str] = Counter()
+    for name, offer in catalog.offers.items():
+        reason = None if name in measured else _hidden_reason(offer.instance, catalog, arch)
+        if reason is None:
+            kept.append(name)
+        else:
+            hidden[reason] += 1
+    compared = (name for name in measured & set(kept) if not catalog.supports(name))
+    return _Chosen(
+        kept,
+        dict(hidden.most_common()),
+        frozenset(compared) if catalog.filtered_by_default else frozenset(),
+        assumed=known is None and _other(arch) in hidden,
+    )
+
+
+def _rentable(name: str, catalog: Catalog, limits: Limits) -> bool:
+    """Whether neither an exclusion nor the architecture keeps a type out."""
+    arch = catalog.offers[name].instance.arch
+    return not limits.excludes(name) and (limits.arch is None or arch in (None, limits.arch))
+
+
+def match_names(catalog: Catalog, patterns: Sequence[str]) -> list[str]:
+    """The catalog's types that any of the names or globs match.
+
+    Raises:
+        UnknownName: for a name or glob that matches no type, with close matches.
+        BadInput: when no pattern is given.
+    """
+    if isinstance(patterns, str):
+        raise BadInput(
+            f"a list of instance types is needed, not {patterns!r}", remedy=f"write [{patterns!r}]"
+        )
+    if not patterns:
+        raise BadInput("no instance types named", remedy="name some, such as m5.*, or '*' for all")
+    matched: dict[str, None] = {}
+    for pattern in patterns:
+        found = [name for name in catalog.offers if fnmatchcase(name, pattern)]
+        if not found:
+            raise catalog.unknown_type(pattern)
+        matched.update(dict.fromkeys(found))
+    return list(matched)
+
+
+def _measured_arch(
+    catalog: Catalog, profile: Profile, ran_on: Sequence[InstanceType]
+) -> str | None:
+    """The architecture of the measured types: the catalog's word for those that it knows, else
+    that of the catalog which they were named from; None where nobody says."""
+    groups = [group for run in profile.runs for group in run.cluster.groups]
+    own = {group.instance.name: group.instance.arch for group in groups if group.instance}
+    own |= {instance.name: instance.arch for instance in ran_on}
+    offers = catalog.offers
+    archs = [
+        offers[name].instance.arch if name in offers else own.get(name)
+        for name in dict.fromkeys((*profile.instance_types, *own))
+    ]
+    named = Counter(arch for arch in archs if arch is not None)
+    return named.most_common(1)[0][0] if named else None
+
+
+def _other(arch: str) -> str:
+    """Why types of other architectures are hidden."""
+    return f"not {arch}"
+
+
+def _hidden_reason(instance: InstanceType, catalog: Catalog, arch: str) -> str | None:
+    """Why a type is no candidate by default; None when it is one."""
+    if not catalog.filtered_by_default:
+        return None
+    if instance.arch is not None and instance.arch != arch:
+        return _other(arch)
+    if instance.memory_gib < MINIMUM_MEMORY_GIB:
+        return f"less than {MINIMUM_MEMORY_GIB:g} GiB"
+    if not catalog.supports(instance.name):
+        return NOT_SUPPORTED
+    return None
+
+
+def _laid_out(
+    catalog: Catalog, names: Sequence[str], profile: Profile, hidden: Mapping[str, int]
+) -> Candidates:
+    offers: list[Offer] = []
+    layouts: list[Layout] = []
+    rejected: list[Rejected] = []
+    measured, beside = frozenset(profile.instance_types), planned_beside(profile)
+    cores = executor_cores_for(task_cpus(profile))
+    for name in names:
+        offer = catalog.offers[name]
+        if name in measured:
+            layout = _measured_layout(offer, catalog, profile)
+        else:
+            layout = layout_of(
+                offer.instance, catalog.memory_rule, executor_cores=cores, beside_per_core=beside
+            )
+        if layout is None:
+            reason = f"holds no executor ({offer.instance.memory_gib:g} GiB{_because(beside)})"
+            rejected.append(Rejected(name, None, reason, "no-executor"))
+        else:
+            offers.append(offer)
+            layouts.append(layout)
+    if not offers:
+        raise BadInput(
+            f"none of the instance types can hold an executor{_because(beside)}"
+            if rejected
+            else "no instance type is left by the default filter",
+            where=f"catalog {catalog.name}",
+            remedy=f"name {'types with more memory' if beside else 'other types'}, or '*' for all "
+            "of them",
+        )
+    return Candidates(catalog, tuple(offers), tuple(layouts), tuple(rejected), hidden)
+
+
+def _because(beside: BesideHeap | None) -> str:
+    """What is planned beside the heap, where that may be why no executor fits."""
+    if beside is None:
+        return ""
+    return f", {(beside.overhead_gib or 0.0) + beside.apart_gib:.3g} GiB per core beside the heap"
+
+
+def _measured_layout(offer: Offer, catalog: Catalog, profile: Profile) -> Layout | None:
+    """As a single prediction lays executors out: like the measured runs on that type, where these
+    tell it, else by the catalog's rule."""
+    one = Cluster.of_nodes(instance_type=offer.instance.name, nodes=1, catalog=catalog)
+    laid = complete(one, profile)
+    if laid.executors is None or laid.executor_cores is None:
+        return None
+    return Layout(laid.executors, laid.executor_cores, laid.executor_memory_gib, laid.beside)

@@ -1,0 +1,375 @@
+"""Points of a surface as answers: choices with their intervals, costs, reasons and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.catalog import Billing, Catalog
+from engine.choosing.answer_notices import dbu_notices, price_notices
+from engine.choosing.interruptions import SpotNodes, interruption_notice
+from engine.choosing.recommendation import Choice, Goal, Rejected
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE, IntArray
+from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
+from engine.machines.platforms import NOT_SUPPORTED, support_notice
+from engine.machines.transfer import Speed
+from engine.notice_order import in_order
+from engine.profile import Notice
+from engine.units import format_seconds, format_usd
+
+LEAST_LATE = 0.001
+"""Seconds; what is late by less is not told apart."""
+
+_NOTES = {
+    None: "measured type",
+    "transferred-speed": "speed transferred",
+    "unknown-source-type": "source type unknown",
+    "no-cpu-score": "no CPU score",
+    "speed-as-given": "speed as given",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Makes choices and rejections out of points of a surface, for one goal and billing.
+
+    `today` decides which prices are old; None leaves that unsaid.
+    """
+
+    surface: Surface
+    goal: Goal
+    billing: Billing
+    today: date | None = None
+
+    @property
+    def catalog(self) -> Catalog:
+        """Where the types and prices came from."""
+        return self.surface.candidates.catalog
+
+    def choice(self, flat: int) -> Choice:
+        """One point of the surface, with everything but the reasons why it won."""
+        row, column = divmod(flat, self.surface.max_nodes)
+        offer = self.surface.candidates.offers[row]
+        layout = self.surface.candidates.layouts[row]
+        nodes, name = column + 1, offer.instance.name
+        forecast = self.surface.at(flat)
+        seconds = float(forecast.seconds[0])
+        low, high = (known(bound[0]) for bound in forecast.interval(self.goal.confidence))
+        cost = itemised(
+            nodes=self._paid(row, nodes),
+            seconds=seconds,
+            offer=offer,
+            billing=self._rules(row),
+            catalog=self.catalog,
+            owned=nodes - self._paid(row, nodes),
+        )
+        executors = layout.executors_per_node * nodes
+        return Choice(
+            composition={name: nodes},
+            instance=name,
+            nodes=nodes,
+            seconds=seconds,
+            low=low,
+            high=high,
+            p_deadline=self.p_deadline(flat),
+            cost_usd=cost.total_usd,
+            cost_low_usd=self._cost(row, nodes, low),
+            cost_high_usd=self._cost(row, nodes, high),
+            cost=cost,
+            layout=layout,
+            executors=executors,
+            vcore_seconds=executors * layout.executor_cores * seconds,
+            note=self._note(row),
+            spot=self._spot(row, nodes),
+            warnings=in_order(
+                [
+                    *self._service_notices(row),
+                    *self._speed_notices(row),
+                    *self._paid_notices(row, nodes),
+                ]
+            ),
+        )
+
+    def _cost(self, row: int, nodes: int, seconds: float | None) -> float | None:
+        offer = self.surface.candidates.offers[row]
+        price = price_of(offer, self._rules(row))
+        master = master_offer(self.catalog, self.billing)
+        if seconds is None or price is None:
+            return None
+        return float(
+            cost_usd(
+                nodes=self._paid(row, nodes),
+                seconds=seconds,
+                price_usd_per_hour=price.usd_per_hour,
+                on_demand_usd_per_hour=offer.on_demand.usd_per_hour,
+                service_usd_per_hour=service_rate(offer, self.billing),
+                master=master,
+                billing=self.billing,
+            )
+        )
+
+    def _rules(self, row: int) -> Billing:
+        """The billing of a type: one without a spot price comes here only with nodes one owns."""
+        offer = self.surface.candidates.offers[row]
+        return self.billing if price_of(offer, self.billing) else replace(self.billing, spot=False)
+
+    def _spot(self, row: int, nodes: int) -> dict[str, int]:
+        """The nodes that are rented at spot prices."""
+        paid = self._paid(row, nodes) if self._rules(row).spot else 0
+        return {self.surface.candidates.offers[row].instance.name: paid} if paid else {}
+
+    def _paid(self, row: int, nodes: int) -> int:
+        """How many of the nodes are paid for."""
+        return int(self.surface.paid(np.asarray(row), np.asarray(nodes)))
+
+    def p_deadline(self, flat: int) -> float | None:
+        """P(T <= deadline); None without a deadline or without an interval."""
+        if self.goal.deadline_seconds is None:
+            return None
+        return known(self.surface.at(flat).p_within(self.goal.deadline_seconds)[0])
+
+    def _note(self, row: int) -> str:
+        return _NOTES[self._transferred(row)[0].code]
+
+    def _speed_notices(self, row: int) -> tuple[Notice, ...]:
+        return self._transferred(row)[1]
+
+    def _transferred(self, row: int) -> tuple[Speed, tuple[Notice, ...]]:
+        instance = self.surface.candidates.offers[row].instance
+        return self.surface.fitted.transferred(instance, self.catalog)
+
+    def warned(self, choice: Choice) -> Choice:
+        """The choice with all that the model warns of, which a replay takes a while to find."""
+        flat = self.surface.index(str(choice.instance), choice.nodes or 1)
+        return replace(
+            choice, warnings=in_order([*self.notices_at(flat), *self.interruptions(choice)])
+        )
+
+    def interruptions(
+        self, choice: Choice, shares: Mapping[str, float] | None = None
+    ) -> tuple[Notice, ...]:
+        """What interruptions of its spot nodes cost.
+
+        Args:
+            shares: type -> share of the cluster's capacity in one node; None where all are alike.
+        """
+        cost = choice.cost
+        if cost is None or cost.billed_seconds <= 0.0:
+            return ()
+        alike = 1.0 / (choice.nodes or 1)
+        members = [
+            SpotNodes(self.catalog.offer(name), nodes, shares[name] if shares else alike)
+            for name, nodes in choice.spot.items()
+        ]
+        notice = interruption_notice(
+            members,
+            nodes=choice.nodes or 1,
+            seconds=choice.seconds,
+            usd_per_second=cost.total_usd / cost.billed_seconds,
+            run=self.surface.fitted.profile.largest_run,
+        )
+        return () if notice is None else (notice,)
+
+    def notices_at(self, flat: int) -> tuple[Notice, ...]:
+        """What the model and the price list warn of at one point."""
+        row, column = divmod(flat, self.surface.max_nodes)
+        return (*self.surface.notices(flat), *self._paid_notices(row, column + 1))
+
+    def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
+        """What the price list warns of, where any of the nodes is paid for."""
+        return self.price_notices(row) if self._paid(row, nodes) else ()
+
+    def _service_notices(self, row: int) -> tuple[Notice, ...]:
+        notice = support_notice(self.catalog, self.surface.candidates.names[row])
+        return () if notice is None else (notice,)
+
+    def price_notices(self, row: int) -> tuple[Notice, ...]:
+        """What the price list warns of for one type."""
+        offer = self.surface.candidates.offers[row]
+        price = price_of(offer, self.billing)
+        if price is None:
+            return ()
+        notices = price_notices(price, offer.instance.name, self.catalog, self.today)
+        return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
+
+    def rejected(self, flat: int) -> Rejected:
+        """A point that does not satisfy the goal: its type's nearest miss."""
+        row, column = divmod(flat, self.surface.max_nodes)
+        name = self.surface.candidates.offers[row].instance.name
+        seconds = float(self.surface.seconds.flat[flat])
+        cost = float(self.surface.costs(self.billing).flat[flat])
+        if name in self.surface.candidates.barred(self.surface.limits):
+            reason = f"{NOT_SUPPORTED}: measured, and compared alone"
+            return Rejected(name, None, reason, "not-supported")
+        asked = slice(self.goal.max_nodes)
+        if not self.surface.allowed[row, asked].any():
+            return Rejected(name, None, "the limits allow none of it", "limits")
+        if not np.isfinite(self.surface.seconds[row, asked]).any():
+            return Rejected(name, None, "the model has no prediction for it", "no-prediction")
+        if not np.isfinite(cost):
+            return self._unpriced(row, seconds if np.isfinite(seconds) else None)
+        late = self._late(flat)
+        over = None if self.goal.budget_usd is None else cost - self.goal.budget_usd
+        is_over = over is not None and cost > self.goal.most_usd
+        return Rejected(
+            instance=name,
+            composition={name: column + 1},
+            reason=f"{self.miss(flat)} at {plural(column + 1, 'node')}",
+            code={(True, True): "deadline-and-budget", (False, True): "budget"}.get(
+                (late is not None, is_over), "deadline"
+            ),
+            seconds=seconds,
+            cost_usd=cost,
+            late_seconds=late,
+            over_usd=over if is_over else None,
+        )
+
+    def _unpriced(self, row: int, seconds: float | None) -> Rejected:
+        """A type that cannot be paid for."""
+        offer = self.surface.candidates.offers[row]
+        if price_of(offer, self.billing) is None:
+            reason, code = "has no spot price", "no-spot-price"
+        else:
+            reason, code = "how many DBUs it takes per hour is not known", "no-dbus"
+        return Rejected(offer.instance.name, None, reason, code, seconds)
+
+    def _late(self, flat: int) -> float | None:
+        """Seconds by which the deadline is missed (at the goal's confidence), None when met."""
+        deadline = self.goal.deadline_seconds
+        bound = float(self.surface.log_bounds(self.goal.confidence).flat[flat])
+        if deadline is None or bound <= np.log(deadline):
+            return None
+        return max(float(np.exp(bound)) - deadline, 0.0)
+
+    def miss(self, flat: int) -> str:
+        """What a point misses, in words; empty when it satisfies the goal."""
+        texts = []
+        budget = self.goal.budget_usd
+        if (late := self._late(flat)) is not None:
+            sure = bool(self.surface.has_interval.flat[flat])
+            texts.append(missed_by(late, self.goal.confidence if sure else None))
+        cost = float(self.surface.costs(self.billing).flat[flat])
+        if budget is not None and cost > self.goal.most_usd:
+            texts.append(f"{'is ' if texts else ''}over budget by {format_usd(cost - budget)}")
+        return " and ".join(texts)
+
+    def explained(self, flat: int, *, frontier: IntArray, runner_up: int | None) -> Choice:
+        """The recommended point with the reasons why it won.
+
+        Args:
+            frontier: flat indices of the time/cost frontier, fastest first.
+            runner_up: the next best type's point that satisfies the goal.
+        """
+        why = [
+            self._one_node_fewer(flat),
+            self._why_not_better(flat, self._passed_over(flat, frontier)),
+            self._runner_up(flat, runner_up),
+        ]
+        return replace(self.choice(flat), why=tuple(text for text in why if text))
+
+    def _passed_over(self, flat: int, frontier: IntArray) -> int | None:
+        """The fastest of all cheaper points (the cheapest of all faster ones, where the time
+        decides): what one would have to accept to pay less (to wait less)."""
+        if self.goal.by_resource:  # the frontier is one of time and cost
+            return None
+        values = self.surface.seconds if self.goal.by_time else self.surface.costs(self.billing)
+        better = frontier[values.ravel()[frontier] < values.flat[flat] * (1.0 - TIE)]
+        if not len(better):
+            return None
+        return int(better[-1] if self.goal.by_time else better[0])
+
+    def _is_one_fewer(self, flat: int, other: int) -> bool:
+        return other == flat - 1 and flat % self.surface.max_nodes > 0
+
+    def _one_node_fewer(self, flat: int) -> str:
+        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        if not self._is_one_fewer(flat, flat - 1) or not np.isfinite(costs.flat[flat - 1]):
+            return ""
+        p = self.p_deadline(flat - 1)
+        if self._late(flat - 1) is not None and p is not None:
+            return f"one node fewer misses the deadline {in_runs(1.0 - p)}"
+        if miss := self.miss(flat - 1):
+            return f"one node fewer {'is ' if self._late(flat - 1) is None else ''}{miss}"
+        if self.goal.by_resource:
+            resource = self.surface.vcore_seconds
+            more = float(resource.flat[flat - 1] - resource.flat[flat])
+            return f"one node fewer takes {more:,.0f} vcore-s more" if more > 0 else ""
+        more = float(costs.flat[flat - 1] - costs.flat[flat])
+        if more > 0:
+            return f"one node fewer costs {more_usd(more)}"
+        slower = float(seconds.flat[flat - 1] - seconds.flat[flat])
+        return f"one node fewer takes {format_seconds(slower)} longer" if slower > 0 else ""
+
+    def _why_not_better(self, flat: int, passed_over: int | None) -> str:
+        if passed_over is None or self._is_one_fewer(flat, passed_over):
+            return ""
+        cost = float(self.surface.costs(self.billing).flat[passed_over])
+        seconds = float(self.surface.seconds.flat[passed_over])
+        better = (
+            f"is the next faster ({format_seconds(seconds)})"
+            if self.goal.by_time
+            else f"is the next cheaper ({format_usd(cost)})"
+        )
+        return f"{self._name(passed_over)} {better} but {self.miss(passed_over)}"
+
+    def _runner_up(self, flat: int, runner_up: int | None) -> str:
+        if runner_up is None:
+            return ""
+        costs, seconds = self.surface.costs(self.billing), self.surface.seconds
+        name = f"the next best type, {self._name(runner_up)},"
+        if self.goal.by_time:
+            slower = float(seconds.flat[runner_up] - seconds.flat[flat])
+            return f"{name} takes {format_seconds(slower)} longer" if slower > 0 else ""
+        if self.goal.by_resource:
+            resource = self.surface.vcore_seconds
+            more = float(resource.flat[runner_up] - resource.flat[flat])
+            return f"{name} takes {more:,.0f} vcore-s more" if more > 0 else ""
+        more = float(costs.flat[runner_up] - costs.flat[flat])
+        return f"{name} costs {more_usd(more)}" if more > 0 else ""
+
+    def _name(self, flat: int) -> str:
+        row, column = divmod(flat, self.surface.max_nodes)
+        return f"{column + 1} × {self.surface.candidates.offers[row].instance.name}"
+
+
+def missed_by(late: float, confidence: float | None) -> str:
+    """How late, in words: by how much the time that is kept with that probability exceeds the
+    deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
+    intervals of minutes support no third. A confidence of None is a model without intervals, whose
+    predicted time is held to T < D."""
+    by = format_seconds(float(f"{late:.2g}"), figures=2)
+    if confidence is None:
+        if late < LEAST_LATE:
+            return "takes all of the time up to the deadline"
+        return f"misses the deadline by {by}"
+    if late < LEAST_LATE:
+        by = f"less than {format_seconds(LEAST_LATE, figures=1)}"
+    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+
+
+def in_runs(p: float) -> str:
+    """A probability in words: "in 30 % of runs"."""
+    if p <= 0.005:
+        return "in less than 1 % of runs"
+    return "in more than 99 % of runs" if p >= 0.995 else f"in {100.0 * p:.0f} % of runs"
+
+
+def more_usd(usd: float) -> str:
+    """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
+    if usd < 0.001:
+        return "less than $0.001 more"
+    return f"{format_usd(usd, figures=2)} more"
+
+
+def plural(count: int, word: str) -> str:
+    """ "1 node", "2 nodes"."""
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def known(value: float) -> float | None:
+    """None for NaN."""
+    return None if np.isnan(value) else float(value)

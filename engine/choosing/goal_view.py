@@ -1,0 +1,167 @@
+"""The part of a surface that a goal allows, ranked: passes over arrays, no model is asked."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.catalog import Billing
+from engine.choosing.candidates import Candidates
+from engine.choosing.recommendation import Goal
+from engine.choosing.surface import Surface
+from engine.choosing.sweeps import TIE, IntArray, row_blocks, significant
+from engine.forecast import FloatArray
+
+NEARLY = 0.02
+"""Share by which models that interpolate over a surface may be off."""
+
+
+@dataclass(frozen=True, eq=False)
+class GoalView:
+    """The part of a surface that a goal allows: k' types x m' node counts.
+
+    Args:
+        rows: (k',) rows of the surface, in the order of names.
+        seconds, costs, resource, log_bounds: (k', m'); inf where unknown; `resource` are
+            vcore-seconds, the times where the goal does not ask for them.
+    """
+
+    surface: Surface
+    goal: Goal
+    billing: Billing
+    rows: IntArray
+    seconds: FloatArray
+    costs: FloatArray
+    resource: FloatArray
+    log_bounds: FloatArray
+
+    @classmethod
+    def of(cls, surface: Surface, goal: Goal, billing: Billing, candidates: Candidates) -> GoalView:
+        m = goal.max_nodes
+        if candidates is surface.candidates:
+            rows = np.arange(surface.shape[0])
+        else:
+            rows = np.asarray([surface.rows[name] for name in candidates.names], dtype=np.int64)
+        everything = len(rows) == surface.shape[0]
+
+        def part(values: FloatArray) -> FloatArray:
+            return values[:, :m] if everything else values[rows, :m]
+
+        return cls(
+            surface,
+            goal,
+            billing,
+            rows,
+            part(surface.seconds),
+            part(surface.costs(billing)),
+            part(surface.vcore_seconds if goal.by_resource else surface.seconds),
+            part(surface.log_bounds(goal.confidence)),
+        )
+
+    def _open(self, rows: slice | IntArray, values: FloatArray) -> FloatArray:
+        """(b, m') `values` of some rows where they satisfy the goal, inf elsewhere."""
+        met = None
+        if self.goal.budget_usd is not None or self.goal.minimises != "cost":
+            met = self.costs[rows] <= min(self.goal.most_usd, sys.float_info.max)
+        if self.goal.deadline_seconds is not None:
+            in_time = self.log_bounds[rows] <= np.log(self.goal.deadline_seconds)
+            met = in_time if met is None else met & in_time
+        return values[rows] if met is None else np.where(met, values[rows], np.inf)
+
+    @property
+    def _first_and_second(self) -> tuple[FloatArray, FloatArray]:
+        """(k', m') what the best has the least of, and what decides between equal ones."""
+        if self.goal.minimises == "cost":
+            return self.costs, self.seconds
+        return self.seconds if self.goal.by_time else self.resource, self.costs
+
+    def ranked_and_missed(self) -> tuple[IntArray, IntArray]:
+        """Rows of the view that satisfy the goal, best first, and the surface points at which the
+        others come closest to it, closest first."""
+        values, _ = self._first_and_second
+        lowest = np.empty(len(self.rows))
+        for rows in row_blocks(*values.shape):
+            lowest[rows] = self._open(rows, values).min(axis=1)
+        met = np.isfinite(lowest)
+        return self._ranked(np.flatnonzero(met), lowest[met]), self._missed(np.flatnonzero(~met))
+
+    def _ranked(self, rows: IntArray, lowest: FloatArray) -> IntArray:
+        """The rows by their lowest value; equal ones by the rule for ties."""
+        keys = significant(lowest)
+        _, inverse, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        tied = np.flatnonzero(counts[inverse] > 1)
+        second, column = np.zeros(len(rows)), np.zeros(len(rows), dtype=np.int64)
+        if len(tied):
+            column[tied] = self._columns(rows[tied])
+            _, values = self._first_and_second
+            second[tied] = significant(values[rows[tied], column[tied]])
+        return np.asarray(rows[np.lexsort((rows, column, second, keys))])
+
+    def _columns(self, rows: IntArray) -> IntArray:
+        """(b,) the best column of each row: of those with the lowest value the one with the lowest
+        second value (time, or cost where the time decides), then the first."""
+        first, second = self._first_and_second
+        values = self._open(rows, first)
+        tied = values <= values.min(axis=1, keepdims=True) * (1.0 + TIE)
+        return np.asarray(np.where(tied, second[rows], np.inf).argmin(axis=1))
+
+    def best_of(self, row: int) -> int:
+        """The surface point of a row's best column."""
+        rows = np.asarray([row])
+        return int(self._flat(rows, self._columns(rows))[0])
+
+    def nearly_best(self, most: int) -> list[int]:
+        """Up to `most` surface points, one of a type, the most promising first, that may be better
+        than the best where the surface is off by `NEARLY`; without those that are exact."""
+        values, _ = self._first_and_second
+        lowest = min(self._open(rows, values).min() for rows in row_blocks(*values.shape))
+        near = values <= lowest * (1.0 + NEARLY)
+        near &= self.costs <= min(self.goal.most_usd, sys.float_info.max) * (1.0 + NEARLY)
+        if self.goal.deadline_seconds is not None:
+            near &= self.log_bounds <= math.log(self.goal.deadline_seconds) + NEARLY
+        promising = np.where(near, values, np.inf)
+        for point in self.surface.exact:
+            row, column = divmod(point, self.surface.max_nodes)
+            if column < self.goal.max_nodes:
+                promising[self.rows == row, column] = np.inf
+        columns = promising.argmin(axis=1)
+        best = promising[np.arange(len(columns)), columns]
+        rows = np.argsort(best, kind="stable")[:most]
+        return [int(p) for p in self._flat(rows, columns[rows])[np.isfinite(best[rows])]]
+
+    def _missed(self, rows: IntArray) -> IntArray:
+        """Surface points of the least violation of each row, least first: the time that could be
+        promised over the deadline, the cost over the budget, or the larger of the two ratios."""
+        lowest, column = np.empty(len(rows)), np.empty(len(rows), dtype=np.int64)
+        for block in row_blocks(len(rows), self.costs.shape[1]):
+            violation = self._violation(rows[block])
+            column[block] = violation.argmin(axis=1)
+            lowest[block] = violation[np.arange(len(violation)), column[block]]
+        flat = self._flat(rows, column)
+        unpriced = ~np.isfinite(self.costs[rows, column])
+        return np.asarray(flat[np.lexsort((flat, lowest, unpriced))])
+
+    def _violation(self, rows: IntArray) -> FloatArray:
+        deadline, budget = self.goal.deadline_seconds, self.goal.budget_usd
+        if deadline is None:
+            return self.costs[rows]
+        late = self.log_bounds[rows] - math.log(deadline)
+        if budget is None:
+            return self._priced_first(late, self.costs[rows])
+        with np.errstate(divide="ignore"):  # what is owned costs nothing
+            over = np.log(self.costs[rows]) - math.log(budget)
+        return np.asarray(np.maximum(late, over))
+
+    def _priced_first(self, violation: FloatArray, costs: FloatArray) -> FloatArray:
+        """A violation, beyond everything where only nodes that are owned can be had of a type and
+        there are more of them; a type without any price keeps its own."""
+        if not self.surface.limits.owned:
+            return violation
+        priced = np.isfinite(costs)
+        return np.where(priced | ~priced.any(axis=1, keepdims=True), violation, np.inf)
+
+    def _flat(self, rows: IntArray, columns: IntArray) -> IntArray:
+        return np.asarray(self.rows[rows] * self.surface.max_nodes + columns)

@@ -1,0 +1,280 @@
+"""What binds a user beside the goal: nodes that are paid for already, quotas, families, at least.
+
+Every limit is a linear constraint on the node counts of a composition, so that one check serves
+clusters of one type and mixes alike. None is ever dropped to find an answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from engine.catalog import Catalog, InstanceType
+from engine.choosing.sweeps import IntArray
+from engine.cluster import Layout, is_finite, is_number
+from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray
+
+ARCHITECTURES = ("x86_64", "arm64")
+
+
+def _is_count(value: object, least: int) -> bool:
+    """Whether it is a whole number of at least so many."""
+    return isinstance(value, int | float) and is_finite(value) and least <= value == int(value)
+
+
+def _whole(*bounds: float) -> int:
+    """The most that several upper bounds allow of what comes in whole pieces."""
+    return math.floor(min(bounds) * (1.0 + 1e-12))
+
+
+def _pairs(what: str, entries: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    try:
+        return [(name, nodes) for name, nodes in entries]
+    except (TypeError, ValueError):
+        raise BadInput(
+            f"{what} must be pairs of a type and its nodes, not {entries!r}",
+            remedy='write them like (("m5.xlarge", 3),)',
+        ) from None
+
+
+def _check_list(globs: Sequence[str]) -> None:
+    """Raises BadInput for one glob in the place of several: its letters would be taken for them."""
+    if isinstance(globs, str):
+        raise BadInput(
+            f"a list of types to exclude is needed, not {globs!r}", remedy=f"write [{globs!r}]"
+        )
+
+
+def _check_range(fewest: int, most: int) -> None:
+    """Raises BadInput for bounds of executors that are no range."""
+    if not (_is_count(fewest, 0) and _is_count(most, 1) and fewest <= most):
+        raise BadInput(
+            f"{fewest} to {most} executors is no range",
+            where="dynamic-allocation",
+            remedy="write it like 2:40: the most is at least 1 and at least the fewest",
+        )
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What may be rented.
+
+    Args:
+        owned: (type, nodes) that cost nothing, up to that many nodes; they may be used in part.
+        most: (glob, nodes): at most so many nodes of all matching types together.
+        max_vcpus: quota of vCPUs over all workers; None for none.
+        min_nodes: at least so many workers.
+        arch: "x86_64" or "arm64"; None for that of the measured types.
+        exclude: globs of types that are not rented.
+        max_spot: where spot prices are asked for, at most this share of the nodes is rented at
+            them, and the others on demand; None for all of the workers.
+        executors: bounds of dynamic allocation, (fewest, most) executors; None where it is off.
+    """
+
+    owned: tuple[tuple[str, int], ...] = ()
+    most: tuple[tuple[str, int], ...] = ()
+    max_vcpus: float | None = None
+    min_nodes: int = 1
+    arch: str | None = None
+    exclude: tuple[str, ...] = ()
+    max_spot: float | None = None
+    executors: tuple[int, int] | None = None
+
+    def __post_init__(self) -> None:
+        for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
+            pairs = _pairs(what, entries)
+            for name, nodes in pairs:
+                if not _is_count(nodes, least):
+                    raise BadInput(
+                        f"{what} {name}={nodes} is not a number of nodes",
+                        remedy=f"give a whole number of at least {least}",
+                    )
+            names = [name for name, _ in pairs]
+            if len(set(names)) < len(names):
+                raise BadInput(f"{what}: a type is named twice", remedy="name each type once")
+        _check_list(self.exclude)
+        if self.max_vcpus is not None and not (is_number(self.max_vcpus) and self.max_vcpus > 0):
+            raise BadInput(f"the quota of vCPUs must be more than zero, not {self.max_vcpus}")
+        if not _is_count(self.min_nodes, 1):
+            raise BadInput(
+                f"min_nodes must be a whole number of at least 1, not {self.min_nodes!r}"
+            )
+        self._check_share()
+        if self.arch is not None and self.arch not in ARCHITECTURES:
+            raise UnknownName("architecture", str(self.arch), ARCHITECTURES)
+        if self.executors is not None:
+            _check_range(*self.executors)
+
+    def _check_share(self) -> None:
+        if self.max_spot is None:
+            return
+        if not is_number(self.max_spot) or not 0.0 <= self.max_spot <= 1.0:
+            told = f"{100 * self.max_spot:g} %" if is_number(self.max_spot) else self.max_spot
+            raise BadInput(
+                f"the share of spot nodes lies between 0 and 100 %, not {told}", where="max-spot"
+            )
+
+    def checked(self, catalog: Catalog, max_nodes: int) -> Limits:
+        """These limits, all names of which the catalog holds.
+
+        Raises:
+            UnknownName: for an owned type, or a glob, that no type of the catalog matches.
+            BadInput: for limits that contradict each other.
+        """
+        for name, _ in self.owned:
+            if name not in catalog.offers:
+                raise catalog.unknown_type(name, kind="owned instance type")
+            excluded = [glob for glob in self.exclude if fnmatchcase(name, glob)]
+            if excluded:
+                raise BadInput(
+                    f"{name} is owned and excluded by {excluded[0]!r}",
+                    remedy="leave out one of the two",
+                )
+            arch = catalog.offers[name].instance.arch
+            if self.arch is not None and arch not in (None, self.arch):
+                raise BadInput(
+                    f"{name} is owned and {arch}, not {self.arch}",
+                    remedy="leave out one of the two",
+                )
+        for glob in (*(glob for glob, _ in self.most), *self.exclude):
+            if not any(fnmatchcase(name, glob) for name in catalog.offers):
+                raise catalog.unknown_type(glob)
+        if self.min_nodes > max_nodes:
+            raise BadInput(
+                f"at least {self.min_nodes} nodes and at most {max_nodes} contradict each other",
+                remedy="raise --max-nodes or lower --min-nodes",
+            )
+        return self
+
+    def leaving_room(
+        self, instances: Sequence[InstanceType], layouts: Sequence[Layout], max_nodes: int
+    ) -> Limits:
+        """These limits, under which there is room for a cluster of some of k types.
+
+        Raises:
+            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`.
+        """
+        constraints = self.constraints(instances, layouts)
+        most = constraints.most(max_nodes)
+        together = _whole(float(most.sum()), constraints.most_of(np.ones(len(instances))))
+        if together < self.min_nodes:
+            room = f"{together} node{'s'[: together != 1]}" if together else "no node"
+            need = f", at least {self.min_nodes} are asked for" if together else ""
+            raise BadInput(
+                f"the limits leave room for {room}{need}",
+                where="limits",
+                remedy=self._loosened(),
+            )
+        if self.executors is not None:
+            self._hold_executors(layouts, constraints, max_nodes)
+        return self
+
+    def _loosened(self) -> str:
+        """Which of these limits may keep everything out."""
+        given = {
+            "--max-vcpus": self.max_vcpus is not None,
+            "--limit": bool(self.most),
+            "--dynamic-allocation": self.executors is not None,
+            "--max-nodes": True,
+        }
+        named = [option for option, is_given in given.items() if is_given]
+        return f"raise {' or '.join(named[:-1] or named)}"
+
+    def _hold_executors(
+        self, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
+    ) -> None:
+        """Raises BadInput where no cluster holds as many executors as are asked for at least."""
+        each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
+        most = constraints.most(max_nodes)
+        together = _whole(
+            float((each * most).sum()), max_nodes * float(each[most > 0].max()),
+            constraints.most_of(each),
+        )  # fmt: skip
+        fewest = self.executors[0] if self.executors else 0
+        if together < fewest:
+            raise BadInput(
+                f"no cluster that the limits allow holds {fewest} executors: at most {together}",
+                where="dynamic-allocation",
+                remedy="lower the fewest, or raise --max-nodes or the limits",
+            )
+
+    def excludes(self, name: str) -> bool:
+        """Whether a type is not to be rented."""
+        return any(fnmatchcase(name, glob) for glob in self.exclude)
+
+    def owned_of(self, instances: Sequence[InstanceType]) -> IntArray:
+        """(k,) nodes of each type that are paid for already."""
+        owned: Mapping[str, int] = dict(self.owned)
+        return np.asarray([owned.get(shape.name, 0) for shape in instances], dtype=np.int64)
+
+    def constraints(
+        self, instances: Sequence[InstanceType], layouts: Sequence[Layout]
+    ) -> Constraints:
+        """The limits over k types as weights and caps: of "at least" both are negative."""
+        rows = [[float(fnmatchcase(x.name, glob)) for x in instances] for glob, _ in self.most]
+        caps = [float(nodes) for _, nodes in self.most]
+        if self.max_vcpus is not None:
+            rows.append([x.vcpus for x in instances])
+            caps.append(self.max_vcpus)
+        if self.executors is not None:
+            each = [float(layout.executors_per_node) for layout in layouts]
+            rows += [each, [-one for one in each]]
+            caps += [float(self.executors[1]), -float(self.executors[0])]
+        weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
+        return Constraints(weights, np.asarray(caps), self.min_nodes)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """sum_t weights[c, t] n_t <= caps[c] for every constraint c, and at least `min_nodes` nodes."""
+
+    weights: FloatArray
+    caps: FloatArray
+    min_nodes: int
+
+    def allowed(self, rows: IntArray, counts: IntArray) -> np.ndarray:
+        """(n,) whether compositions of (n, q) types and counts keep all limits."""
+        met = np.asarray(counts.sum(axis=1) >= self.min_nodes)
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            met &= (counts * weights[rows]).sum(axis=1) <= cap + 1e-12 * abs(cap)
+        return met
+
+    def most(self, max_nodes: int) -> IntArray:
+        """(k,) the most nodes of each type by itself, 0 for a type that may not be rented."""
+        most = np.full(self.weights.shape[1], float(max_nodes))
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            binds = weights > 0.0
+            fits = np.floor(cap * (1.0 + 1e-12) / np.where(binds, weights, 1.0))
+            most = np.where(binds, np.minimum(most, fits), most)
+        return np.asarray(most, dtype=np.int64)
+
+    def fewest(self) -> IntArray:
+        """(k,) the fewest nodes of each type by itself; more than `most` where it never does."""
+        fewest = np.full(self.weights.shape[1], float(self.min_nodes))
+        for weights, cap in zip(self.weights, self.caps, strict=True):
+            binds = weights < 0.0
+            needs = np.ceil(cap * (1.0 - 1e-12) / np.where(binds, weights, -1.0))
+            fewest = np.where(binds, np.maximum(fewest, needs), fewest)
+        return np.asarray(fewest, dtype=np.int64)
+
+    def most_of(self, worth: FloatArray) -> float:
+        """No composition has a larger sum of (k,) worths over its nodes; inf where no limit binds
+        all types."""
+        every = [
+            float((worth / weights).max() * cap)
+            for weights, cap in zip(self.weights, self.caps, strict=True)
+            if (weights > 0.0).all()
+        ]
+        return min(every, default=np.inf)
+
+    def taken(self, rows: IntArray) -> Constraints:
+        """The constraints over some types, repeated or reordered."""
+        return Constraints(self.weights[:, rows], self.caps, self.min_nodes)
+
+
+NO_LIMITS = Limits()

@@ -1,0 +1,409 @@
+"""Predicted times of every candidate type at every node count, computed once and filtered often.
+
+A deadline, a budget, a confidence, a filter or a billing rule never changes the predicted times:
+they only compare them. So the model is asked once (`Surface.build`, for a worker), and each step
+of a slider costs a few passes over arrays of k types x m node counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.batch import ClusterBatch
+from engine.catalog import Billing
+from engine.choosing.candidates import Candidates
+from engine.choosing.exact_points import with_exact
+from engine.choosing.interruptions import LostWork, rate_of, with_hold_ups
+from engine.choosing.limits import NO_LIMITS, Constraints, Limits
+from engine.choosing.sweeps import (
+    BLOCK,
+    RUN,
+    TIE,
+    IntArray,
+    StudentGrid,
+    argsort,
+    falling,
+    row_blocks,
+    unbeaten,
+)
+from engine.cluster import Cluster, Workload, require_workload
+from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
+from engine.errors import BadInput, UnknownName
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import FittedModel
+from engine.profile import Notice
+from engine.units import SECONDS_PER_HOUR
+
+MAX_POINTS = 4_000_000
+"""More compositions than this do not fit the memory of a small gateway node."""
+
+_KEPT = 3
+"""Arrays kept per kind of question (confidence, billing): enough to step back and forth."""
+
+_KEPT_NOTICES = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Forecasts of k types x m node counts (1 ... m), types outermost.
+
+    Args:
+        forecast: (k * m,) times and their spread; NaN where the model has no answer.
+        exact: points that were evaluated one by one (see `refined`).
+        limits: what may be rented; other points count as without an answer (see `seconds`).
+        spot: all nodes that are not owned are spot nodes, which are interrupted.
+    """
+
+    fitted: FittedModel
+    workload: Workload
+    candidates: Candidates
+    max_nodes: int
+    forecast: Forecast
+    exact: frozenset[int] = frozenset()
+    limits: Limits = NO_LIMITS
+    spot: bool = False
+
+    @classmethod
+    def build(
+        cls,
+        fitted: FittedModel,
+        candidates: Candidates,
+        *,
+        workload: Workload | None = None,
+        max_nodes: int = 64,
+        limits: Limits = NO_LIMITS,
+    ) -> Surface:
+        """Asks the model for all compositions at once.
+
+        Raises:
+            BadInput: for more compositions than memory holds, and what the model raises.
+        """
+        k = len(candidates.offers)
+        if max_nodes < 1 or k * max_nodes > MAX_POINTS:
+            raise BadInput(
+                f"{max_nodes} nodes of {k} types cannot be compared at once",
+                remedy=f"at most {MAX_POINTS // k} nodes, or name fewer types",
+            )
+        workload = workload or fitted.profile.reference_workload
+        require_workload(workload)
+        batch = ClusterBatch.grid(
+            [offer.instance for offer in candidates.offers],
+            candidates.layouts,
+            range(1, max_nodes + 1),
+            candidates.catalog,
+        )
+        forecast = fitted.forecast(batch, workload)
+        surface = cls(fitted, workload, candidates, max_nodes, forecast, limits=limits)
+        _ = surface._useful, surface._student
+        return surface
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(k, m)."""
+        return len(self.candidates.offers), self.max_nodes
+
+    @cached_property
+    def nodes(self) -> IntArray:
+        """(m,) node counts."""
+        return np.arange(1, self.max_nodes + 1)
+
+    def rented(self, billing: Billing) -> tuple[Surface, Billing]:
+        """The surface and the billing of clusters of one type: all of their nodes are spot, or
+        none are, as under a maximum share of spot (`engine.mixing.mixed` finds the best share)."""
+        if billing.spot and self.limits.max_spot is not None:
+            billing = replace(billing, spot=False)
+        if billing.spot == self.spot:
+            return self, billing
+        return (self._on_spot if billing.spot else replace(self, spot=False)), billing
+
+    @cached_property
+    def _on_spot(self) -> Surface:
+        return replace(self, spot=True)
+
+    @cached_property
+    def outlook(self) -> Forecast:
+        """(k * m,) the forecasts, with what interruptions of spot nodes are expected to cost."""
+        if not self.spot or not self.interrupted.any():
+            return self.forecast
+        rows, nodes = np.arange(self.shape[0])[:, None], self.nodes
+        share = self.paid(rows, nodes) / nodes
+        rate = self.interrupted[:, None] * share
+        return with_hold_ups(
+            self.forecast, self.lost_work, rate=rate.ravel(), square=(rate / nodes).ravel()
+        )
+
+    @cached_property
+    def interrupted(self) -> FloatArray:
+        """(k,) interruptions of a spot node per hour."""
+        return np.asarray([rate_of(offer) for offer in self.candidates.offers])
+
+    @cached_property
+    def lost_work(self) -> LostWork:
+        """What an interruption costs."""
+        return LostWork.of(self.fitted.profile.largest_run)
+
+    @cached_property
+    def predicted(self) -> FloatArray:
+        """(k, m) predicted times; inf where the model has no answer."""
+        return self._known(self.outlook)
+
+    @cached_property
+    def uninterrupted(self) -> FloatArray:
+        """(k, m) predicted times of nodes that are never interrupted."""
+        return self._known(self.forecast)
+
+    def _known(self, forecast: Forecast) -> FloatArray:
+        known = np.isfinite(forecast.seconds) & (forecast.seconds > 0)
+        return np.where(known, forecast.seconds, np.inf).reshape(self.shape)
+
+    @cached_property
+    def seconds(self) -> FloatArray:
+        """(k, m) predicted times of what may be rented; inf elsewhere."""
+        if self._binding == NO_LIMITS:
+            return self.predicted
+        return np.where(self.allowed, self.predicted, np.inf)
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_]:
+        """(k, m) whether the limits allow so many nodes of a type by itself."""
+        most, fewest = self.constraints.most(self.max_nodes), self.constraints.fewest()
+        return (self.nodes >= fewest[:, None]) & (self.nodes <= most[:, None])
+
+    @cached_property
+    def constraints(self) -> Constraints:
+        """The limits over the candidates."""
+        shapes = [offer.instance for offer in self.candidates.offers]
+        return self._binding.constraints(shapes, self.candidates.layouts)
+
+    @cached_property
+    def _binding(self) -> Limits:
+        """The limits, with what the candidates themselves do not allow."""
+        return self.candidates.within(self.limits)
+
+    @cached_property
+    def owned(self) -> IntArray:
+        """(k,) nodes of each type that cost nothing."""
+        return self.limits.owned_of([offer.instance for offer in self.candidates.offers])
+
+    def paid(self, rows: IntArray, nodes: FloatArray | IntArray) -> FloatArray:
+        """How many of the nodes of some types are paid for; shapes broadcast."""
+        if not self.limits.owned:
+            return np.asarray(nodes)
+        return np.asarray(np.maximum(nodes - self.owned[rows], 0), dtype=float)
+
+    @cached_property
+    def has_interval(self) -> NDArray[np.bool_]:
+        """(k, m) whether the model says how sure it is."""
+        unknown = np.isnan(self.outlook.log_scale) | np.isnan(self.outlook.dof)
+        return ~unknown.reshape(self.shape)
+
+    @cached_property
+    def _useful(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Flat indices, rows and node counts of the points that may be on a frontier, by time;
+        equal times by node count, then name.
+
+        A point that is no faster than one with fewer nodes of its type is on none.
+        """
+        k, m = self.shape
+        before = np.full((k, m), np.inf)
+        np.minimum.accumulate(self.seconds[:, :-1], axis=1, out=before[:, 1:])
+        flat = np.flatnonzero(self.seconds < before)
+        rows, columns = np.divmod(flat, m)
+        order = argsort(self.seconds.ravel()[flat], columns * k + rows)
+        return flat[order], rows[order], columns[order] + 1.0
+
+    @cached_property
+    def slots(self) -> FloatArray:
+        """(k,) vcores that the executors of a node use."""
+        layouts = self.candidates.layouts
+        return np.asarray([x.executors_per_node * x.executor_cores for x in layouts], dtype=float)
+
+    @cached_property
+    def vcore_seconds(self) -> FloatArray:
+        """(k, m) resource time of rented nodes (SimCost Eq. 1 without the memory's share)."""
+        return self.slots[:, None] * self.nodes * self.seconds
+
+    @cached_property
+    def log_seconds(self) -> FloatArray:
+        """(k, m) logarithms of the predicted times."""
+        return np.log(self.seconds)
+
+    @cached_property
+    def log_bounds(self) -> Callable[[float], FloatArray]:
+        """Confidence -> (k, m) logarithm of the shortest deadline that each point meets at it.
+
+        One-sided: P(T <= exp(log_bound)) = confidence. Where the model gives no interval it is the
+        next number above log T, so that `log_bound <= log(deadline)` says `T < deadline` (OptEx
+        Eq. 9 is strict). Logarithms, because this way a change of confidence costs no exp.
+        """
+        return lru_cache(_KEPT)(self._log_bounds)
+
+    def _log_bounds(self, confidence: float) -> FloatArray:
+        scale = self.outlook.log_scale.reshape(self.shape)
+        student, bounds = self._student.quantile(confidence), np.empty(self.shape)
+        for rows in row_blocks(*self.shape):
+            np.multiply(scale[rows], student(rows), out=bounds[rows])
+            bounds[rows] += self.log_seconds[rows]
+        if self._always_sure:
+            return bounds
+        return np.where(self.has_interval, bounds, np.nextafter(self.log_seconds, np.inf))
+
+    @cached_property
+    def _student(self) -> StudentGrid:
+        return StudentGrid.of(self.forecast.dof.reshape(self.shape))
+
+    @cached_property
+    def _always_sure(self) -> bool:
+        return bool(self.has_interval.all())
+
+    @cached_property
+    def costs(self) -> Callable[[Billing], FloatArray]:
+        """Billing -> (k, m) cost of each point in USD; inf without a prediction or without a spot
+        price.
+
+        Raises:
+            UnknownName: when it is called and the catalog does not hold the master's type.
+        """
+        return lru_cache(_KEPT)(self._costs)
+
+    def _costs(self, billing: Billing) -> FloatArray:
+        rates, master = self.rates(billing)
+        per_second, head = rates / SECONDS_PER_HOUR, master / SECONDS_PER_HOUR
+        costs, every = np.empty(self.shape), np.arange(self.shape[0])[:, None]
+        for rows in row_blocks(*self.shape):
+            hourly = self._hourly(per_second, every[rows], self.nodes)
+            hourly += head
+            with np.errstate(invalid="ignore"):
+                np.multiply(hourly, billed_seconds(self.seconds[rows], billing), out=costs[rows])
+        if self.limits.owned:
+            np.copyto(costs, np.inf, where=np.isinf(self.seconds))
+        return costs
+
+    def _hourly(
+        self, rates: FloatArray, rows: IntArray, nodes: FloatArray | IntArray
+    ) -> FloatArray:
+        """What so many workers of some types cost at (k,) rates; shapes broadcast."""
+        with np.errstate(invalid="ignore"):
+            hourly = np.take(rates, rows, mode="clip") * self.paid(rows, nodes)
+        if self.limits.owned:  # no price is needed for what is owned: inf * 0 is 0
+            np.nan_to_num(hourly, copy=False, nan=0.0, posinf=np.inf)
+        return hourly
+
+    @cached_property
+    def rates(self) -> Callable[[Billing], tuple[FloatArray, float]]:
+        """Billing -> (k,) USD per billed hour of a worker, inf without a spot price, and of the
+        master."""
+        return lru_cache(_KEPT)(self._rates)
+
+    def _rates(self, billing: Billing) -> tuple[FloatArray, float]:
+        listed, spot = self.candidates.prices
+        master = master_offer(self.candidates.catalog, billing)
+        paid = spot if billing.spot else listed
+        service = [service_rate(offer, billing) for offer in self.candidates.offers]
+        rates = node_rate(paid, listed, billing, service_usd_per_hour=service)
+        return rates, master_rate(master, billing)
+
+    def frontier(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        """Flat indices of the points that no other beats in time and cost, fastest first.
+
+        Only types of `candidates` and up to `max_nodes` take part. Of several points with the
+        same time and cost one is kept (fewest nodes, then name).
+        """
+        order = self._skyline(weighing(billing), candidates, max_nodes)
+        rates, master = self.rates(billing)
+        rows, columns = np.divmod(order, self.max_nodes)
+        seconds = self.seconds.ravel()[order]
+        hours = billed_seconds(seconds, billing) / SECONDS_PER_HOUR
+        costs = hours * (self._hourly(rates, rows, columns + 1) + master)
+        return np.asarray(order[unbeaten(seconds, costs)])
+
+    @cached_property
+    def _skyline(self) -> Callable[[Billing, Candidates, int], IntArray]:
+        """Points that no other beats in time and hourly rate: a superset of every frontier.
+
+        One skyline serves all billings that weigh alike on types (`weighing`).
+        """
+        return lru_cache(_KEPT)(self._points)
+
+    def _points(self, billing: Billing, candidates: Candidates, max_nodes: int) -> IntArray:
+        rates, _ = self.rates(billing)
+        flat, rows, nodes = self._useful
+        others = np.ones(len(rates), dtype=bool)
+        others[[self.rows[name] for name in candidates.names]] = False
+        some_out = bool(others.any())
+        hourly = np.full(-(-rows.size // RUN) * RUN, np.inf)
+        for start in range(0, rows.size, BLOCK):
+            block = slice(start, min(start + BLOCK, rows.size))
+            part = hourly[block]
+            part[:] = self._hourly(rates, rows[block], nodes[block])
+            if some_out:
+                np.copyto(part, np.inf, where=others[rows[block]])
+            if max_nodes < self.max_nodes:
+                np.copyto(part, np.inf, where=nodes[block] > max_nodes)
+        return np.asarray(flat[falling(hourly)])
+
+    def index(self, instance: str, nodes: int) -> int:
+        """The flat index of a composition.
+
+        Raises:
+            UnknownName: for a type that is no candidate.
+            BadInput: for a node count outside the surface.
+        """
+        if instance not in self.rows:
+            raise UnknownName("candidate", instance, self.rows)
+        if not 1 <= nodes <= self.max_nodes:
+            raise BadInput(f"{nodes} nodes lie outside 1 to {self.max_nodes}")
+        return self.rows[instance] * self.max_nodes + nodes - 1
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """Type name -> its row."""
+        return {name: row for row, name in enumerate(self.candidates.names)}
+
+    def at(self, flat: int | Sequence[int]) -> Forecast:
+        """The forecasts of some points."""
+        places = np.atleast_1d(np.asarray(flat))
+        forecast = self.outlook
+        return Forecast(forecast.seconds[places], forecast.log_scale[places], forecast.dof[places])
+
+    def cluster(self, flat: int) -> Cluster:
+        """One point as a cluster, to predict or export it."""
+        row, column = divmod(flat, self.max_nodes)
+        return Cluster.of_nodes(
+            instance_type=self.candidates.offers[row].instance.name,
+            nodes=column + 1,
+            catalog=self.candidates.catalog,
+            layout=self.candidates.layouts[row],
+        )
+
+    @cached_property
+    def notices(self) -> Callable[[int], tuple[Notice, ...]]:
+        """Flat index -> what the model warns of at that point."""
+        return lru_cache(_KEPT_NOTICES)(self._notices)
+
+    def _notices(self, flat: int) -> tuple[Notice, ...]:
+        batch = ClusterBatch.of([self.cluster(flat)], self.fitted.profile)
+        return self.fitted.all_notices(batch, self.workload)
+
+    def refined(self, points: Sequence[int]) -> Surface:
+        """The surface with these points evaluated as a few clusters, not as part of a large grid.
+
+        A model that interpolates over the grid answers a few points exactly; what it was off by
+        there, others of the type are off by too (`with_exact`). Returns `self` when all of them are
+        exact already.
+        """
+        new = [point for point in dict.fromkeys(points) if point not in self.exact]
+        if not new:
+            return self
+        batch = ClusterBatch.of([self.cluster(point) for point in new], self.fitted.profile)
+        forecast = self.fitted.forecast(batch, self.workload)
+        exact = self.exact | frozenset(new)
+        if np.allclose(forecast.seconds, self.forecast.seconds[new], rtol=TIE, equal_nan=True):
+            return replace(self, exact=exact)
+        found = with_exact(self.forecast, new, forecast, known=self.exact, row=self.max_nodes)
+        return replace(self, forecast=found, exact=exact)

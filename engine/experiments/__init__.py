@@ -1,0 +1,1 @@
+"""Which run to make next, and training runs within a budget."""

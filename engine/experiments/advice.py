@@ -1,0 +1,388 @@
+"""Which run to make next for a decision, what it costs, saves and teaches, and when to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from engine.batch import ClusterBatch
+from engine.catalog import Billing, Catalog
+from engine.choosing.recommendation import Goal
+from engine.choosing.surface import Surface
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+from engine.experiments.belief import (
+    RUNS_FOR_PROCESS,
+    UNKNOWN_SPREAD,
+    Belief,
+    Points,
+    believe,
+    forecast_at,
+    known_scale,
+)
+from engine.experiments.design import IntArray
+from engine.experiments.sequential import Decision, Gains, gains, is_opening, told
+from engine.experiments.training import share_of
+from engine.experiments.weighed import Weighed, weighed
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import FittedModel
+from engine.notice_order import in_order
+from engine.optimiser import settle, surface_of
+from engine.profile import Notice
+
+SURE = 0.05
+"""Chance of a changed recommendation below which another run is not worth making."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """A run that could be made next.
+
+    Args:
+        usd, seconds: its price and time, expected; the time's central interval at the confidence
+            asked for.
+        gain_usd: what it is expected to save each time the job then runs; None where the time is
+            to be the least, and `gain_seconds` of it are saved.
+        changes: probability that the recommendation changes.
+        then_low, then_high: the interval of what would be chosen now, expected after this run; None
+            where it has none now.
+    """
+
+    instance: str | None
+    nodes: int
+    fraction: float
+    seconds: float
+    low: float
+    high: float
+    usd: float
+    gain_usd: float | None
+    gain_seconds: float | None
+    changes: float
+    then_low: float | None
+    then_high: float | None
+
+    @property
+    def pays_after(self) -> float | None:
+        """Runs of the job after which it has paid for itself; None where it never does, or saves
+        no money."""
+        return self.usd / self.gain_usd if self.gain_usd else None
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What would be chosen now, and whether another run is worth making.
+
+    Args:
+        low, high: its central interval; None where the model gives none, and then `p_deadline` is.
+        next_runs: most saving per dollar first (of the first runs: most told).
+        changes: largest probability that a single run changes the recommendation.
+        stop: whether to stop; `reason` says why, or why not.
+        weighed: compositions that were compared.
+        by: what was weighed, in words.
+        spot: whether at spot prices, with the interruptions that are expected.
+        opening: whether so little is known that the next runs are those that tell most.
+        notices: what is to be said of the choice and of the model, as where it is recommended.
+    """
+
+    instance: str | None
+    nodes: int
+    seconds: float
+    low: float | None
+    high: float | None
+    usd: float
+    p_deadline: float | None
+    next_runs: tuple[NextRun, ...]
+    changes: float
+    stop: bool
+    reason: str
+    weighed: int
+    by: str
+    spot: bool
+    opening: bool = False
+    notices: tuple[Notice, ...] = ()
+
+
+def advise(
+    fitted: FittedModel,
+    *,
+    catalog: Catalog | None,
+    instances: Sequence[str] | None = None,
+    nodes: Sequence[int] = range(1, 65),
+    fractions: Sequence[float] = (1.0,),
+    workload: Workload | None = None,
+    deadline_seconds: float | None = None,
+    confidence: float = 0.9,
+    shown: int = 5,
+    surface: Surface | None = None,
+    budget_usd: float | None = None,
+    billing: Billing | None = None,
+) -> Advice:
+    """The next run for a decision, by its expected saving per dollar; the first runs of a job that
+    has no log, by what they tell of all compositions per dollar.
+
+    The decision is the one that the optimiser makes: least cost within the deadline and the budget,
+    or with a budget alone least time. It is among whole clusters of one type, all on demand or all
+    of spot nodes. Of each type only its best run is named.
+
+    Args:
+        catalog: None for the priced types of the profile's own run table.
+        fractions: sizes that a run may have, as shares of the workload that is planned for.
+        surface: of the same evidence and workload, where there is one already; its candidates and
+            limits then hold in place of `catalog` and `instances`.
+        budget_usd: the expected cost of a run of the job may not exceed it.
+        billing: of the catalog, such as at spot prices; None for what the catalog says.
+
+    Raises:
+        BadInput: without a priced composition, for spot prices without a catalog, or where the
+            model predicts none.
+    """
+    whole = workload or fitted.profile.reference_workload
+    goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
+    if catalog is not None and surface is None:
+        surface = surface_of(
+            fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
+        )
+    elif surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
+    found = weighed(
+        fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
+        billing=billing,
+    )  # fmt: skip
+    n = len(found.clusters)
+    points = Points.of(found.clusters, [whole] * n, fitted.profile)
+    trials = _trials(fitted, points, fractions)
+    belief = believe(fitted, points.joined(trials.points))
+    now = belief.part(slice(0, n))
+    decision = _decision(found, now.mean, now.dof, goal)
+    learnt = gains(decision, belief, n)
+    best = _recommended(fitted, points, found, goal, surface)
+    opening = is_opening(fitted.profile)
+    runs = _next_runs(
+        trials, learnt, belief, found, best=best, goal=goal, shown=shown,
+        worth=told(belief, n) if opening else learnt.gain,
+    )  # fmt: skip
+    most_likely_change = float(learnt.changes.max())
+    stop, reason = (False, FIRST_RUNS) if opening else _verdict(most_likely_change, runs)
+    return Advice(
+        instance=_name(found.clusters[best.place]),
+        nodes=int(found.clusters[best.place].nodes or 0),
+        seconds=best.seconds,
+        low=best.low,
+        high=best.high,
+        usd=best.usd,
+        p_deadline=best.p_deadline,
+        next_runs=runs,
+        changes=most_likely_change,
+        stop=stop,
+        reason=reason,
+        weighed=n,
+        by=decision.weighs,
+        spot=found.billing.spot,
+        opening=opening,
+        notices=best.notices,
+    )
+
+
+FIRST_RUNS = (
+    f"fewer than {RUNS_FOR_PROCESS} run times: the first runs are those that tell most of all "
+    "compositions for their price"
+)
+
+CENT = 0.01
+"""A run that costs less, such as one on nodes that are owned, counts as so much where savings are
+compared per dollar."""
+
+
+ASSUMED_SPREAD = Notice(
+    "no-interval",
+    "the model gives no interval: the predicted time alone decides, and what a run saves and "
+    f"changes is by an assumed factor of {math.exp(UNKNOWN_SPREAD):.2g} either way",
+    "add more runs",
+)
+
+
+class Recommended(NamedTuple):
+    """What is recommended now: its place among the compositions, and as in `Advice` its time, the
+    interval of that, its cost, P(deadline met) and what is to be said of it."""
+
+    place: int
+    seconds: float
+    low: float | None
+    high: float | None
+    usd: float
+    p_deadline: float | None
+    notices: tuple[Notice, ...]
+
+
+def _recommended(
+    fitted: FittedModel, points: Points, found: Weighed, goal: Goal, surface: Surface | None
+) -> Recommended:
+    """What the optimiser recommends, or its nearest miss, with what the fitted model says of it."""
+    answer = None if surface is None else settle(surface, goal, found.billing)
+    choice = None if answer is None else answer.recommended or answer.nearest
+    if answer is not None and choice is not None and choice.cost_usd is not None:
+        notices = _said((*answer.warnings, *choice.warnings), choice.low)
+        for place, cluster in enumerate(found.clusters):
+            if (choice.instance, choice.nodes) == (_name(cluster), cluster.nodes):
+                return Recommended(
+                    place, choice.seconds, choice.low, choice.high, choice.cost_usd,
+                    choice.p_deadline, notices,
+                )  # fmt: skip
+    # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
+    by_model = forecast_at(fitted, points)
+    mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
+    decision = _decision(found, mean, by_model.dof, goal)
+    best = int(decision.choices(mean, np.where(unknown, 0.0, by_model.log_scale)))
+    times = decision.times(*decision.held_up(mean, known_scale(by_model)))
+    low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
+    batch = ClusterBatch.of([found.clusters[best]], fitted.profile)
+    whole = points.workloads[best]
+    said = fitted.profile.notices, fitted.answering(whole).fit_notices, fitted.notices(batch, whole)
+    return Recommended(
+        best,
+        float(times.seconds[best]),
+        low,
+        high,
+        float(found.usd(times.seconds, np.arange(len(found.clusters)))[best]),
+        p,
+        _said([notice for part in said for notice in part], low),
+    )
+
+
+def _sureness(times: Forecast, place: int, goal: Goal) -> tuple[float, float, float | None]:
+    """The interval of the time at a place, and P(deadline met)."""
+    (lows, highs), deadline = times.interval(goal.confidence), goal.deadline_seconds
+    p = None if deadline is None else float(times.p_within(deadline)[place])
+    return float(lows[place]), float(highs[place]), p
+
+
+def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
+    """What is to be said of a choice; where it has no interval, also what is assumed for that."""
+    others = [notice for notice in notices if notice.code != ASSUMED_SPREAD.code]
+    return in_order([*others, ASSUMED_SPREAD] if low is None else others)
+
+
+def _decision(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
+    """The decision among compositions of (n,) such log times and degrees of freedom."""
+    return Decision(
+        found.usd_per_second,
+        goal.deadline_seconds,
+        goal.confidence,
+        fixed_usd=found.fixed_usd(np.exp(mean + found.longer)),
+        budget_usd=None if goal.budget_usd is None else goal.most_usd,
+        least=goal.minimises,
+        longer=found.longer,
+        spread=found.spread,
+        dof=dof,
+    )
+
+
+class Trials(NamedTuple):
+    """m possible runs: where, (m,) on which of the compositions, and on what share of the input."""
+
+    points: Points
+    owner: IntArray
+    fractions: Sequence[float]
+
+
+def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> Trials:
+    """Every composition on every share of the input."""
+    n = len(points.clusters)
+    places = [(place, fraction) for fraction in fractions for place in range(n)]
+    of = Points.of(
+        [points.clusters[place] for place, _ in places],
+        [share_of(points.workloads[0], fraction) for _, fraction in places],
+        fitted.profile,
+    )
+    return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])
+
+
+def _next_runs(
+    trials: Trials,
+    learnt: Gains,
+    belief: Belief,
+    found: Weighed,
+    *,
+    best: Recommended,
+    goal: Goal,
+    shown: int,
+    worth: FloatArray,
+) -> tuple[NextRun, ...]:
+    """The best run of each type, most worth per dollar first.
+
+    Args:
+        belief: over the n compositions, followed by the places of the runs.
+        worth: (m,) what each run is worth: what it saves, or tells.
+    """
+    n = len(found.clusters)
+    then = belief.part(slice(n, None))
+    mean = then.mean + found.longer[trials.owner]
+    deviation = np.hypot(then.deviation, found.spread[trials.owner])
+    paid = found.usd(np.exp(mean), trials.owner)
+    low, high = Forecast.of(np.exp(mean), deviation, then.dof).interval(goal.confidence)
+    now = math.hypot(float(belief.deviation[best.place]), found.spread[best.place])
+    runs = []
+    for at in _best_of_each_type(worth / np.maximum(paid, CENT), trials.points.types)[:shown]:
+        left = _deviation_after(belief, best.place, [n + at])
+        narrower = math.hypot(left, found.spread[best.place]) / now
+        cluster, gain = trials.points.clusters[at], float(learnt.gain[at])
+        runs.append(
+            NextRun(
+                instance=_name(cluster),
+                nodes=int(cluster.nodes or 0),
+                fraction=float(trials.fractions[at]),
+                seconds=math.exp(mean[at]),
+                low=float(low[at]),
+                high=float(high[at]),
+                usd=float(paid[at]),
+                gain_usd=None if goal.minimises == "time" else gain,
+                gain_seconds=gain if goal.minimises == "time" else None,
+                changes=float(learnt.changes[at]),
+                then_low=_nearer(best.low, best.seconds, narrower),
+                then_high=_nearer(best.high, best.seconds, narrower),
+            )
+        )
+    return tuple(runs)
+
+
+def _nearer(end: float | None, seconds: float, narrower: float) -> float | None:
+    """The end of an interval of log time once that is narrower."""
+    return None if end is None else seconds * (end / seconds) ** narrower
+
+
+def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
+    """Places by value, the best first; of each type the best one."""
+    first: dict[str, int] = {}
+    for place in np.argsort(-value, kind="stable"):
+        first.setdefault(types[place], int(place))
+    return list(first.values())
+
+
+def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, str]:
+    if most_likely_change < SURE:
+        return True, (
+            "stop: no single run would change the recommendation with a chance of "
+            f"{SURE:.0%} or more"
+        )
+    if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
+        return True, "stop: no single run is expected to save anything"
+    return False, (f"a run may change the recommendation (chance up to {most_likely_change:.0%})")
+
+
+def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:
+    """Scale of the next run's log time at one place once runs at others have been made.
+
+    Under a normal law it does not depend on how they turn out: var - c' (K + noise)^-1 c.
+    """
+    across = belief.covariance[runs, place]
+    among = belief.covariance[np.ix_(runs, runs)] + np.diag(np.square(belief.noise[runs]))
+    left = belief.covariance[place, place] - across @ np.linalg.solve(among, across)
+    return float(belief.scale_at(left)[place])
+
+
+def _name(cluster: Cluster) -> str | None:
+    return cluster.instance.name if cluster.instance else None

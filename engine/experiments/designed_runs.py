@@ -1,0 +1,185 @@
+"""Ernest's experiment design (3.3) as whole runs within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from engine.errors import BadInput
+from engine.experiments.design import IntArray, a_optimal, covariance, criterion, rank, undetermined
+from engine.experiments.plans import (
+    Estimates,
+    ExperimentPlan,
+    Grid,
+    Known,
+    experiment_at,
+    in_order,
+    nothing_known,
+    smallest_runs,
+)
+from engine.experiments.rounding import cheapest_first, efficiency, whole_runs
+from engine.forecast import FloatArray
+from engine.models.curves.terms import ERNEST_TERMS, Term
+
+
+def designed(
+    grid: Grid,
+    *,
+    budget: float,
+    unit: str = "smallest runs",
+    costs: Callable[[Grid], FloatArray] = smallest_runs,
+    estimates: Estimates | None = None,
+    terms: Sequence[Term] = ERNEST_TERMS,
+    known: Known | None = None,
+) -> ExperimentPlan:
+    """Ernest's A-optimal design within a budget, as whole runs.
+
+    Args:
+        costs: any cost function: (n,) what each experiment of a grid costs, in the budget's unit.
+        estimates: expected times and prices to show beside each run; None where nothing tells.
+
+    Raises:
+        BadInput: for candidates that cannot tell the terms apart, and for a budget below the
+            cheapest run or the cheapest runs that can.
+    """
+    raw = grid.features(terms, grid.machines, grid.fraction, grid.type_index)
+    scale = np.where((means := raw.mean(axis=0)) > 0.0, means, 1.0)
+    features, prices = raw / scale, costs(grid)
+    earlier = None
+    if known is not None and len(known.machines):
+        earlier = grid.features(terms, known.machines, known.fraction, known.type_index) / scale
+    _check_identified(features, earlier, grid, terms)
+    chosen, bound = _whole_design(features, prices, budget, earlier, unit)
+    greedy = cheapest_first(prices, float(prices[chosen].sum()))
+    greedy_criterion = criterion(features[greedy], earlier)
+    words = _lessons(features[chosen], earlier, _parts(grid, terms))
+    shown = estimates or nothing_known(grid)
+    runs = [
+        experiment_at(grid, int(place), shown, float(prices[place]), lesson)
+        for place, lesson in zip(chosen, words, strict=True)
+    ]
+    return ExperimentPlan(
+        method="ernest",
+        runs=in_order(runs),
+        unit=unit,
+        budget=budget,
+        terms=tuple(term.name for term in terms),
+        candidates=len(grid),
+        criterion=criterion(features[chosen], earlier),
+        greedy_criterion=greedy_criterion if math.isfinite(greedy_criterion) else None,
+        greedy_runs=len(greedy),
+        efficiency=efficiency(features, chosen, bound, known=earlier),
+        known_runs=0 if known is None else len(known.machines),
+        notices=shown.notices,
+    )
+
+
+LARGEST_SHARES = (0.6, 0.3, 0.15)
+"""Most of the budget that one run may take, in the designs that are rounded and compared."""
+
+
+NEAR_ENOUGH = 0.95
+"""Efficiency of the first rounding from which on no other is tried."""
+
+
+def _whole_design(
+    features: FloatArray,
+    prices: FloatArray,
+    budget: float,
+    earlier: FloatArray | None,
+    unit: str,
+) -> tuple[IntArray, float]:
+    """The runs to make, and a bound that no whole runs within the budget can beat.
+
+    A continuous design may rest on half of a run that costs the whole budget, which rounds badly;
+    so designs without the most expensive runs are rounded too, and the best one is taken.
+    """
+    affordable = np.flatnonzero(prices <= budget)
+    weights, bound = _relaxed(features, prices, budget, earlier, affordable)
+    found = [whole_runs(features, prices, budget, weights=weights, known=earlier, unit=unit)]
+    for share in LARGEST_SHARES:
+        if efficiency(features, found[0], bound, known=earlier) >= NEAR_ENOUGH:
+            break
+        taking_part = np.flatnonzero(prices <= share * budget)
+        if len(taking_part) == len(affordable):
+            continue
+        weights, _ = _relaxed(features, prices, budget, earlier, taking_part)
+        if not weights.any():
+            break
+        found.append(whole_runs(features, prices, budget, weights=weights, known=earlier))
+    return min(found, key=lambda chosen: criterion(features[chosen], earlier)), bound
+
+
+def _relaxed(
+    features: FloatArray,
+    prices: FloatArray,
+    budget: float,
+    earlier: FloatArray | None,
+    taking_part: IntArray,
+) -> tuple[FloatArray, float]:
+    """(n,) weights of the continuous design of some experiments, and its bound; all weights 0
+    where those do not identify the terms."""
+    weights, rows = np.zeros(len(prices)), features[taking_part]
+    every = rows if earlier is None else np.concatenate((earlier, rows))
+    if rank(every) < features.shape[1]:
+        return weights, 0.0
+    optimum = a_optimal(rows, prices[taking_part], budget, known=earlier)
+    weights[taking_part] = optimum.weights
+    return weights, optimum.bound
+
+
+def _names(grid: Grid, terms: Sequence[Term]) -> list[str]:
+    """(p k,) what each coefficient is of, as in the law."""
+    return _of_each(grid, [term.name for term in terms])
+
+
+def _parts(grid: Grid, terms: Sequence[Term]) -> list[str]:
+    """(p k,) the part of a run's time that each coefficient tells, in the words of its phases."""
+    return _of_each(grid, [f"{term.phase} time" for term in terms])
+
+
+def _of_each(grid: Grid, names: Sequence[str]) -> list[str]:
+    """(p k,) the names for every type; where there are several types, with the type."""
+    several = len(grid.instances) > 1
+    return [
+        f"{name} ({instance})" if several else name for instance in grid.instances for name in names
+    ]
+
+
+def _check_identified(
+    features: FloatArray, earlier: FloatArray | None, grid: Grid, terms: Sequence[Term]
+) -> None:
+    every = features if earlier is None else np.concatenate((earlier, features))
+    unknown = undetermined(every)
+    if not len(unknown):
+        return
+    names = _names(grid, terms)
+    counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
+    raise BadInput(
+        f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
+        f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
+        + ", ".join(names[place] for place in unknown),
+        remedy="add node counts or fractions (--nodes, --fractions)",
+    )
+
+
+def _lessons(rows: FloatArray, earlier: FloatArray | None, names: Sequence[str]) -> list[str]:
+    """What each run teaches: the coefficient whose variance rises most without it."""
+    inverse = covariance(rows if earlier is None else np.concatenate((earlier, rows)))
+    variance, words = np.diag(inverse), []
+    for row in rows:
+        direction, left = inverse @ row, 1.0 - float(row @ inverse @ row)
+        if left < 1e-9:
+            place = int(np.argmax(np.square(direction) / variance))
+            words.append(f"{names[place]}: nothing else tells it")
+            continue
+        rise = np.square(direction) / left / variance
+        place = int(np.argmax(rise))
+        words.append(f"{names[place]}: variance {_higher(rise[place])} without it")
+    return words
+
+
+def _higher(share: float) -> str:
+    return f"{share:.0%} higher" if share < 10.0 else f"{share + 1.0:.0f} times as high"

@@ -1,0 +1,114 @@
+"""How much surer planned training runs make a prediction, before they are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput
+from engine.experiments.belief import Belief, Points, believe, forecast_at, known_scale
+from engine.experiments.design import rank
+from engine.experiments.plans import Experiment, Grid
+from engine.experiments.training import known_of
+from engine.forecast import FloatArray, Forecast
+from engine.models.base import FittedModel
+from engine.models.curves.terms import ERNEST_TERMS, Term, columns
+
+MISFIT = 0.12
+"""Relative error of Ernest's terms that no number of runs takes away: the mean over its MLlib
+applications (6.2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """What runs that are planned are expected to do to the interval of one composition.
+
+    Args:
+        low, high: its interval now; `then_low`, `then_high`: after all of the runs, about the same
+            middle.
+        without: for each run, how much wider that interval is without it, as a share of its width
+            in log time; None for a run without which the terms cannot be told apart.
+    """
+
+    low: float
+    high: float
+    then_low: float
+    then_high: float
+    without: tuple[float | None, ...]
+
+
+def narrowed(
+    fitted: FittedModel,
+    *,
+    cluster: Cluster,
+    runs: Sequence[Experiment],
+    workload: Workload | None = None,
+    terms: Sequence[Term] = ERNEST_TERMS,
+    confidence: float = 0.9,
+) -> Narrowing:
+    """The interval of a composition now, and once planned runs of its type have been fitted.
+
+    The fit predicts its time with the variance x' M^-1 x, M = sum a_i a_i' / (noise t_i)^2 over the
+    runs planned and known, and with the misfit of the terms. That estimate and what is believed
+    now are taken as independent, so that their precisions add; the noise of the next run stays. The
+    interval now is the fitted model's, as everywhere, and narrows in proportion.
+
+    Raises:
+        BadInput: for runs without nodes or an expected time, and for runs that do not identify the
+            terms.
+    """
+    if not runs or any(run.nodes is None or run.seconds is None for run in runs):
+        raise BadInput("what runs teach of a composition needs their nodes and expected times")
+    whole = workload or fitted.profile.reference_workload
+    points = Points.of([cluster], [whole], fitted.profile)
+    told, now = forecast_at(fitted, points), believe(fitted, points)
+    grid = Grid.of(nodes=[cluster.nodes or 1], fractions=[1.0], instances=[runs[0].instance])
+    earlier = known_of(fitted.profile, grid, whole)
+    machines = np.asarray([float(run.nodes or 1) for run in runs])
+    fractions = np.asarray([run.fraction for run in runs])
+    times = np.asarray([run.seconds for run in runs], dtype=float)
+    rows = np.concatenate(
+        (
+            columns(tuple(terms), machines, fractions) / times[:, None],
+            columns(tuple(terms), earlier.machines, earlier.fraction) / earlier.seconds[:, None],
+        )
+    )
+    target = columns(tuple(terms), grid.machines, grid.fraction)[0] / told.seconds[0]
+    after = _deviation(rows, target, now)
+    if after is None:
+        raise BadInput("the planned runs do not tell the terms apart")
+    left = [np.delete(rows, place, axis=0) for place in range(len(runs))]
+    wider = [_deviation(kept, target, now) for kept in left]
+    scale, by = known_scale(told), after / float(now.deviation[0])
+    low, high = Forecast.of(told.seconds, scale, told.dof).interval(confidence)
+    then_low, then_high = Forecast.of(told.seconds, scale * by, told.dof).interval(confidence)
+    return Narrowing(
+        low=float(low[0]),
+        high=float(high[0]),
+        then_low=float(then_low[0]),
+        then_high=float(then_high[0]),
+        without=tuple(None if value is None else value / after - 1.0 for value in wider),
+    )
+
+
+def _deviation(rows: FloatArray, target: FloatArray, now: Belief) -> float | None:
+    """Scale of the next run's log time once runs have been fitted; None where they do not identify
+    the terms.
+
+    Args:
+        rows: (r, p) terms of each run over its time; target: (p,) those of the prediction.
+        now: what is believed of the prediction now, one place.
+    """
+    if rank(rows) < rows.shape[1]:
+        return None
+    noise, known = float(now.noise[0]) ** 2, max(float(now.covariance[0, 0]), SURE)
+    fitted = noise * float(target @ np.linalg.solve(rows.T @ rows, target)) + MISFIT**2
+    return math.sqrt(noise + 1.0 / (1.0 / known + 1.0 / fitted))
+
+
+SURE = 1e-12
+"""Variance of log time that is none."""

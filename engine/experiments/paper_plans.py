@@ -1,0 +1,136 @@
+"""The training runs of two papers: PERIDOT's two sizes and SimCost's samples of equal waves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from engine.cluster import Workload
+from engine.errors import BadInput
+from engine.experiments.plans import (
+    Estimates,
+    Experiment,
+    ExperimentPlan,
+    Grid,
+    experiment_at,
+    nothing_known,
+)
+from engine.models.replay.priors import ratio_of
+from engine.models.simcost.search import GRADING_DEGREE
+from engine.models.stages.shapes import shapes_of
+from engine.models.workloads import completed
+from engine.profile import Profile
+
+
+def two_sizes(grid: Grid, *, node_cores: int, estimates: Estimates | None = None) -> ExperimentPlan:
+    """PERIDOT's reference executions (IV-A, V): two small inputs on the same cores, the second
+    twice the first where the grid has that.
+
+    The node count is the smallest. The first size is the smallest that fills every core once, so
+    that a wave time can be read off it (Eq. 2).
+
+    Raises:
+        BadInput: when the grid has no two sizes at one node count.
+    """
+    nodes = grid.machines.min()
+    places = np.flatnonzero((grid.machines == nodes) & (grid.type_index == grid.type_index[0]))
+    places = places[np.argsort(grid.fraction[places])]
+    if grid.partitions is not None:
+        tasks = np.round(grid.fraction[places] * grid.partitions)
+        places = places[tasks >= nodes * node_cores]
+    if len(places) < 2:
+        raise BadInput(
+            "PERIDOT's plan needs two sizes that fill the same cores",
+            remedy="allow more or larger fractions",
+        )
+    first = int(places[0])
+    ratio = np.log(grid.fraction[places[1:]] / grid.fraction[first])
+    second = int(places[1:][np.argmin(np.abs(ratio - math.log(2.0)))])
+    shown = estimates or nothing_known(grid)
+    words = (
+        "wave time and tasks of every stage group",
+        "which groups grow with the input, and which are fixed",
+    )
+    runs = [
+        replace(
+            experiment_at(grid, place, shown, None, lesson), cores=round(float(nodes) * node_cores)
+        )
+        for place, lesson in zip((first, second), words, strict=True)
+    ]
+    return ExperimentPlan("peridot", tuple(runs), candidates=len(grid), notices=shown.notices)
+
+
+def equal_waves(
+    *, target_partitions: int, target_cores: Sequence[int], sample_partitions: int
+) -> ExperimentPlan:
+    """SimCost's samples (4.3, Algorithm 1, Example 2): partitions and cores scaled together, so
+    that each sample runs in as many waves as the real job on the cores that it stands for.
+
+    Raises:
+        BadInput: for a sample too small to have the waves of any of the targets.
+    """
+    if not 1 <= sample_partitions <= target_partitions:
+        raise BadInput(
+            f"a sample has 1 to {target_partitions} partitions, not {sample_partitions}",
+            where="--sample-partitions",
+        )
+    runs = []
+    for cores in target_cores:
+        waves = math.ceil(target_partitions / cores)
+        nearest = cores * sample_partitions / target_partitions
+        fitting = [v for v in range(1, sample_partitions + 1)
+                   if math.ceil(sample_partitions / v) == waves]  # fmt: skip
+        if fitting:
+            sampled = int(fitting[np.argmin(np.abs(np.asarray(fitting) - nearest))])
+            runs.append(
+                Experiment(
+                    nodes=None,
+                    fraction=sample_partitions / target_partitions,
+                    partitions=sample_partitions,
+                    cores=sampled,
+                    teaches=f"{waves} wave{'' if waves == 1 else 's'}, as the whole on {cores} "
+                    "cores",
+                )
+            )
+    if not runs:
+        raise BadInput(
+            f"{sample_partitions} partitions cannot have as many waves as {target_partitions} on "
+            "any of these cores",
+            where="--sample-partitions",
+            remedy="sample more partitions",
+        )
+    return ExperimentPlan("simcost", tuple(runs), candidates=len(target_cores))
+
+
+def graded_cores(domain: int, *, degree: int = GRADING_DEGREE) -> tuple[int, ...]:
+    """SimCost's first round (4.3, 5.3): up to `domain` cores in so many equal steps, (30, 60, 90,
+    120, 150) of 150. A sample of `waves_of_first` partitions then has the waves of each of them on
+    1, 2, ... cores: ceil(ceil(x) / i) = ceil(x / i)."""
+    step = max(1, domain // degree)
+    return tuple(range(step, min(domain, step * degree) + 1, step))
+
+
+def waves_of_first(partitions: int, target_cores: Sequence[int]) -> int:
+    """The smallest sample, in partitions, with the waves of the smallest target on one core."""
+    return math.ceil(partitions / min(target_cores))
+
+
+def input_partitions(profile: Profile, workload: Workload | None = None) -> int | None:
+    """Partitions of a workload's input: tasks of the stage that reads most from outside, as they
+    grow with the input. None where no log tells any."""
+    run = profile.largest_run
+    if run is None or not run.cluster.slots:
+        return None
+    reading = [
+        (stage.input_bytes.total - (stage.cached_input_bytes or 0.0), place)
+        for place, stage in enumerate(run.stages)
+        if stage.input_bytes is not None
+    ]
+    if not reading or max(reading)[0] <= 0.0:
+        return None
+    shape = shapes_of(run, run.cluster.slots)[max(reading)[1]]
+    ratio = 1.0 if workload is None else ratio_of(completed(workload, profile), run)
+    return max(1, shape.scaled(ratio, None).tasks)

@@ -1,0 +1,267 @@
+"""Experiments that could be made, and plans of those that are worth it: the values.
+
+A plan comes from Ernest's design (`designed_runs`) or from PERIDOT's and SimCost's own rules
+(`paper_plans`). Its runs are sorted so that those of one cluster stand together, the largest
+cluster first (Ernest 4.1 makes them on one cluster of the largest size).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.errors import BadInput
+from engine.experiments.design import IntArray
+from engine.forecast import FloatArray
+from engine.models.curves.terms import Term, columns
+from engine.profile import Notice
+
+MOST_CANDIDATES = 20_000
+"""More grid points than this are a slip, and no better than a coarser grid."""
+
+MOST_TYPES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One run to make.
+
+    Args:
+        fraction: of the whole input; whole partitions are sampled (Ernest 4.2).
+        partitions: how many that is, None where the input's partitions are not known.
+        cores: task slots of the whole cluster, where the plan is about them.
+        iterations: how many to do, None for a job without (6.2: a share of the real number).
+        seconds, usd: expected; None where nothing tells.
+        cost: in the unit of the plan's budget; None for a plan without one.
+        teaches: what it is for, in words.
+    """
+
+    nodes: int | None
+    fraction: float
+    instance: str | None = None
+    partitions: int | None = None
+    cores: int | None = None
+    iterations: float | None = None
+    seconds: float | None = None
+    low: float | None = None
+    high: float | None = None
+    usd: float | None = None
+    cost: float | None = None
+    teaches: str = ""
+
+
+@dataclass(frozen=True)
+class ExperimentPlan:
+    """Runs to make, and how good they are.
+
+    Args:
+        method: "ernest", "peridot" or "simcost".
+        unit: what the budget counts: "usd", "seconds" or "smallest runs" (the cost of the smallest
+            sample on one node).
+        criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
+            noise, of these runs; `greedy_criterion` that of the cheapest runs for the same money,
+            None where those do not tell the coefficients apart.
+        efficiency: how near the runs come to what any design in this budget can reach, in [0, 1].
+        known_runs: runs made earlier that the design builds on.
+    """
+
+    method: str
+    runs: tuple[Experiment, ...]
+    unit: str | None = None
+    budget: float | None = None
+    terms: tuple[str, ...] = ()
+    candidates: int = 0
+    criterion: float | None = None
+    greedy_criterion: float | None = None
+    greedy_runs: int = 0
+    efficiency: float | None = None
+    known_runs: int = 0
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def cost(self) -> float | None:
+        """The sum in the unit of the budget; None where a run has none."""
+        return _total([run.cost for run in self.runs])
+
+    @property
+    def seconds(self) -> float | None:
+        """The expected time of all runs one after the other."""
+        return _total([run.seconds for run in self.runs])
+
+    @property
+    def usd(self) -> float | None:
+        """The expected cost of all runs."""
+        return _total([run.usd for run in self.runs])
+
+
+def _total(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The n possible experiments.
+
+    Args:
+        instances: names of the types, (None,) where it does not matter.
+        machines, fraction: (n,); type_index: (n,) into `instances`.
+        partitions: of the whole input; None where not known.
+        iterations: what each run does, None for a job without.
+    """
+
+    instances: tuple[str | None, ...]
+    type_index: IntArray
+    machines: FloatArray
+    fraction: FloatArray
+    partitions: int | None = None
+    iterations: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        nodes: Sequence[int],
+        fractions: Sequence[float],
+        instances: Sequence[str | None] = (None,),
+        partitions: int | None = None,
+        node_cores: int | None = None,
+        iterations: float | None = None,
+    ) -> Grid:
+        """Every type at every node count with every fraction.
+
+        Where the input's partitions and a node's cores are known, an experiment is left out that
+        has fewer partitions than cores: some would idle, and Ernest's terms know nothing of that.
+
+        Raises:
+            BadInput: for an empty, huge or impossible grid.
+        """
+        _check_grid(nodes, fractions, instances)
+        type_index, machines, fraction = np.meshgrid(
+            np.arange(len(instances)), np.asarray(nodes, float), np.asarray(fractions, float),
+            indexing="ij",
+        )  # fmt: skip
+        kept = np.ones(machines.size, dtype=bool)
+        if partitions is not None:
+            sampled = np.round(fraction.ravel() * partitions)
+            kept = sampled >= np.maximum(1.0, (node_cores or 0) * machines.ravel())
+        if not kept.any():
+            raise BadInput(
+                "no experiment has as many partitions as cores",
+                remedy="allow larger fractions or fewer nodes",
+            )
+        return cls(
+            tuple(instances),
+            type_index.ravel()[kept].astype(np.int64),
+            machines.ravel()[kept],
+            fraction.ravel()[kept],
+            partitions,
+            iterations,
+        )
+
+    def __len__(self) -> int:
+        return len(self.machines)
+
+    def features(
+        self, terms: Sequence[Term], machines: FloatArray, fraction: FloatArray, types: IntArray
+    ) -> FloatArray:
+        """(r, p k) the terms of runs; each of k types has coefficients of its own (Ernest 6.4)."""
+        rows, p = columns(tuple(terms), machines, fraction), len(terms)
+        placed = np.zeros((len(machines), p * len(self.instances)))
+        for k in range(len(self.instances)):
+            mine = types == k
+            placed[mine, k * p : (k + 1) * p] = rows[mine]
+        return placed
+
+
+def _check_grid(
+    nodes: Sequence[int], fractions: Sequence[float], instances: Sequence[str | None]
+) -> None:
+    if not nodes or min(nodes) < 1:
+        raise BadInput("experiments need node counts of at least 1", where="--nodes")
+    if not fractions or not all(0.0 < fraction <= 1.0 for fraction in fractions):
+        raise BadInput(
+            "fractions lie above 0 and up to 100 % of the input",
+            where="--fractions",
+            remedy="write them like 1%:10% or 0.01,0.05,0.1",
+        )
+    if not 1 <= len(instances) <= MOST_TYPES:
+        raise BadInput(
+            f"a design is for 1 to {MOST_TYPES} instance types, not {len(instances)}",
+            remedy="each type needs runs of its own: name fewer",
+        )
+    if len(nodes) * len(fractions) * len(instances) > MOST_CANDIDATES:
+        raise BadInput(
+            f"more than {MOST_CANDIDATES:,} possible experiments", remedy="use a coarser grid"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What n experiments are expected to take: (n,) arrays, NaN where nothing tells."""
+
+    seconds: FloatArray
+    low: FloatArray
+    high: FloatArray
+    usd: FloatArray
+    notices: tuple[Notice, ...] = field(default=())
+
+
+def smallest_runs(grid: Grid) -> FloatArray:
+    """(n,) cost of each experiment in units of the smallest sample on one node, if time is
+    proportional to the data and shared evenly: the cost function of Ernest's reference."""
+    return np.asarray(grid.fraction / grid.fraction.min() / grid.machines)
+
+
+def nothing_known(grid: Grid) -> Estimates:
+    """Estimates where there is no run and no guess."""
+    unknown = np.full(len(grid), np.nan)
+    return Estimates(unknown, unknown, unknown, unknown)
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """Runs that were made already: machines, fraction of the whole input, type, seconds, (r,)."""
+
+    machines: FloatArray
+    fraction: FloatArray
+    type_index: IntArray
+    seconds: FloatArray
+
+
+def experiment_at(
+    grid: Grid, place: int, shown: Estimates, cost: float | None, lesson: str
+) -> Experiment:
+    """A place of a grid as a run to make.
+
+    Args:
+        cost: in the unit of the plan's budget; lesson: what the run teaches.
+    """
+    fraction = float(grid.fraction[place])
+    return Experiment(
+        nodes=int(grid.machines[place]),
+        fraction=fraction,
+        instance=grid.instances[grid.type_index[place]],
+        partitions=None if grid.partitions is None else round(fraction * grid.partitions),
+        iterations=grid.iterations,
+        seconds=_known(shown.seconds[place]),
+        low=_known(shown.low[place]),
+        high=_known(shown.high[place]),
+        usd=_known(shown.usd[place]),
+        cost=cost,
+        teaches=lesson,
+    )
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def in_order(runs: Sequence[Experiment]) -> tuple[Experiment, ...]:
+    """Runs of one cluster together, the largest cluster first."""
+    return tuple(
+        sorted(runs, key=lambda run: (run.instance or "", -(run.nodes or 0), run.fraction))
+    )

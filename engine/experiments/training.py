@@ -1,0 +1,400 @@
+"""What experiments are expected to take, and what the runs made so far already tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from engine.batch import complete
+from engine.catalog import Catalog
+from engine.cluster import Cluster, Workload
+from engine.errors import BadInput, UnknownName
+from engine.experiments.designed_runs import designed
+from engine.experiments.paper_plans import (
+    equal_waves,
+    graded_cores,
+    input_partitions,
+    two_sizes,
+    waves_of_first,
+)
+from engine.experiments.plans import Estimates, ExperimentPlan, Grid, Known, smallest_runs
+from engine.forecast import FloatArray
+from engine.models.base import FittedModel
+from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
+from engine.models.simcost.sampling import CONFIDENCE, EPSILON, estimate, is_enough
+from engine.models.workloads import completed, same_parameters
+from engine.planner import cost_of
+from engine.profile import Notice, Profile, Run
+from engine.runs.configurations import repetitions
+from engine.runs.slow_runs import calm
+
+_ASSUMED = Notice(
+    "assumed-linear-time",
+    "expected times assume time proportional to the data and shared evenly among the nodes",
+    "give the runs made so far as SOURCE to have them predicted",
+)
+
+
+def estimates_of(
+    grid: Grid,
+    *,
+    fitted: FittedModel | None = None,
+    workload: Workload | None = None,
+    catalog: Catalog | None = None,
+    smallest_seconds: float | None = None,
+    confidence: float = 0.9,
+) -> Estimates:
+    """Expected times and prices of n experiments.
+
+    Args:
+        fitted: predicts them, at each fraction of `workload` (default: the profile's largest run).
+        smallest_seconds: without a model: what the smallest sample takes on one node.
+    """
+    clusters = [_cluster(grid, place, catalog) for place in range(len(grid))]
+    notices: tuple[Notice, ...] = ()
+    unknown = np.full(len(grid), np.nan)
+    if fitted is not None:
+        workloads = _workloads(grid, fitted.profile, workload)
+        found = fitted.predict_many(clusters=clusters, workloads=workloads, confidence=confidence)
+        seconds, low, high = found.seconds, found.low, found.high
+    elif smallest_seconds is not None:
+        seconds, low, high = smallest_seconds * smallest_runs(grid), unknown, unknown
+        notices = (_ASSUMED,)
+    else:
+        seconds, low, high = unknown, unknown, unknown
+    profile = fitted.profile if fitted is not None else Profile("experiments")
+    usd = [
+        cost_of(cluster, float(value), profile)
+        for cluster, value in zip(clusters, seconds, strict=True)
+    ]
+    prices = np.asarray([np.nan if value is None else value for value in usd])
+    return Estimates(seconds, low, high, prices, notices)
+
+
+def _cluster(grid: Grid, place: int, catalog: Catalog | None) -> Cluster:
+    return Cluster.of_nodes(
+        instance_type=grid.instances[grid.type_index[place]],
+        nodes=int(grid.machines[place]),
+        catalog=catalog,
+    )
+
+
+def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
+    whole = workload or profile.reference_workload
+    iterations = whole.iterations if grid.iterations is None else grid.iterations
+    sizes = {
+        fraction: share_of(replace(whole, iterations=iterations), fraction)
+        for fraction in np.unique(grid.fraction)
+    }
+    return [sizes[fraction] for fraction in grid.fraction]
+
+
+def share_of(whole: Workload, fraction: float) -> Workload:
+    """The workload with a fraction of its input."""
+    if whole.input_bytes is None:
+        return replace(whole, scale=(whole.scale or 1.0) * float(fraction))
+    return replace(whole, input_bytes=whole.input_bytes * float(fraction))
+
+
+def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
+    """The profile's runs on the grid's types, as places of the design: those that came to their end
+    with the job parameters that are wanted, and say their nodes and, relative to the whole input,
+    their size."""
+    wanted = completed(workload or profile.reference_workload, profile)
+    whole, rows = wanted.input_bytes, []
+    for run in profile.runs:
+        if not run.complete or run.has_failed:
+            continue
+        if not same_parameters(run.workload.parameters, wanted.parameters):
+            continue
+        name = run.cluster.instance.name if run.cluster.instance else None
+        if grid.instances == (None,):
+            name = None
+        if run.cluster.nodes is None or name not in grid.instances:
+            continue
+        if whole is None or run.workload.input_bytes is None:
+            continue
+        fraction = run.workload.input_bytes / whole
+        rows.append((run.cluster.nodes, fraction, name, run.seconds))
+    return Known(
+        np.asarray([float(nodes) for nodes, _, _, _ in rows]),
+        np.asarray([fraction for _, fraction, _, _ in rows]),
+        np.asarray([grid.instances.index(name) for _, _, name, _ in rows], dtype=np.int64),
+        np.asarray([seconds for _, _, _, seconds in rows]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownType:
+    """What was run on one instance type.
+
+    Args:
+        repeated: the most repetitions of one configuration, slow runs apart.
+        settled: whether SimCost's rule (Eq. 6, a tenth of the mean at 80 %) would stop repeating
+            it; None where nothing was repeated.
+    """
+
+    instance: str | None
+    runs: int
+    nodes: tuple[int, ...]
+    sizes: tuple[float, ...]
+    repeated: int
+    settled: bool | None
+
+
+def lessons_of(profile: Profile) -> tuple[KnownType, ...]:
+    """The runs of a profile, type by type."""
+    groups: dict[str | None, list[Run]] = {}
+    for run in profile.runs:
+        name = run.cluster.instance.name if run.cluster.instance else None
+        groups.setdefault(name, []).append(run)
+    usual = {id(run) for run in calm(profile).runs}
+    return tuple(
+        _known_type(name, runs, [run for run in runs if id(run) in usual])
+        for name, runs in groups.items()
+    )
+
+
+def _known_type(name: str | None, runs: Sequence[Run], usual: Sequence[Run]) -> KnownType:
+    """A type by its runs, and by those among them that repeat one another as usual."""
+    most = [run.seconds for run in max(repetitions(usual), key=len)]
+    return KnownType(
+        instance=name,
+        runs=len(runs),
+        nodes=tuple(sorted({run.cluster.nodes for run in runs if run.cluster.nodes})),
+        sizes=tuple(sorted({run.workload.input_bytes for run in runs if run.workload.input_bytes})),
+        repeated=len(most),
+        settled=_settled(most) if len(most) > 1 else None,
+    )
+
+
+def _settled(seconds: Sequence[float]) -> bool:
+    """Whether SimCost's rule (Eq. 6) would make no further repetition."""
+    found = estimate(seconds, confidence=CONFIDENCE)
+    return is_enough(found, epsilon=EPSILON * found.mean)
+
+
+@dataclass(frozen=True)
+class TrainingRequest:
+    """What experiments are wanted.
+
+    Args:
+        budget, unit: "usd", "seconds" or "smallest runs" (see `ExperimentPlan`).
+        method: "ernest", "peridot" (two sizes on equal cores), "simcost" (samples of equal waves).
+        terms: "ernest", or "extended" for the further terms of `ernest-extended` as well.
+        partitions: of the whole input, node_cores: task slots of one node; None for what the
+            fitted model's runs tell.
+        target_cores: SimCost's: cores that the job may get; () for five steps up to the most nodes.
+        sample_partitions: SimCost's; None for the fewest that have the waves of all targets.
+        iterations: of the real job; `iteration_share` of them are done in each run (Ernest 6.2).
+        smallest_seconds: what the smallest sample takes on one node, where no run says.
+    """
+
+    nodes: tuple[int, ...]
+    fractions: tuple[float, ...]
+    budget: float | None = None
+    unit: str = "smallest runs"
+    method: str = "ernest"
+    terms: str = "ernest"
+    instances: tuple[str, ...] = ()
+    partitions: int | None = None
+    node_cores: int | None = None
+    iterations: float | None = None
+    iteration_share: float | None = None
+    smallest_seconds: float | None = None
+    confidence: float = 0.9
+    target_cores: tuple[int, ...] = ()
+    sample_partitions: int | None = None
+
+
+METHODS = ("ernest", "peridot", "simcost")
+
+TERMS = {"ernest": ERNEST_TERMS, "extended": (*ERNEST_TERMS, SQUARE_ROOT, SERIAL_DATA)}
+"""Names of sets of terms; "extended" has those that `ernest-extended` uses by default."""
+
+
+def plan_experiments(
+    request: TrainingRequest,
+    *,
+    fitted: FittedModel | None = None,
+    workload: Workload | None = None,
+    catalog: Catalog | None = None,
+) -> ExperimentPlan:
+    """The runs to make.
+
+    Args:
+        fitted: what predicts their times; its runs are known already and are built on.
+
+    Raises:
+        BadInput: for a request that contradicts itself, and what `designed` raises.
+        UnknownName: for terms or a type that nothing knows.
+    """
+    if request.terms not in TERMS:
+        raise UnknownName("set of terms", request.terms, TERMS)
+    if request.method not in METHODS:
+        raise UnknownName("plan", request.method, METHODS)
+    if request.method != "ernest" and len(request.instances) > 1:
+        raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
+    if request.method != "ernest":
+        request = _of_the_runs(request, fitted, workload, catalog)
+    if request.method == "simcost":
+        return _equal_waves(request, fitted, workload, catalog)
+    grid = Grid.of(
+        nodes=request.nodes,
+        fractions=request.fractions,
+        instances=request.instances or (None,),
+        partitions=request.partitions,
+        node_cores=request.node_cores,
+        iterations=_iterations(request, workload),
+    )
+    estimates = estimates_of(
+        grid,
+        fitted=fitted,
+        workload=workload,
+        catalog=catalog,
+        smallest_seconds=request.smallest_seconds,
+        confidence=request.confidence,
+    )
+    if request.method == "peridot":
+        if request.node_cores is None:
+            raise BadInput("PERIDOT's plan needs the cores of a node", remedy="add --node-cores C")
+        return two_sizes(grid, node_cores=request.node_cores, estimates=estimates)
+    if request.budget is None:
+        raise BadInput("a design needs a budget", remedy="add --budget $5, 2h, or 10")
+    return designed(
+        grid,
+        budget=request.budget,
+        unit=request.unit,
+        costs=lambda _: _costs(grid, estimates, request.unit),
+        estimates=estimates,
+        terms=TERMS[request.terms],
+        known=None if fitted is None else known_of(fitted.profile, grid, workload),
+    )
+
+
+def _of_the_runs(
+    request: TrainingRequest,
+    fitted: FittedModel | None,
+    workload: Workload | None,
+    catalog: Catalog | None,
+) -> TrainingRequest:
+    """With the partitions of the input and the cores of a node, where the runs tell them."""
+    if fitted is None:
+        return request
+    cores = request.node_cores or _node_cores(request, fitted, catalog)
+    partitions = request.partitions or input_partitions(fitted.profile, workload)
+    return replace(request, node_cores=cores, partitions=partitions)
+
+
+def _node_cores(
+    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
+) -> int | None:
+    """Task slots of a node; None where neither a type nor a run on nodes tells them."""
+    known = request.instances or any(run.cluster.nodes for run in fitted.profile.runs)
+    return _node(request, fitted, catalog).slots if known else None
+
+
+def _node(
+    request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None, nodes: int = 1
+) -> Cluster:
+    """So many nodes of the first type, with executors laid on them where that is known."""
+    instance = request.instances[0] if request.instances else None
+    cluster = Cluster.of_nodes(instance_type=instance, nodes=nodes, catalog=catalog)
+    return complete(cluster, fitted.profile)
+
+
+def _equal_waves(
+    request: TrainingRequest,
+    fitted: FittedModel | None,
+    workload: Workload | None,
+    catalog: Catalog | None,
+) -> ExperimentPlan:
+    """SimCost's samples, with expected times and prices where a model tells them."""
+    partitions = request.partitions
+    if partitions is None:
+        raise BadInput(
+            "SimCost's plan needs the partitions of the input, which no run tells",
+            remedy="add --partitions P, or an event log",
+        )
+    domain = partitions
+    if request.node_cores is not None:
+        domain = min(domain, max(request.nodes) * request.node_cores)
+    target_cores = request.target_cores or graded_cores(domain)
+    sample = request.sample_partitions or waves_of_first(partitions, target_cores)
+    plan = equal_waves(
+        target_partitions=partitions, target_cores=target_cores, sample_partitions=sample
+    )
+    if fitted is None or not request.node_cores:
+        return plan
+    clusters = [_part_of_nodes(run.cores or 1, request, fitted, catalog) for run in plan.runs]
+    whole = workload or fitted.profile.reference_workload
+    shares = [share_of(whole, run.fraction) for run in plan.runs]
+    found = fitted.predict_many(clusters=clusters, workloads=shares, confidence=request.confidence)
+    instance = request.instances[0] if request.instances else None
+    runs = [
+        replace(
+            run,
+            instance=instance,
+            seconds=_or_none(found.seconds[place]),
+            low=_or_none(found.low[place]),
+            high=_or_none(found.high[place]),
+            usd=cost_of(clusters[place], float(found.seconds[place]), fitted.profile),
+        )
+        for place, run in enumerate(plan.runs)
+    ]
+    return replace(plan, runs=tuple(runs))
+
+
+def _part_of_nodes(
+    cores: int, request: TrainingRequest, fitted: FittedModel, catalog: Catalog | None
+) -> Cluster:
+    """As few nodes as have so many cores, of which the job gets that many: executors of one core,
+    each with its share of the memory."""
+    nodes = math.ceil(cores / (request.node_cores or 1))
+    whole = _node(request, fitted, catalog, nodes)
+    memory, share = whole.executor_memory_gib, 1.0 / (whole.executor_cores or 1)
+    return replace(
+        whole,
+        executors=cores,
+        executor_cores=1,
+        executor_memory_gib=None if memory is None else memory * share,
+        beside=whole.beside.times(share) if whole.beside else None,
+    )
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:
+    """Iterations of each run: the share of the real number, at least one."""
+    real = request.iterations or (workload.iterations if workload else None)
+    if request.iteration_share is None:
+        return real
+    if real is None:
+        raise BadInput(
+            "a share of the iterations needs their number",
+            where="--iteration-share",
+            remedy="add --iterations K",
+        )
+    return float(max(1, round(real * request.iteration_share)))
+
+
+def _costs(grid: Grid, estimates: Estimates, unit: str) -> FloatArray:
+    """(n,) what each experiment costs in the budget's unit."""
+    if unit == "smallest runs":
+        return smallest_runs(grid)
+    costs = estimates.usd if unit == "usd" else estimates.seconds
+    if not np.isfinite(costs).all():
+        raise BadInput(
+            "a budget in money needs a price and an expected time of every run"
+            if unit == "usd"
+            else "a budget in time needs an expected time of every run",
+            where="--budget",
+            remedy="give the runs made so far as SOURCE, or --smallest-run T"
+            + (" and --instances TYPE" if unit == "usd" else ""),
+        )
+    return costs

@@ -1,0 +1,220 @@
+"""What a run table says of a named instance type, held against the catalogs.
+
+A name stands for one machine. Its speed is the catalog's, a score of the whole machine; divided by
+vCPUs that a table states otherwise it would be the speed of a machine that does not exist, and the
+answer off by as much. So one shape counts: where the two contradict each other, the catalog's. What
+a table does not state of a known type is the catalog's too: without it, types of unlike sizes would
+count as equal machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from math import isclose, isnan
+
+from engine.catalog import Catalog, InstanceType
+from engine.catalog_files.index import list_catalogs
+from engine.catalog_files.reader import load_catalog
+from engine.memory import usable_memory_gib
+from engine.profile import Notice, Profile, Run
+
+LEAST_MEMORY, MOST_MEMORY = 0.75, 1.25
+"""Shares of a type's memory that a table may state. Less than all of it is what YARN hands out,
+more is GB for GiB; the catalog's own rule may leave still less."""
+
+LONG_NAME = 14
+"""Letters from which on two slips in a name are still no other name; below it is one: with two,
+`ab.2xlarge` would resemble `m5.2xlarge`."""
+
+
+def held_against(profile: Profile, first: Catalog | str) -> Profile:
+    """The profile with one shape for each named type, and with what was wrong as notices.
+
+    Types of event logs are left alone: those have no shape of their own, or that of `--ran-on`.
+    A name that no catalog knows is a machine of one's own; it is warned of only where it is nearly
+    a known one.
+
+    Args:
+        first: the catalog that is asked first, itself or by name; then all bundled ones are.
+
+    Raises:
+        BadInput: for what is wrong with the catalog `first`.
+        UnknownName: where there is none of that name.
+    """
+    stated = _stated(profile)
+    if not stated:
+        return profile
+    catalogs, notices = _Catalogs(first), list(profile.notices)
+    shapes: dict[str, InstanceType] = {}
+    for name, (instance, where) in stated.items():
+        catalog = catalogs.knowing(name)
+        if catalog is None:
+            meant = _meant(instance, catalogs.types())
+            notices += [_misspelt(name, meant, where)] if meant else []
+            continue
+        known = catalog.offers[name].instance
+        if _contradicts(instance, catalog):
+            shapes[name] = replace(instance, vcpus=known.vcpus, memory_gib=known.memory_gib)
+            notices.append(contradiction(instance, known, where, f"catalog {catalog.name}"))
+        elif isnan(instance.vcpus) or isnan(instance.memory_gib):
+            shapes[name] = _completed(instance, known)
+    if not shapes and len(notices) == len(profile.notices):
+        return profile
+    runs = tuple(_with_shapes(run, shapes) for run in profile.runs)
+    return replace(profile, runs=runs, notices=tuple(dict.fromkeys(notices)))
+
+
+def _stated(profile: Profile) -> dict[str, tuple[InstanceType, str]]:
+    """The types that a table or a hand-written profile names, and where each is named first.
+
+    One with a benchmark has the shape and the score of one catalog already.
+    """
+    found: dict[str, tuple[InstanceType, str]] = {}
+    for run in profile.runs:
+        for group in run.cluster.groups:
+            instance = group.instance
+            if instance is not None and instance.cpu_benchmark is None and not run.stages:
+                where = run.source or next(iter(profile.sources), profile.name)
+                found.setdefault(instance.name, (instance, where))
+    return found
+
+
+class _Catalogs:
+    """The catalog that is asked first and the bundled ones, opened as far as a name needs."""
+
+    def __init__(self, first: Catalog | str) -> None:
+        self._opened: list[Catalog] = []
+        self._others = _each(first)
+
+    def knowing(self, name: str) -> Catalog | None:
+        """The first catalog that has the type."""
+        for catalog in self._all():
+            if name in catalog.offers:
+                return catalog
+        return None
+
+    def types(self) -> list[InstanceType]:
+        """All types of all catalogs."""
+        return [offer.instance for catalog in self._all() for offer in catalog.offers.values()]
+
+    def _all(self) -> Iterator[Catalog]:
+        yield from self._opened
+        for catalog in self._others:
+            self._opened.append(catalog)
+            yield catalog
+
+
+def _each(first: Catalog | str) -> Iterator[Catalog]:
+    given = first if isinstance(first, Catalog) else load_catalog(first)
+    own = (given.name, given.region, given.date)
+    others = (entry for entry in list_catalogs() if (entry.name, entry.region, entry.date) != own)
+    yield from chain([given], (load_catalog(entry.path) for entry in others))
+
+
+def _contradicts(stated: InstanceType, catalog: Catalog) -> bool:
+    """Whether what is stated cannot be the catalog's machine; what is not stated cannot either."""
+    known = catalog.offers[stated.name].instance
+    least = min(LEAST_MEMORY * known.memory_gib, usable_memory_gib(known, catalog.memory_rule))
+    return outside(stated, known, least)
+
+
+def outside(stated: InstanceType, known: InstanceType, least_gib: float) -> bool:
+    """Whether a stated shape is not that of the known machine, of whose memory executors may get as
+    little as `least_gib`."""
+    if not isnan(stated.vcpus) and not isclose(stated.vcpus, known.vcpus):
+        return True
+    if isnan(stated.memory_gib):
+        return False
+    return not least_gib <= stated.memory_gib <= MOST_MEMORY * known.memory_gib
+
+
+def of_catalog(instance: InstanceType) -> bool:
+    """Whether a shape is a catalog's: what tables and logs state says no architecture, and neither
+    speed, network nor disks."""
+    told = (instance.arch, instance.family, instance.cpu_benchmark, instance.network_gbps)
+    return any(value is not None for value in told)
+
+
+def _completed(stated: InstanceType, known: InstanceType) -> InstanceType:
+    """The stated shape, and the known one where it states nothing."""
+    return replace(
+        stated,
+        vcpus=known.vcpus if isnan(stated.vcpus) else stated.vcpus,
+        memory_gib=known.memory_gib if isnan(stated.memory_gib) else stated.memory_gib,
+    )
+
+
+def _with_shapes(run: Run, shapes: Mapping[str, InstanceType]) -> Run:
+    groups = tuple(
+        replace(group, instance=shapes.get(group.instance.name, group.instance))
+        if group.instance
+        else group
+        for group in run.cluster.groups
+    )
+    return replace(run, cluster=replace(run.cluster, groups=groups))
+
+
+def contradiction(stated: InstanceType, known: InstanceType, where: str, whose: str) -> Notice:
+    """The warning that a stated shape is not the catalog's; `whose`: which catalog, in words."""
+    return Notice(
+        "shape-contradicts-catalog",
+        f"{where} says that {stated.name} has {_shape(stated)}, {whose} that it has "
+        f"{_shape(known)}: the catalog's shape counts",
+        "correct vcpus and memory_gib (what executors take of a node goes into executors and "
+        "executor_cores), or give another machine another name",
+    )
+
+
+def _shape(instance: InstanceType) -> str:
+    vcpus = "" if isnan(instance.vcpus) else f"{instance.vcpus:g} vCPUs"
+    memory = "" if isnan(instance.memory_gib) else f"{instance.memory_gib:g} GiB"
+    return " and ".join(part for part in (vcpus, memory) if part)
+
+
+def _misspelt(name: str, meant: list[str], where: str) -> Notice:
+    return Notice(
+        "misspelt-type",
+        f"{where} names {name}, which no catalog knows: it counts as a machine of your own, of "
+        "unknown speed",
+        f"did you mean {' or '.join(meant)}? Else give it a name less like that",
+    )
+
+
+def _meant(stated: InstanceType, known: Iterable[InstanceType]) -> list[str]:
+    """The known types whose names are nearest to the stated one, where they are a slip away;
+    of these the ones with its vCPUs, where any have them."""
+    slips = {entry.name: (entry, _slips(stated.name, entry.name)) for entry in known}
+    fewest = min(count for _, count in slips.values())
+    close = [entry for entry, count in slips.values() if count == fewest < FAR]
+    alike = [entry for entry in close if isclose(entry.vcpus, stated.vcpus)]
+    return [entry.name for entry in alike or close][:3]
+
+
+FAR = 3
+"""More slips than any name may have."""
+
+
+def _slips(name: str, known: str) -> int:
+    """By how many slips a name differs from a known one, capitals aside; `FAR` where by more than
+    may be."""
+    most = 1 if len(known) < LONG_NAME else 2
+    one, other = name.casefold(), known.casefold()
+    count = FAR if abs(len(one) - len(other)) > most else _edits(one, other)
+    return count if count <= most else FAR
+
+
+def _edits(one: str, other: str) -> int:
+    """Letters to add, leave out, change or swap with their neighbour to make one name of the
+    other (optimal string alignment)."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, start=1):
+        before, above, row = row, before, [i]
+        for j, wanted in enumerate(other, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, above[j - 2] + 1)
+            row.append(cost)
+    return row[-1]

@@ -1,0 +1,76 @@
+"""Whether executors as they were measured fit the memory of a node.
+
+Layouts of our own fit by their making. A type that was measured keeps the executors that it was
+measured with, whatever ran them; another platform may leave less of the node to them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from engine.catalog import Catalog, InstanceType, MemoryRule
+from engine.cluster import WHOLE, Layout
+from engine.machines.platforms import platform_of
+from engine.memory import (
+    CONTAINER_STEP_GIB,
+    DAEMONS_GIB,
+    YARN_MASTER_GIB,
+    beside_heap_gib,
+    usable_memory_gib,
+)
+from engine.profile import Notice
+
+CODE = "executors-do-not-fit"
+
+
+def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
+    """What the executors of one node take of its memory, in GiB, as what runs them counts; None
+    where their heap is not known.
+
+    A standalone worker counts heaps alone, YARN whole steps (`CONTAINER_STEP_GIB`).
+    """
+    heap = layout.executor_memory_gib
+    if heap is None:
+        return None
+    container = heap
+    if rule.kind != "standalone":
+        container += beside_heap_gib(heap, layout.beside)
+    if step := CONTAINER_STEP_GIB.get(rule.kind):
+        container = math.ceil(container / step * (1.0 - WHOLE)) * step
+    return layout.executors_per_node * container
+
+
+def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) -> float:
+    """What YARN is to hand out on a node, in GiB: what is usual, or what measured executors and the
+    application master (which may find its place on another node) need beyond that, where the
+    machine has it."""
+    usual, most = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
+    taken = taken_gib(layout, rule)
+    if taken is None or taken > most:
+        return usual
+    return max(usual, min(most, taken + YARN_MASTER_GIB))
+
+
+def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> Notice | None:
+    """The warning that a node does not hold the executors of a layout; None where it does, and
+    where that is not known.
+
+    A rule that is a share of the node is a rough one: there only more than the machine has is too
+    much.
+    """
+    rule = catalog.memory_rule
+    left = instance.memory_gib if rule.kind == "share" else usable_memory_gib(instance, rule)
+    taken = taken_gib(layout, rule)
+    if taken is None or taken <= left * (1.0 + WHOLE):
+        return None
+    count, offered = layout.executors_per_node, f"its {left:.3g} GiB"
+    executors = "the executor" if count == 1 else f"the {count} executors"
+    if left < instance.memory_gib:
+        offered = f"the {left:.3g} GiB that {platform_of(catalog)} leaves to executors"
+    return Notice(
+        CODE,
+        f"{executors} that the log had on each {instance.name} take {taken:.3g} GiB, more than "
+        f"{offered}: not all of them start where nothing else is set",
+        "check the type that --ran-on names and the --platform, or take a type that was not "
+        "measured: its executors are made to fit",
+    )

@@ -1,0 +1,289 @@
+"""The time and the cost of a composition that someone names: 3 of this type and 2 of that.
+
+The law is that of `engine.mixing.mixes`. Only the points behind the composition are asked of the
+model, one by one, so nothing is interpolated by the model itself; one type is the model's own
+prediction, with its phases and stages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from engine.catalog import Billing, Catalog
+from engine.choosing.candidates import Candidates, select_candidates
+from engine.choosing.choices import Answers, known
+from engine.choosing.limits import Limits
+from engine.choosing.recommendation import Choice, Goal
+from engine.choosing.surface import MAX_POINTS, Surface
+from engine.cluster import Workload, is_finite
+from engine.cost import price_of
+from engine.errors import BadInput
+from engine.forecast import Forecast
+from engine.mixing.market import Found, Market
+from engine.mixing.mixed import Mix, Stock, behind
+from engine.mixing.mixes import ROUNDING, MixLaw
+from engine.mixing.one_shape import of_one_shape
+from engine.models.base import FittedModel, Prediction
+from engine.notice_order import in_order
+from engine.profile import Notice
+
+MOST_NODES = 10_000
+"""No cluster is larger."""
+
+
+@dataclass(frozen=True, eq=False)
+class Composed:
+    """What a composition does and what it costs.
+
+    `prediction.phases` and `.stages` are None and empty for unlike nodes: which node does which
+    part of a stage is not known. `choice` carries the cost with all its parts.
+    """
+
+    choice: Choice
+    prediction: Prediction
+
+
+def predict_composition(
+    fitted: FittedModel,
+    *,
+    composition: Mapping[str, int],
+    catalog: Catalog,
+    workload: Workload | None = None,
+    deadline_seconds: float | None = None,
+    confidence: float = 0.9,
+    spot: bool = False,
+    max_spot: float | None = None,
+    billing: Billing | None = None,
+    today: date | None = None,
+) -> Composed:
+    """The time, its interval and the cost of a cluster of one type or of several.
+
+    Args:
+        composition: type -> nodes, at least one each.
+        workload: None for that of the profile's largest run.
+        deadline_seconds: for the probability of meeting it; None for no deadline.
+        spot: at spot prices; max_spot: at most this share of the nodes, those that save most first,
+            and the others on demand; None for all.
+        billing: None for the catalog's own rules.
+        today: the date that prices are compared with; None for the current one.
+
+    Raises:
+        UnknownName: for a type that the catalog does not hold.
+        BadInput: for a number of nodes that is none, a type that holds no executor or has no spot
+            price, executors of which no shape fits all nodes, and what the model raises.
+    """
+    workload = workload or fitted.profile.reference_workload
+    billing = catalog.billing if billing is None else billing
+    billing = replace(billing, spot=True) if spot else billing
+    Limits(max_spot=max_spot)
+    places = Placed.of(fitted, composition, catalog)
+    unpriced = [
+        offer.instance.name
+        for offer in places.candidates.offers
+        if billing.spot and price_of(offer, billing) is None
+    ]
+    # Under a share the nodes of some types may stay on demand, but not those of all.
+    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
+        raise BadInput(
+            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
+            remedy="leave spot out, or name another type",
+        )
+    goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
+    today = today or date.today()
+    if billing.spot:
+        places = places.on_spot(1.0 if max_spot is None else max_spot)
+    surface = places.surface(workload)
+    if len(places.counts) == 1 and places.spot in ((), (0,), places.counts):
+        billing = replace(billing, spot=any(places.spot))
+        return _of_one_type(surface, places.counts[0], goal, billing, today)
+    return _of_several(surface, places, goal, billing, today)
+
+
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A composition as rows of candidates and their counts.
+
+    `max_nodes` is where the times of a type alone are taken to stay; None for nowhere. `spot` is
+    how many nodes of each type are spot nodes; empty for none. `shaped` is what is to be said of
+    their executors.
+    """
+
+    fitted: FittedModel
+    candidates: Candidates
+    counts: tuple[int, ...]
+    max_nodes: int | None = None
+    spot: tuple[int, ...] = ()
+    shaped: tuple[Notice, ...] = ()
+
+    @classmethod
+    def on(
+        cls,
+        surface: Surface,
+        composition: Mapping[str, int],
+        *,
+        max_nodes: int,
+        spot: Mapping[str, int],
+    ) -> Placed:
+        """A composition of a surface's own candidates, as the search over it sees them: beyond
+        `max_nodes` nodes of one type its time stays."""
+        rows = [surface.rows[name] for name in sorted(composition)]
+        all_of = surface.candidates
+        candidates = replace(
+            all_of,
+            offers=tuple(all_of.offers[row] for row in rows),
+            layouts=tuple(all_of.layouts[row] for row in rows),
+        )
+        counts = tuple(composition[name] for name in candidates.names)
+        rented = tuple(spot.get(name, 0) for name in candidates.names)
+        return cls(surface.fitted, candidates, counts, max_nodes, rented)
+
+    @classmethod
+    def of(cls, fitted: FittedModel, composition: Mapping[str, int], catalog: Catalog) -> Placed:
+        """The composition, checked against the catalog."""
+        for name, nodes in composition.items():
+            catalog.offer(name)
+            if not (is_finite(nodes) and nodes == int(nodes) and 1 <= nodes <= MOST_NODES):
+                raise BadInput(
+                    f"{name}={nodes}: the nodes of a type are a number from 1 to {MOST_NODES:,}",
+                    where="composition",
+                )
+        if not composition:
+            raise BadInput("the composition is empty", remedy="name a type and its nodes")
+        candidates = select_candidates(
+            catalog, profile=fitted.profile, instances=tuple(composition)
+        )
+        for rejected in candidates.rejected:
+            raise BadInput(f"{rejected.instance} {rejected.reason}", where="composition")
+        candidates, shaped = of_one_shape(candidates, fitted.profile)
+        counts = tuple(int(composition[name]) for name in candidates.names)
+        return cls(fitted, candidates, counts, shaped=tuple(shaped))
+
+    def surface(self, workload: Workload) -> Surface:
+        """A surface that holds exactly the points behind the composition."""
+        capacity = MixLaw.of(self._blank(workload, 1)).capacity
+        alike = (np.asarray(self.counts) * capacity).sum() / capacity
+        columns = int(np.ceil(alike.max() * (1.0 - ROUNDING)))
+        if self.max_nodes is not None:
+            columns = min(columns, self.max_nodes)
+        blank = self._blank(workload, columns)
+        return blank.refined(self._behind(blank))
+
+    def _behind(self, surface: Surface) -> list[int]:
+        stock = self.stock(surface, Billing())
+        return behind(self.found, stock.law(surface), stock, surface)
+
+    def on_spot(self, share: float) -> Placed:
+        """With that share of the nodes as spot nodes, those that save most first."""
+        offers, left = self.candidates.offers, int(share * sum(self.counts) + 1e-9)
+        saved = [
+            offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
+            for offer in offers
+        ]
+        spot = [0] * len(offers)
+        for row in sorted(range(len(offers)), key=lambda row: -saved[row]):
+            if offers[row].spot is not None:
+                spot[row] = min(left, self.counts[row])
+                left -= spot[row]
+        return replace(self, spot=tuple(spot))
+
+    @property
+    def found(self) -> Found:
+        """All of it, as the search names a composition: types on demand, then as spot nodes."""
+        spot = self.spot or (0,) * len(self.counts)
+        ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
+        rows = tuple(range(2 * len(self.counts)))
+        return Found(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
+
+    def stock(self, surface: Surface, billing: Billing) -> Stock:
+        """Its types, rented both ways."""
+        k = len(self.counts)
+        market = Market(np.zeros(2 * k), 0.0, billing, np.tile(np.asarray(self.counts), 2))
+        return Stock(billing, np.tile(np.arange(k), 2), np.repeat([False, True], k), market)
+
+    def law(self, surface: Surface) -> MixLaw:
+        """The law over its types, on demand and as spot nodes."""
+        return self.stock(surface, Billing()).law(surface)
+
+    def forecast(self, workload: Workload) -> Forecast:
+        """Its time for a workload."""
+        rows, counts = np.asarray([self.found.rows]), np.asarray([self.found.counts])
+        return self.law(self.surface(workload)).forecast(rows, counts)
+
+    def notices(self, workload: Workload) -> tuple[Notice, ...]:
+        """What the model warns of with that workload, over all types."""
+        surface = self.surface(workload)
+        return in_order(
+            [notice for point in self._behind(surface) for notice in surface.notices(point)]
+        )
+
+    def _blank(self, workload: Workload, columns: int) -> Surface:
+        k = len(self.counts)
+        if k * columns > MAX_POINTS:
+            raise BadInput(
+                "the types are too unlike in size to be combined in such numbers",
+                where="composition",
+                remedy="name fewer nodes, or types that are closer",
+            )
+        forecast = Forecast.of(np.full(k * columns, np.nan))
+        return Surface(self.fitted, workload, self.candidates, columns, forecast)
+
+
+def _of_one_type(
+    surface: Surface, nodes: int, goal: Goal, billing: Billing, today: date
+) -> Composed:
+    """The model's own prediction, and the price list's cost."""
+    point = nodes - 1
+    surface, billing = surface.rented(billing)
+    answers = Answers(surface, goal, billing, today)
+    cluster = surface.cluster(point)
+    prediction = surface.fitted.predict(
+        cluster=cluster, workload=surface.workload, confidence=goal.confidence
+    )
+    choice = answers.warned(answers.choice(point))
+    warnings = in_order([*prediction.warnings, *choice.warnings])
+    phases = prediction.phases
+    if phases is not None and choice.spot:
+        phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
+    if choice.spot:
+        prediction = replace(
+            prediction,
+            seconds=choice.seconds,
+            low=choice.low,
+            high=choice.high,
+            phases=phases,
+            forecast=surface.at(point),
+        )
+    return Composed(choice, replace(prediction, warnings=warnings))
+
+
+def _of_several(
+    surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
+) -> Composed:
+    """By the law of unlike nodes."""
+    mix = Mix(surface, places.stock(surface, billing), goal, places.found, today)
+    forecast = mix.forecast()
+    if not np.isfinite(forecast.seconds[0]):
+        raise BadInput("the model has no prediction for this composition", where="composition")
+    choice, fitted = mix.choice(), surface.fitted
+    low, high = (known(bound[0]) for bound in forecast.interval(goal.confidence))
+    answering = fitted.answering(surface.workload)
+    notices = [
+        *fitted.profile.notices, *answering.fit_notices, *choice.warnings, *places.shaped,
+    ]  # fmt: skip
+    prediction = Prediction(
+        model=fitted.model,
+        seconds=choice.seconds,
+        low=low,
+        high=high,
+        confidence=goal.confidence,
+        phases=None,
+        stages=(),
+        bottleneck=None,
+        warnings=in_order(notices),
+        forecast=forecast,
+    )
+    return Composed(choice, prediction)

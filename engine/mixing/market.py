@@ -1,0 +1,184 @@
+"""What compositions cost, what they may hold, and which of them satisfy a goal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.catalog import Billing
+from engine.choosing.limits import Constraints
+from engine.choosing.recommendation import Goal
+from engine.choosing.sweeps import IntArray
+from engine.cost import billed_seconds
+from engine.forecast import FloatArray, student_quantile
+from engine.mixing.mixes import MixLaw
+from engine.units import SECONDS_PER_HOUR
+
+
+@dataclass(frozen=True, eq=False)
+class Share:
+    """A maximum share of spot nodes among all, where types are rented both ways.
+
+    Args:
+        types: (k,) the type that each row is; spot: (k,) whether its nodes are spot nodes.
+        most: spot nodes / nodes at most.
+    """
+
+    types: IntArray
+    spot: NDArray[np.bool_]
+    most: float
+
+    def allowed(self, rows: IntArray, counts: IntArray) -> NDArray[np.bool_]:
+        """(n,) whether compositions keep it."""
+        spot = np.where(self.spot[rows], counts, 0).sum(axis=1)
+        return np.asarray(spot <= self.most * counts.sum(axis=1) * (1.0 + 1e-12))
+
+    def taken(self, rows: IntArray) -> Share:
+        """Of some rows."""
+        return Share(self.types[rows], self.spot[rows], self.most)
+
+
+@dataclass(frozen=True, eq=False)
+class Market:
+    """What compositions cost and may hold.
+
+    Args:
+        rates: (k,) USD per billed hour of a node; inf where it cannot be rented.
+        head: USD per billed hour of the master.
+        most: (k,) the most nodes of each type.
+        constraints: what else binds the counts; None for nothing.
+        owned: (k,) nodes of each type that cost nothing; None for none.
+        share: binds the spot nodes, where a type may be rented both ways; None for one way.
+    """
+
+    rates: FloatArray
+    head: float
+    billing: Billing
+    most: IntArray
+    constraints: Constraints | None = None
+    owned: IntArray | None = None
+    share: Share | None = None
+
+    @classmethod
+    def of(
+        cls,
+        rates: FloatArray,
+        head: float,
+        billing: Billing,
+        most: IntArray,
+        constraints: Constraints | None = None,
+        owned: IntArray | None = None,
+    ) -> Market:
+        """A market in which a type without a price serves as far as it is owned."""
+        if owned is not None:
+            unpriced = ~np.isfinite(rates) & (owned > 0)
+            rates = np.where(unpriced, 0.0, rates)
+            most = np.where(unpriced, np.minimum(most, owned), most)
+        return cls(rates, head, billing, most, constraints, owned)
+
+    def taken(self, rows: IntArray) -> Market:
+        """The market of some types."""
+        return replace(
+            self,
+            rates=self.rates[rows],
+            most=self.most[rows],
+            constraints=None if self.constraints is None else self.constraints.taken(rows),
+            owned=None if self.owned is None else self.owned[rows],
+            share=None if self.share is None else self.share.taken(rows),
+        )
+
+    def hourly(self, rows: IntArray, counts: IntArray | FloatArray) -> FloatArray:
+        """(n,) USD per billed hour of compositions, given as in `values_of`."""
+        paid = counts if self.owned is None else np.maximum(counts - self.owned[rows], 0)
+        priced = paid * np.where(paid > 0, self.rates[rows], 0.0)
+        return np.asarray(priced.sum(axis=1) + self.head)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The best mix: its types and counts, None where no mix beats what was known before.
+
+    `bound` is below every composition that was not looked at; `optimal` says that none of them
+    can be better.
+    """
+
+    rows: tuple[int, ...] | None
+    counts: tuple[int, ...]
+    value: float
+    bound: float
+    optimal: bool
+    evaluated: int
+
+
+def values_of(
+    law: MixLaw,
+    market: Market,
+    goal: Goal,
+    rows: IntArray,
+    counts: IntArray,
+    *,
+    below: float = math.inf,
+) -> FloatArray:
+    """(n,) cost (time, where the fastest wins) of compositions; inf where the goal is not met.
+
+    Args:
+        rows, counts: (n, q) types and their nodes; a count of 0 is no member.
+        below: values that are not below this may be inf as well; it saves looking at them.
+    """
+    forecast = law.forecast(rows, counts)
+    hourly, known = market.hourly(rows, counts), np.isfinite(forecast.seconds)
+    billed = billed_seconds(np.where(known, forecast.seconds, 0.0), market.billing)
+    with np.errstate(invalid="ignore"):  # a type without a price, billed for no time
+        costs = hourly * billed / SECONDS_PER_HOUR
+    met = known & np.isfinite(costs)
+    met &= counts.sum(axis=1) <= goal.max_nodes
+    if market.constraints is not None:
+        met &= market.constraints.allowed(rows, counts)
+    if market.share is not None:
+        met &= market.share.allowed(rows, counts)
+    if goal.budget_usd is not None:
+        met &= costs <= goal.most_usd
+    values = forecast.seconds if goal.by_time else costs
+    if goal.deadline_seconds is not None:
+        if below < math.inf:
+            met &= values < below
+        asked = np.flatnonzero(met)
+        seconds, scale = forecast.seconds[asked], forecast.log_scale[asked]
+        met[asked] = in_time(seconds, scale, forecast.dof[asked], goal)
+    return np.where(met, values, np.inf)
+
+
+def in_time(
+    seconds: FloatArray, scale: FloatArray, dof: FloatArray, goal: Goal
+) -> NDArray[np.bool_]:
+    """(n,) whether P(T <= deadline) >= confidence; strictly T < deadline without an interval.
+
+    The quantiles at the fewest and the most degrees of freedom bracket all others and settle most;
+    only what lies between asks for its own.
+    """
+    deadline = math.inf if goal.deadline_seconds is None else goal.deadline_seconds
+    unknown = np.isnan(scale) | np.isnan(dof)
+    met = np.asarray(seconds < deadline)
+    places = np.flatnonzero(~unknown)
+    if not len(places):
+        return met
+    log_seconds, scale, dof = np.log(seconds[places]), scale[places], dof[places]
+    ends = extreme_quantiles(goal.confidence, dof)
+    met[places] = log_seconds + scale * max(ends) <= np.log(deadline)
+    between_them = ~met[places] & (log_seconds + scale * min(ends) <= np.log(deadline))
+    left = np.flatnonzero(between_them)
+    if len(left):
+        sure = log_seconds[left] + scale[left] * student_quantile(goal.confidence, dof[left])
+        met[places[left]] = sure <= np.log(deadline)
+    return met
+
+
+def extreme_quantiles(confidence: float, dof: FloatArray) -> tuple[float, float]:
+    """Student quantiles at the fewest and the most degrees of freedom: between them, the quantile
+    is monotone."""
+    ends = np.asarray([np.nanmin(dof), np.nanmax(dof)])
+    few, many = student_quantile(confidence, ends).tolist()
+    return few, many

@@ -1,0 +1,1 @@
+"""What single runs say: which repeat one another, which went wrong, how much two alike differ."""

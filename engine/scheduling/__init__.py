@@ -1,0 +1,1 @@
+"""When tasks, stages and jobs run on a number of slots."""

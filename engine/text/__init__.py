@@ -1,0 +1,1 @@
+"""Text that people write becomes values: cells of tables, and YAML whose keys know their lines."""

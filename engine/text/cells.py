@@ -1,0 +1,182 @@
+"""Cells of text become values: converters, and tables converted column by column.
+
+A converter takes the text of a cell and raises ValueError with what it should have been; whoever
+calls it knows file, line and name, and says them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from typing import Any
+
+from engine.errors import BadInput, UnknownName
+from engine.text.located_yaml import Convert, Section
+from engine.units import with_point
+
+LEAST_NUMBER, MOST_NUMBER = 1e-15, 1e15
+"""No price, size or speed of a machine lies beyond; what follows from one that does leaves the
+range of numbers."""
+
+
+def number_above(
+    minimum: float, *, or_equal: bool = False, at_most: float = MOST_NUMBER
+) -> Convert[float]:
+    """A converter to a number above (or from) `minimum` and up to `at_most`."""
+    bound = f"{'at least' if or_equal else 'more than'} {minimum:g}"
+
+    def convert(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            pointed = with_point(text)
+            hint = f": write it with a point, {pointed}" if pointed else ""
+            raise ValueError(f"must be a number, not {text!r}{hint}") from None
+        above = value >= minimum if or_equal else value > minimum
+        if not above or value == float("inf"):
+            raise ValueError(f"must be {bound}, not {text}")
+        if value > at_most:
+            raise ValueError(f"must be at most {at_most:,.0f}, not {text}")
+        if 0.0 < value < LEAST_NUMBER:
+            raise ValueError(f"must be at least {LEAST_NUMBER:g}, not {text}")
+        return value
+
+    return convert
+
+
+def number_between(low: float, high: float) -> Convert[float]:
+    """A converter to a number of at least `low` and below `high`."""
+    at_least = number_above(low, or_equal=True)
+
+    def convert(text: str) -> float:
+        value = at_least(text)
+        if value >= high:
+            raise ValueError(f"must be less than {high:g}, not {text}")
+        return value
+
+    return convert
+
+
+def yes_or_no(text: str) -> bool:
+    """A converter to a boolean: true or false."""
+    known = {"true": True, "yes": True, "false": False, "no": False}
+    if text.lower() not in known:
+        raise ValueError(f"must be true or false, not {text!r}")
+    return known[text.lower()]
+
+
+def one_of(*choices: str) -> Convert[str]:
+    """A converter that takes one of a few words."""
+
+    def convert(text: str) -> str:
+        if text not in choices:
+            close = get_close_matches(text, choices, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise ValueError(f"must be {' or '.join(choices)}, not {text!r}{hint}")
+        return text
+
+    return convert
+
+
+def whole_number(text: str) -> int:
+    """A converter to an integer from 0."""
+    if not text.isdecimal():
+        raise ValueError(f"must be a whole number, not {text!r}")
+    return int(text)
+
+
+def currency_code(text: str) -> str:
+    """A converter to a currency's code: three letters, as in ISO 4217."""
+    if not (len(text) == 3 and text.isascii() and text.isalpha() and text.isupper()):
+        raise ValueError(f"must be a currency code like USD or EUR, not {text!r}")
+    return text
+
+
+def iso_date(text: str) -> date:
+    """A converter to a date."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must be a date like 2026-07-20, not {text!r}") from None
+
+
+@dataclass(frozen=True)
+class TypedTable:
+    """A table by column, its cells converted; None where a value is not known.
+
+    Args:
+        names: (r,) the column `name`. lines: (r,) the line of each row.
+    """
+
+    names: Sequence[str]
+    lines: Sequence[int]
+    values: Mapping[str, Sequence[Any]]
+
+    def rows(self, columns: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+        """The rows, these columns only; a column that the file does not have is all None."""
+        unknown = [None] * len(self.lines)
+        return zip(*(self.values.get(column, unknown) for column in columns), strict=True)
+
+
+class placed:  # noqa: N801 - reads as a statement
+    """`with placed(section, line, problems)`: an error gets its line and goes to `problems`."""
+
+    __slots__ = ("line", "problems", "section")
+
+    def __init__(self, section: Section, line: int, problems: list[BadInput]) -> None:
+        self.section, self.line, self.problems = section, line, problems
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if not isinstance(error, BadInput):
+            return False
+        where = self.section.where(self.line)
+        self.problems.append(BadInput(error.what, where=where, remedy=error.remedy))
+        return True
+
+
+def typed_table(
+    section: Section, key: str, columns: Mapping[str, Convert[Any]], problems: list[BadInput]
+) -> TypedTable:
+    """A table of the file, each distinct text of a column converted once.
+
+    Rows with a value that is wrong, or without a name, are left out and go to `problems`.
+    """
+    table = section.table(key)
+    for column, line in zip(table.columns, table.column_lines, strict=True):
+        if column not in columns:
+            raise UnknownName("column", column, columns, where=section.where(line))
+    wrong: dict[int, str] = {}
+    values: dict[str, Sequence[Any]] = {}
+    for column, cells in zip(table.columns, zip(*table.rows, strict=True), strict=False):
+        values[column] = _converted(column, cells, columns[column], wrong)
+    names = values.get("name", [None] * len(table.lines))
+    wrong.update({place: "name is missing" for place, name in enumerate(names) if name is None})
+    for place in sorted(wrong):
+        what = f"{names[place]}: {wrong[place]}".removeprefix("None: ")
+        problems.append(BadInput(what, where=section.where(table.lines[place])))
+    kept = [place for place in range(len(table.lines)) if place not in wrong]
+    if wrong:
+        values = {column: [cells[place] for place in kept] for column, cells in values.items()}
+    return TypedTable(values.get("name", ()), [table.lines[place] for place in kept], values)
+
+
+def _converted(
+    column: str, cells: Sequence[str], convert: Convert[Any], wrong: dict[int, str]
+) -> list[Any]:
+    """The cells of a column; the places of those that are wrong are added to `wrong`."""
+    known: dict[str, Any] = {"": None}
+    bad: dict[str, str] = {}
+    for text in set(cells) - {""}:
+        try:
+            known[text] = convert(text)
+        except ValueError as error:
+            bad[text] = f"{column} {error}"
+    if bad:
+        places = [(place, bad[text]) for place, text in enumerate(cells) if text in bad]
+        wrong.update({place: what for place, what in places if place not in wrong})
+    return [known.get(text) for text in cells]

@@ -1,0 +1,99 @@
+"""What planned runs are expected to do to an interval, against a plain calculation."""
+
+import math
+
+import numpy as np
+import pytest
+
+import engine
+from engine.experiments.belief import Points, believe
+from engine.experiments.narrowing import MISFIT, narrowed
+from engine.experiments.plans import Experiment
+from engine.runs.run_noise import run_noise
+from engine.units import parse_seconds
+
+TERMS_OF = [
+    lambda machines, fraction: 1.0,
+    lambda machines, fraction: fraction / machines,
+    lambda machines, fraction: math.log(machines),
+    lambda machines, fraction: machines,
+]
+PLANNED = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.02)]
+
+
+def runs(places=PLANNED):
+    return [
+        Experiment(nodes, share, "m5.xlarge", seconds=20.0 + 300.0 * share / nodes)
+        for nodes, share in places
+    ]
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return engine.fit(
+        engine.read("nightly-features", ran_on=engine.find_type("m4.xlarge", first="aws")[1])
+    )
+
+
+def cluster(nodes=4):
+    return engine.Cluster.of_nodes(
+        instance_type="m5.xlarge", nodes=nodes, catalog=engine.load_catalog("aws")
+    )
+
+
+def test_precisions_of_the_fit_and_of_the_belief_add(fitted):
+    found = narrowed(fitted, cluster=cluster(), runs=runs())
+    middle = math.sqrt(found.low * found.high)
+    rows = np.array([[term(n, f) for term in TERMS_OF] for n, f in PLANNED])
+    belief = believe(
+        fitted, Points.of([cluster()], [fitted.profile.reference_workload], fitted.profile)
+    )
+    noise = belief.noise[0]
+    noisy = rows / (noise * np.array([run.seconds for run in runs()]))[:, None]
+    at = np.array([term(4, 1.0) for term in TERMS_OF])
+    variance = at @ np.linalg.inv(noisy.T @ noisy) @ at / middle**2 + MISFIT**2
+    narrower = math.log(found.then_high / found.then_low) / math.log(found.high / found.low)
+    then = (narrower * belief.deviation[0]) ** 2 - noise**2
+    assert 1.0 / then == pytest.approx(1.0 / belief.covariance[0, 0] + 1.0 / variance, rel=1e-6)
+    assert math.sqrt(found.then_low * found.then_high) == pytest.approx(middle)
+
+
+def test_no_run_makes_it_less_sure_and_some_cannot_be_left_out(fitted):
+    found = narrowed(fitted, cluster=cluster(), runs=runs())
+    assert found.low < found.then_low < found.then_high < found.high
+    assert all(wider is None or wider >= 0.0 for wider in found.without)
+    least = narrowed(fitted, cluster=cluster(), runs=runs(PLANNED[:4]))
+    assert least.without == (None,) * 4
+
+
+@pytest.mark.parametrize(
+    "planned",
+    [[], [Experiment(None, 0.1, cores=4)], [Experiment(2, 0.1, "m5.xlarge")], runs(PLANNED[:2])],
+)
+def test_runs_that_say_too_little_are_refused(fitted, planned):
+    with pytest.raises(engine.BadInput):
+        narrowed(fitted, cluster=cluster(), runs=planned)
+
+
+def test_the_interval_now_is_the_one_that_is_predicted(fitted):
+    found = narrowed(fitted, cluster=cluster(), runs=runs())
+    predicted = fitted.predict(cluster=cluster())
+    assert (found.low, found.high) == pytest.approx((predicted.low, predicted.high))
+
+
+def test_a_run_leaves_the_choice_no_less_sure(fitted):
+    advice = engine.advise(
+        fitted,
+        catalog=engine.load_catalog("aws"),
+        instances=["m5.*", "c5.*"],
+        deadline_seconds=parse_seconds("10m"),
+    )
+    for run in advice.next_runs:
+        assert advice.low <= run.then_low * (1 + 1e-9)
+        assert run.then_high <= advice.high * (1 + 1e-9)
+    own = [r for r in advice.next_runs if (r.instance, r.nodes) == (advice.instance, advice.nodes)]
+    noise = run_noise(fitted.profile, np.array([0.0]))
+    for run in own:
+        # Running the choice itself leaves only the scatter of repetitions.
+        assert math.log(run.then_high / run.then_low) < math.log(advice.high / advice.low)
+        assert math.log(run.then_high / run.then_low) > 2.0 * 1.645 * noise.scale

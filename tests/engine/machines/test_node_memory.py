@@ -1,0 +1,119 @@
+"""Executors that were measured on a type, against what a platform leaves of its nodes."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from handovers_made import after, words
+from hypothesis import given
+from hypothesis import strategies as st
+
+import engine
+from engine import load_catalog
+from engine.catalog import InstanceType, MemoryRule
+from engine.cluster import BesideHeap, Layout
+from engine.machines.node_memory import CODE, crowded_notice, taken_gib, yarn_memory_gib
+from engine.machines.platforms import PLATFORMS, on_platform
+from engine.memory import layout_of, usable_memory_gib
+
+NODE = "m5.xlarge"  # 16 GiB, of which EMR's YARN hands out 12
+
+
+def measured(heap_gib: float, beside: BesideHeap | None = None) -> engine.Profile:
+    """A bundled log, as if it had had one such executor on each of its nodes of that type."""
+    read = engine.read("nightly-features", ran_on=engine.find_type(NODE, first="aws")[1])
+    (run,) = read.runs
+    cluster = replace(
+        run.cluster, executors=1, executor_cores=4, executor_memory_gib=heap_gib, beside=beside
+    )
+    return replace(read, runs=(replace(run, cluster=cluster),))
+
+
+def answered(profile: engine.Profile, platform: str | None) -> tuple[engine.Recommendation, str]:
+    """The answer on that type alone, and its export to EMR."""
+    catalog = on_platform(load_catalog("aws"), platform)
+    found = engine.recommend(
+        engine.fit(profile), catalog=catalog, deadline_seconds=7200, instances=[NODE], max_nodes=4
+    )
+    return found, engine.export(found, to="emr", profile=profile, catalog=catalog)
+
+
+def said(found: engine.Recommendation) -> list[str]:
+    assert found.recommended is not None
+    return [notice.text for notice in found.recommended.warnings if notice.code == CODE]
+
+
+def configured(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    yarn, spark = json.loads(after(words(text), "--configurations"))
+    return yarn["Properties"], spark["Properties"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "fits", "does_not"),
+    [
+        # heap + 10 % against what is left of 16 GiB, in the platform's steps
+        ("emr", 10.9, 10.95),
+        ("yarn", 13.6, 13.7),
+        ("kubernetes", 11.8, 12.0),
+        ("standalone", 15.0, 15.1),
+        ("databricks", 14.5, 14.6),
+    ],
+)
+def test_measured_executors_that_a_node_does_not_hold_are_told(
+    platform: str, fits: float, does_not: float
+) -> None:
+    assert said(answered(measured(fits), platform)[0]) == []
+    (text,) = said(answered(measured(does_not), platform)[0])
+    assert "the executor that the log had on each m5.xlarge" in text
+    with_off_heap = measured(fits - 2.0, BesideHeap(off_heap_gib=2.5))
+    assert len(said(answered(with_off_heap, platform)[0])) == (platform != "standalone")
+
+
+@pytest.mark.parametrize("heap_gib", [9.0, 10.5, 11.0, 12.0, 12.8])
+def test_emr_hands_out_what_measured_executors_take(heap_gib: float) -> None:
+    yarn, spark = configured(answered(measured(heap_gib), None)[1])
+    handed = int(yarn["yarn.nodemanager.resource.memory-mb"])
+    assert yarn["yarn.scheduler.maximum-allocation-mb"] == str(handed)
+    asked = sum(
+        int(spark[f"spark.executor.{key}"].removesuffix("m"))
+        for key in ("memory", "memoryOverhead")
+    )
+    assert max(12288, asked + 896) <= handed <= max(12288, asked + 896 + 32)
+
+
+def test_emr_hands_out_all_of_a_machine_that_has_no_room_for_the_application_master() -> None:
+    yarn, _ = configured(answered(measured(13.5), None)[1])
+    assert yarn["yarn.nodemanager.resource.memory-mb"] == str(15 * 1024)
+
+
+def test_emr_is_not_told_to_hand_out_more_than_the_machine_has() -> None:
+    found, text = answered(measured(14.0), None)
+    assert configured(text)[0]["yarn.nodemanager.resource.memory-mb"] == "12288"
+    (notice,) = said(found)
+    assert "15.4 GiB, more than the 12 GiB that emr leaves" in notice
+
+
+@given(
+    vcpus=st.integers(1, 128),
+    gib=st.floats(2.0, 2000.0),
+    platform=st.sampled_from(PLATFORMS),
+    beside=st.builds(BesideHeap, off_heap_gib=st.none() | st.floats(0.01, 1.0)),
+)
+def test_layouts_of_our_own_fit(vcpus: int, gib: float, platform: str, beside: BesideHeap) -> None:
+    name = {"dataproc": "gcp"}.get(platform, "aws")
+    catalog = on_platform(load_catalog(name), platform)
+    node = InstanceType("x", vcpus, gib)
+    layout = layout_of(node, catalog.memory_rule, beside_per_core=beside)
+    if layout is None:
+        return
+    assert crowded_notice(node, layout, catalog) is None
+    usable = usable_memory_gib(node, catalog.memory_rule)
+    if catalog.memory_rule.on_yarn:
+        assert yarn_memory_gib(node, catalog.memory_rule, layout) == pytest.approx(usable)
+
+
+def test_steps_of_yarn_and_unknown_heaps() -> None:
+    assert taken_gib(Layout(2, 4, 10.0), MemoryRule("yarn")) == 22.0  # 10 + 1, whole
+    assert taken_gib(Layout(2, 4, 10.1), MemoryRule("yarn")) == 24.0
+    assert taken_gib(Layout(2, 4, 10.0), MemoryRule("standalone")) == 20.0
+    assert taken_gib(Layout(2, 4), MemoryRule("yarn")) is None

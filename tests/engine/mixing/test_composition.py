@@ -1,0 +1,92 @@
+"""A named composition: the model's own answer for one type, the law of unlike nodes for several."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from two_types import CATALOG, TODAY, best, fitted
+
+import engine
+from engine.cost import billed_seconds
+
+
+def composed(nodes: dict[str, int], model: str = "ernest-extended", **more) -> engine.Composed:
+    catalog = more.pop("catalog", CATALOG)
+    return engine.predict_composition(
+        fitted(model), composition=nodes, catalog=catalog, today=TODAY, **more
+    )
+
+
+@pytest.mark.parametrize("name", ["small", "big"])
+@pytest.mark.parametrize("nodes", [1, 3, 17])
+def test_one_type_is_the_models_own_prediction(name: str, nodes: int) -> None:
+    model = fitted()
+    cluster = engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=CATALOG)
+    alone = model.predict(cluster=cluster, confidence=0.8)
+    found = composed({name: nodes}, confidence=0.8)
+    assert found.prediction.seconds == pytest.approx(alone.seconds, rel=1e-12)
+    assert (found.prediction.low, found.prediction.high) == pytest.approx((alone.low, alone.high))
+    assert found.choice.seconds == found.prediction.seconds
+    rate = {"small": 0.20, "big": 1.50}[name]
+    billed = billed_seconds(alone.seconds, CATALOG.billing)
+    assert found.choice.cost_usd == pytest.approx(
+        (nodes * rate + 0.20) * 1.25 * float(billed) / 3600.0
+    )
+
+
+def test_unlike_nodes_are_the_shares_of_each_type_at_the_same_capacity() -> None:
+    model, mix = fitted(), {"big": 2, "small": 5}
+    found = composed(mix)
+    cores = 2 * 32 + 5 * 4
+
+    def alone(name: str, per_node: int) -> float:
+        low, rest = divmod(cores, per_node)
+        times = []
+        for nodes in (low, low + 1):
+            cluster = engine.Cluster.of_nodes(instance_type=name, nodes=nodes, catalog=CATALOG)
+            times.append(model.predict(cluster=cluster).seconds)
+        # Exact for a + b / n between whole counts.
+        part = (1.0 / low - per_node / cores) / (1.0 / low - 1.0 / (low + 1)) if rest else 0.0
+        return times[0] + part * (times[1] - times[0])
+
+    expected = (64 * alone("big", 32) + 20 * alone("small", 4)) / cores
+    assert found.prediction.seconds == pytest.approx(expected, rel=1e-9)
+    assert found.prediction.phases is None
+    assert found.prediction.low < expected < found.prediction.high
+    assert "mixed-cluster" in {notice.code for notice in found.prediction.warnings}
+    assert found.choice.cost_usd == pytest.approx(sum(found.choice.cost.parts.values()))
+
+
+def test_what_the_optimiser_recommends_is_predicted_alike() -> None:
+    chosen = best(420.0, 2).recommended
+    again = composed(dict(chosen.composition), confidence=0.5, deadline_seconds=420.0).choice
+    assert again.seconds == pytest.approx(chosen.seconds, rel=1e-3)
+    assert again.cost_usd == pytest.approx(chosen.cost_usd, rel=5e-3)
+    assert again.p_deadline == pytest.approx(chosen.p_deadline, abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ({"huge": 2}, "unknown instance type 'huge'"),
+        ({"small": 0}, "from 1 to"),
+        ({"small": 1.5}, "from 1 to"),
+        ({"small": True}, "from 1 to"),
+        ({"small": "two"}, "from 1 to"),
+        ({"small": math.nan}, "from 1 to"),
+        ({"small": math.inf}, "from 1 to"),
+        ({"small": 10_001}, "from 1 to 10,000"),
+        ({}, "is empty"),
+    ],
+)
+def test_what_is_no_composition_is_said_in_one_line(nodes: dict[str, int], said: str) -> None:
+    with pytest.raises(engine.BadInput) as caught:
+        composed(nodes)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_spot_without_a_spot_price_is_refused() -> None:
+    with pytest.raises(engine.BadInput, match="big has no spot price"):
+        composed({"big": 2}, spot=True)

@@ -1,0 +1,165 @@
+"""A maximum share of spot nodes: the search against brute force, and through the optimiser."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from test_mix_search import goal_for, random_law, random_market
+from two_types import CATALOG, TODAY, fitted, spot
+
+import engine
+from engine.choosing.interruptions import LostWork
+from engine.mixing.market import Share, values_of
+from engine.mixing.search import Search
+from engine.optimiser import recommend
+
+CASES = 60
+
+
+def rented_both_ways(rng: np.random.Generator, k: int, m: int):
+    """A law and a market of k types on demand, and most of them as spot nodes too."""
+    law = replace(random_law(rng, k, m), lost=LostWork(20.0, 0.7))
+    market = random_market(rng, law, m)
+    rows = np.flatnonzero(rng.random(k) < 0.8)
+    base = np.append(np.arange(k), rows)
+    is_spot = np.arange(len(base)) >= k
+    owned = None if market.owned is None else np.where(is_spot, 0, market.owned[base])
+    rates = np.where(is_spot, market.rates[base] * rng.uniform(0.3, 0.9), market.rates[base])
+    share = Share(base, is_spot, float(rng.choice([0.0, 0.25, 0.5, 0.8, 1.0])))
+    both = replace(market.taken(base), rates=rates, owned=owned, share=share)
+    return law.with_spot(rows, rng.uniform(0.0, 3.0, len(rows))), both
+
+
+def every_composition(law, market, m: int, q: int):
+    """All of up to q types with one executor shape, each in part on demand and in part spot."""
+    k = len(law.slots)
+    most = [range(int(market.most[row]) + 1) for row in range(k)]
+    rows, counts = [], []
+    for n in product(*most):
+        members = [row for row in range(k) if n[row]]
+        if not members or sum(n) > m:
+            continue
+        if len({market.share.types[row] for row in members}) > q:
+            continue
+        if len({law.executor_cores[row] for row in members}) > 1:
+            continue
+        rows.append(range(k))
+        counts.append(n)
+    return np.asarray(rows), np.asarray(counts)
+
+
+def test_the_share_that_is_allowed_is_allowed_to_the_node() -> None:
+    """29 of 100 are 29 %, though 0.29 x 100 < 29 in binary."""
+    for percent in range(101):
+        share = Share(np.zeros(2, dtype=np.int64), np.asarray([False, True]), percent / 100.0)
+        counts = np.asarray([[100 - spot, spot] for spot in range(101)])
+        allowed = share.allowed(np.tile([0, 1], (101, 1)), counts)
+        assert allowed.sum() == percent + 1
+
+
+@pytest.mark.parametrize("kind", ["deadline", "budget", "both", "none"])
+@pytest.mark.parametrize(("k", "m", "q"), [(2, 5, 1), (3, 4, 2)])
+def test_no_way_of_renting_is_better(kind: str, k: int, m: int, q: int) -> None:
+    rng = np.random.default_rng([ord(kind[0]), k, q])
+    partly = 0
+    for case in range(CASES):
+        law, market = rented_both_ways(rng, k, m)
+        goal = goal_for(kind, rng, law, m)
+        found = Search(law, market, goal, q, value=np.inf, limit_seconds=60.0).run()
+        rows, counts = every_composition(law, market, m, q)
+        values = values_of(law, market, goal, rows, counts)
+        assert found.optimal
+        assert found.value == pytest.approx(float(values.min()), rel=1e-8), case
+        if found.rows is not None:
+            chosen = np.asarray(found.rows)
+            rented = np.asarray(found.counts)
+            on_spot = rented[market.share.spot[chosen]].sum()
+            assert on_spot <= market.share.most * rented.sum() + 1e-9
+            partly += 0 < on_spot < rented.sum()
+    assert partly
+
+
+OFFERS = [spot("small", 4, 0.20, "5-10%"), spot("big", 32, 1.50, ">20%")]
+WITH_SPOT = replace(CATALOG, offers={o.instance.name: o for o in OFFERS})
+
+
+def ask(share: float | None, *, mix: int = 1, catalog=WITH_SPOT, **more) -> engine.Recommendation:
+    return recommend(
+        fitted(), catalog=catalog, deadline_seconds=300.0, max_nodes=40, mix=mix, today=TODAY,
+        confidence=0.5, spot=True, limits=engine.Limits(max_spot=share), **more,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_more_spot_is_never_dearer_and_the_share_is_kept(mix: int) -> None:
+    before = np.inf
+    for share in (0.0, 0.2, 0.5, 1.0):
+        chosen = ask(share, mix=mix).recommended
+        assert sum(chosen.spot.values()) <= share * chosen.nodes + 1e-9
+        assert all(chosen.composition[name] >= nodes for name, nodes in chosen.spot.items())
+        assert chosen.cost_usd <= before * (1 + 1e-9)
+        assert chosen.seconds < 300.0
+        before = chosen.cost_usd
+    assert before <= ask(None, mix=mix).recommended.cost_usd * (1 + 1e-9)
+
+
+def test_a_cluster_of_one_type_is_rented_in_two_ways() -> None:
+    chosen = ask(0.5).recommended
+    ((name, nodes),) = chosen.composition.items()
+    assert chosen.instance == name
+    assert chosen.spot[name] == nodes // 2
+    assert chosen.note == "part spot"
+    listed, cheaper = WITH_SPOT.offers[name].on_demand, WITH_SPOT.offers[name].spot
+    workers = (nodes - nodes // 2) * listed.usd_per_hour + nodes // 2 * cheaper.usd_per_hour
+    assert chosen.cost.workers_usd == pytest.approx(workers * chosen.seconds / 3600.0)
+    assert {n.code for n in chosen.warnings} >= {"spot-interruptions"}
+    assert "mixed-cluster" not in {n.code for n in chosen.warnings}
+    assert chosen.to_dict()["spot"] == {name: nodes // 2}
+
+
+def test_a_named_composition_is_priced_as_it_would_be_found() -> None:
+    chosen = ask(0.5, mix=2).recommended
+    named = engine.predict_composition(
+        fitted(), composition=chosen.composition, catalog=WITH_SPOT, spot=True, max_spot=0.5,
+        confidence=0.5, today=TODAY,
+    ).choice  # fmt: skip
+    assert sum(named.spot.values()) == int(0.5 * named.nodes)
+    assert named.cost_usd == pytest.approx(chosen.cost_usd, rel=0.05)
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.5])
+def test_a_share_is_between_none_and_all(share: float) -> None:
+    with pytest.raises(engine.BadInput, match="between 0 and 100 %"):
+        engine.Limits(max_spot=share)
+
+
+def test_a_type_without_a_spot_price_is_rented_on_demand_beside_others() -> None:
+    offers = {**WITH_SPOT.offers, "big": replace(WITH_SPOT.offers["big"], spot=None)}
+    catalog = replace(WITH_SPOT, offers=offers)
+    chosen = ask(0.5, mix=2, catalog=catalog).recommended
+    assert set(chosen.spot) <= {"small"}
+    assert ask(0.5, mix=1, catalog=catalog).recommended is not None
+
+
+def test_a_share_of_spot_nodes_needs_a_spot_price() -> None:
+    """On demand alone would keep the share, but it is not what was asked for."""
+    none = replace(
+        WITH_SPOT,
+        offers={name: replace(offer, spot=None) for name, offer in WITH_SPOT.offers.items()},
+    )
+    with pytest.raises(engine.BadInput, match="no type that is compared has a spot price"):
+        ask(0.5, catalog=none)
+    name = next(iter(none.offers))
+    for share in (0.5, None):
+        with pytest.raises(engine.BadInput, match=f"{name} has no spot price"):
+            engine.predict_composition(
+                fitted(),
+                composition={name: 2},
+                catalog=none,
+                spot=True,
+                max_spot=share,
+                today=TODAY,
+            )

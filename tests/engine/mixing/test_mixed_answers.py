@@ -1,0 +1,116 @@
+"""What goes with a mix that is recommended: warnings that are true of it, and what is proven."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from synthetic import TableModel, catalog_of, model, offer
+
+from engine.catalog import Billing, Catalog
+from engine.choosing.limits import Limits
+from engine.mixing import mixed
+from engine.optimiser import Recommendation, recommend
+
+CORES = {"small": 4.0, "big": 32.0, "odd": 36.0}
+HOURLY = Billing(granularity_seconds=3600.0)
+DEADLINE = 1000.0
+WORK = DEADLINE * 36.0
+"""Core seconds: 36 cores just end in time, which 9 small nodes or a big and a small one have."""
+
+
+def catalog(*names: str) -> Catalog:
+    prices = {"small": 0.2, "big": 1.4, "odd": 1.7}
+    return catalog_of(
+        *(
+            offer(name, prices[name], vcpus=CORES[name], memory_gib=4.0 * CORES[name])
+            for name in names
+        ),
+        billing=HOURLY,
+    )
+
+
+def fitted(known: set[str]) -> TableModel:
+    """Work that divides evenly; only of some types the model says how sure it is."""
+    scales = {name: 1e-6 if name in known else math.nan for name in CORES}
+    return model(lambda name, nodes: 0.99 * WORK / (nodes * CORES[name]), log_scales=scales)
+
+
+def ask(fitted: TableModel, *names: str, mix: int = 2) -> Recommendation:
+    return recommend(
+        fitted, catalog=catalog(*names), instances=["*"], max_nodes=12, mix=mix,
+        deadline_seconds=DEADLINE,
+    )  # fmt: skip
+
+
+def codes(answer: Recommendation) -> set[str]:
+    return {notice.code for notice in answer.warnings}
+
+
+def test_a_mix_without_an_interval_says_so_though_the_best_of_one_type_has_one() -> None:
+    some = fitted({"small"})
+    single, pair = ask(some, "small", "big", mix=1), ask(some, "small", "big")
+    assert single.recommended.low is not None
+    assert "no-interval" not in codes(single)
+    assert pair.recommended.composition == {"big": 1, "small": 1}
+    assert pair.recommended.low is None
+    assert pair.recommended.p_deadline is None
+    assert "no-interval" in codes(pair)
+
+
+def test_a_mix_with_an_interval_does_not_say_that_it_has_none() -> None:
+    some = fitted({"small", "big"})
+    single, pair = ask(some, *CORES, mix=1), ask(some, *CORES)
+    assert single.recommended.composition == {"odd": 1}
+    assert "no-interval" in codes(single)
+    assert pair.recommended.composition == {"big": 1, "small": 1}
+    assert pair.recommended.low is not None
+    assert "no-interval" not in codes(pair)
+
+
+def test_a_mix_without_a_runner_up_lists_none() -> None:
+    """One large node and four small ones are too slow by themselves."""
+    answer = recommend(
+        fitted(set(CORES)), catalog=catalog("small", "big"), instances=["*"], max_nodes=12, mix=2,
+        deadline_seconds=DEADLINE, limits=Limits(most=(("big", 1), ("small", 4))),
+    )  # fmt: skip
+    assert answer.recommended.composition == {"big": 1, "small": 1}
+    assert len(answer.alternatives) == 0
+    assert list(answer.alternatives) == []
+    assert answer.nearest is None
+    assert answer.recommended.why == (
+        "no cluster of one type satisfies the goal; 1 × big comes closest",
+    )
+
+
+def test_the_best_of_one_type_is_the_first_runner_up_of_a_mix() -> None:
+    single = ask(fitted(set(CORES)), *CORES, mix=1)
+    pair = ask(fitted(set(CORES)), *CORES)
+    assert [choice.instance for choice in pair.alternatives] == [
+        single.recommended.instance,
+        *(choice.instance for choice in single.alternatives),
+    ]
+
+
+def test_the_type_with_the_most_nodes_is_named_first() -> None:
+    """44 cores: a large node and three small ones for $2.00 an hour, eleven small ones for $2.20,
+    two large ones for $2.80."""
+    hungry = model(lambda name, nodes: 0.99 * DEADLINE * 44.0 / (nodes * CORES[name]))
+    chosen = ask(hungry, "small", "big").recommended
+    assert list(chosen.composition.items()) == [("small", 3), ("big", 1)]
+    assert chosen.cost_usd == pytest.approx(2.0)
+
+
+def test_what_is_left_unsettled_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the grid times are a tenth too short: no mix stands when it is evaluated exactly, and
+    those behind the first one are not looked at any more."""
+
+    def law(name: str, nodes: np.ndarray) -> np.ndarray:
+        return 0.95 * WORK / (nodes * CORES[name]) * (1.0 if len(nodes) == 12 else 1.1)
+
+    coarse = model(law, log_scale=1e-6)
+    settled = ask(coarse, "small", "big")
+    assert settled.optimal
+    monkeypatch.setattr(mixed, "_ROUNDS", 1)
+    assert not ask(coarse, "small", "big").optimal

@@ -1,0 +1,107 @@
+"""Settings of the logs go with a recommendation."""
+
+from dataclasses import replace
+
+import pytest
+
+import engine
+from engine.profile import Profile, Run
+from engine.runs.carried_settings import CARRIED, carried_settings
+from engine.sources.settings import KEPT_CONFIG, KEPT_PREFIXES
+
+KEY = "spark.sql.shuffle.partitions"
+
+
+def profile_of(*configs: dict[str, str]) -> Profile:
+    run = engine.read("word-count-small").runs[0]
+    return Profile("made", tuple(replace(run, config=config) for config in configs))
+
+
+def test_what_partitions_joins_and_caches_follow_from_is_handed_over() -> None:
+    said = {
+        KEY: "64",
+        "spark.sql.adaptive.advisoryPartitionSizeInBytes": "16m",
+        "spark.memory.fraction": "0.5",
+        "spark.memory.useLegacyMode": "true",
+        "spark.sql.files.minPartitionNum": "8",
+        "spark.sql.leafNodeDefaultParallelism": "9",
+    }
+    other = {"spark.executor.memory": "1g", "spark.driver.memory": "1g", "spark.master": "local"}
+    assert carried_settings(profile_of({**said, **other})) == said
+
+
+def test_what_is_handed_over_is_kept_of_a_log() -> None:
+    assert set(CARRIED) <= {
+        *KEPT_CONFIG,
+        *(key for key in CARRIED if key.startswith(KEPT_PREFIXES)),
+    }
+
+
+def test_logs_that_differ_say_nothing() -> None:
+    assert carried_settings(profile_of({KEY: "64"}, {KEY: "64"})) == {KEY: "64"}
+    assert carried_settings(profile_of({KEY: "64"}, {KEY: "65"})) == {}
+    assert carried_settings(profile_of({KEY: "64"}, {})) == {}
+
+
+def test_run_times_alone_have_no_settings() -> None:
+    run: Run = replace(engine.read("word-count-small").runs[0], stages=())
+    assert carried_settings(Profile("times", (run,))) == {}
+
+
+def test_no_value_leaves_its_line() -> None:
+    bad = {KEY: "8\n rm -rf", "spark.sql.adaptive.x y": "1"}
+    assert carried_settings(profile_of(bad)) == {}
+
+
+@pytest.mark.parametrize("asked", [None, 77])
+@pytest.mark.parametrize(
+    ("to", "form"),
+    [
+        ("spark-submit", "{key}={value}"),
+        ("spark-defaults", "{key} {value}"),
+        ("emr", '"{key}":"{value}"'),
+        ("kubernetes", "{key}: {value}"),
+    ],
+)
+def test_exports_have_the_settings_of_the_log_or_those_asked_for(
+    to: str, form: str, asked: int | None
+) -> None:
+    profile, prices = engine.read("nightly-features"), engine.load_catalog("aws")
+    workload = replace(profile.reference_workload, shuffle_partitions=asked)
+    request = engine.PlanRequest(
+        profile, prices, workload=workload, instances=("m5.xlarge",), max_nodes=8
+    )
+    found = engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
+    text = engine.export(found, to=to, profile=profile, catalog=prices, workload=workload)
+    plain = " ".join(text.replace('": "', '":"').replace("'", "").split())
+    assert profile.runs[0].config[KEY] == "200"
+    assert form.format(key=KEY, value=asked or 200) in plain
+    assert form.format(key="spark.sql.files.maxPartitionBytes", value="1m") in plain
+    assert f"{KEY}={asked or 200} (as in the logs" in plain
+
+
+@pytest.mark.parametrize(
+    ("held", "given", "type_", "cores"),
+    [
+        ("8", "4", "m5.xlarge", 4),
+        ("8", "8", "m5.2xlarge", 8),
+        ("3", "3", "m5.xlarge", 3),
+        ("2", "2", "m5.2xlarge", 4),
+    ],
+)
+def test_executors_have_the_cores_that_their_tasks_hold(
+    held: str, given: str, type_: str, cores: int
+) -> None:
+    """Spark does not start where spark.task.cpus is more than spark.executor.cores, and what tasks
+    do not fill idles."""
+    profile, prices = engine.read("nightly-features"), engine.load_catalog("aws")
+    run = profile.runs[0]
+    run = replace(run, config={**run.config, "spark.task.cpus": held})
+    profile = replace(profile, runs=(run,))
+    request = engine.PlanRequest(profile, prices, instances=(type_,), max_nodes=8)
+    found = engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
+    text = engine.export(found, to="spark-submit", profile=profile, catalog=prices)
+    assert f"--executor-cores {cores}" in text
+    assert f"--conf spark.task.cpus={given}" in text
+    assert ("[fewer-task-cpus]" in text) is (held != given)
+    assert ("tasks of the logs held 8 cores each" in text) is (held != given)

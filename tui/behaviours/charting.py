@@ -1,0 +1,249 @@
+"""The actions of the charts: crosshair, zoom, axes, lines that are dragged, curves and files."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, cast
+
+from textual.binding import Binding
+
+from tui.changes import (
+    Action,
+    Draw,
+    LookAt,
+    LookAtAll,
+    PointAt,
+    ScaleAxis,
+    SetBudget,
+    SetDeadline,
+    ShowChart,
+)
+from tui.reducer import reduce
+from tui.state import MOST_DRAWN, ChartKind
+from tui.views import looks
+from tui.widgets.chart import Chart
+from tui.widgets.table import Table
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+    from tui.history import History
+    from tui.state import PlanState
+
+CHART_BINDINGS = (
+    Binding("v", "crosshair", "Crosshair", show=False),
+    Binding("plus,equals_sign", "zoom_in", "Zoom in", show=False),
+    Binding("minus", "zoom_out", "Zoom out", show=False),
+    Binding("a", "zoom_all", "Whole chart", show=False),
+    Binding("less_than_sign", "pan_left", "Look left", show=False),
+    Binding("greater_than_sign", "pan_right", "Look right", show=False),
+    Binding("X", "log_x", "Linear or log x", show=False),
+    Binding("Y", "log_y", "Linear or log y", show=False),
+    Binding("d", "draw", "Draw this type", show=False),
+    Binding("E", "save_chart", "Save the chart", show=False),
+)
+
+_PAN = 0.25
+"""Of what is seen, one step aside."""
+
+
+class ChartActions:
+    """A part of `PlannerApp`."""
+
+    line_under: str = ""
+    """The threshold under the mouse."""
+
+    _before_drag: tuple[int, PlanState, History] | None = None
+    _refused_file: str = ""
+
+    # What the charts tell
+
+    def on_chart_pointed(self, message: Chart.Pointed) -> None:
+        """The crosshair moved: every chart of the view shows it, and the line of help its terms."""
+        self.line_under = message.line
+        self._look(PointAt(message.x))
+        hovered = message.chart if message.x is not None else None
+        cast("PlannerApp", self)._panels.explain(hovered)
+
+    def on_table_asked(self, message: Table.Asked) -> None:
+        """A column is asked about."""
+        over = message.table if message.table.asked else None
+        cast("PlannerApp", self)._panels.explain(over)
+
+    def on_chart_looked(self, message: Chart.Looked) -> None:
+        """Another part of the axes is looked at."""
+        app = cast("PlannerApp", self)
+        x, y = looks.AXES[str(message.chart.id)]
+        app.state = reduce(app.state, LookAt(x, message.x))
+        self._look(LookAt(y, message.y))
+
+    def on_chart_picked(self, message: Chart.Picked) -> None:
+        """In the frontier a click takes the list to the point; enter does what it does there."""
+        app = cast("PlannerApp", self)
+        answer = app.answer
+        if message.chart.id != "frontier-chart" or answer is None:
+            return
+        from tui.views import frontier
+
+        points = answer.report.recommendation.frontier
+        near = sorted(range(len(points)), key=lambda i: abs(points[i].seconds - message.x))
+        for place in near[:1]:
+            app.dispatch(frontier.selection(answer, place))
+            if message.entered:
+                app.follow(place)
+
+    def on_chart_dragged(self, message: Chart.Dragged) -> None:
+        """A line was dragged: the slider goes with it, and undo takes the gesture as one step."""
+        app = cast("PlannerApp", self)
+        slider = app._panels.slider(message.name)
+        value = slider.snapped(message.value)
+        if self._before_drag is None or self._before_drag[0] != message.drag:
+            self._before_drag = (message.drag, app.state, app.history)
+        _, before, history = self._before_drag
+        action: Action = SetDeadline(value) if message.name == "deadline" else SetBudget(value)
+        app.dispatch(action)
+        app.history = history.recorded(before, app.state, now_seconds=monotonic())
+
+    def _look(self, action: Action) -> None:
+        """Take an action that computes nothing, and show only what it changes."""
+        app = cast("PlannerApp", self)
+        app.state = reduce(app.state, action)
+        app._panels.look()
+
+    # Keys, palette, typed commands
+
+    @property
+    def _chart(self) -> Chart | None:
+        """The chart that keys are for: the one with the focus, else the first of the view."""
+        app = cast("PlannerApp", self)
+        if isinstance(app.focused, Chart):
+            return app.focused
+        names = looks.charts_of(app.state)
+        if not names:
+            app.show_notice("this view has no chart; 1 and 3 have", "warn")
+            return None
+        return app._panels.chart(names[0])
+
+    def action_crosshair(self) -> None:
+        """The keyboard to the chart; there the arrows move the crosshair."""
+        app = cast("PlannerApp", self)
+        names, chart = looks.charts_of(app.state), self._chart
+        if chart is None:
+            return
+        if chart.has_focus and len(names) > 1 and not app._panels.is_short:
+            chart = app._panels.chart(next(name for name in names if name != chart.id))
+        chart.focus()
+
+    def point_at(self, nodes: int) -> None:
+        """The crosshair at a number of nodes."""
+        app = cast("PlannerApp", self)
+        if app.state.view != "curves":
+            app.action_view("curves")
+        chart = app._panels.chart(looks.charts_of(app.state)[0])
+        if not chart.xs:
+            app.show_notice("there is no curve yet", "warn")
+            return
+        chart.focus()
+        chart.point_at(min(chart.xs, key=lambda x: abs(x - nodes)))
+
+    def action_at(self, nodes: int) -> None:
+        """As typed."""
+        self.point_at(nodes)
+
+    def action_zoom_in(self) -> None:
+        """Closer, around the crosshair."""
+        self._zoom(1)
+
+    def action_zoom_out(self) -> None:
+        """Wider."""
+        self._zoom(-1)
+
+    def _zoom(self, direction: int) -> None:
+        if (chart := self._chart) is not None:
+            chart.action_zoom("x", direction)
+
+    def action_zoom_all(self) -> None:
+        """The whole of every chart."""
+        self._look(LookAtAll())
+
+    def action_pan_left(self) -> None:
+        """Look at smaller values of x."""
+        self._pan(-_PAN)
+
+    def action_pan_right(self) -> None:
+        """Look at larger values of x."""
+        self._pan(_PAN)
+
+    def _pan(self, share: float) -> None:
+        if (chart := self._chart) is not None:
+            chart.action_pan("x", share)
+
+    def action_zoom_to(self, axis: str, low: float, high: float) -> None:
+        """A typed part of an axis: of nodes, of time or of cost."""
+        app = cast("PlannerApp", self)
+        names = looks.charts_of(app.state)
+        if not names:
+            app.action_view("curves")
+            names = looks.charts_of(app.state)
+        kinds = {"nodes": ("nodes",), "time": ("time", "frontier_time")}
+        wanted = kinds.get(axis, ("cost", "frontier_cost"))
+        for name in names:
+            for found in looks.AXES[name]:
+                if found in wanted:
+                    if name in ("time", "cost") and found != "nodes":
+                        app.state = reduce(app.state, ShowChart(cast("ChartKind", name)))
+                    self._look(LookAt(found, (low, high)))
+                    app._panels.show()
+                    return
+        app.show_notice(f"no chart of this view has an axis of {axis}", "warn")
+
+    def action_log_x(self) -> None:
+        """The horizontal axis linear or logarithmic."""
+        self.action_scale("x")
+
+    def action_log_y(self) -> None:
+        """The vertical axis linear or logarithmic."""
+        self.action_scale("y")
+
+    def action_scale(self, axis: str, kind: str = "") -> None:
+        """An axis "log" or "linear"; without either the other one than now."""
+        chart, app = self._chart, cast("PlannerApp", self)
+        if chart is None:
+            return
+        shown = chart.data.x if axis == "x" else chart.data.y
+        log = kind == "log" if kind else not shown.log
+        name = looks.AXES[str(chart.id)]["xy".index(axis)]
+        self._look(ScaleAxis(name, log))
+        app.show_notice(f"{axis} is {'logarithmic' if log else 'linear'} now", "base")
+
+    def action_draw(self) -> None:
+        """Draw the type under the cursor of the compositions as well, or no longer."""
+        app = cast("PlannerApp", self)
+        chosen, drawn = app.state.selected, app.state.drawn
+        if chosen is None:
+            app.show_notice("the recommended type is always drawn; choose another row", "warn")
+        elif chosen in drawn:
+            self._draw(tuple(name for name in drawn if name != chosen))
+        elif len(drawn) >= MOST_DRAWN:
+            app.show_notice(f"{MOST_DRAWN} types are drawn already; :draw off drops them", "warn")
+        else:
+            self._draw((*drawn, chosen))
+
+    def action_draw_types(self, names: str) -> None:
+        """Draw these types, told apart by spaces, and no others beside the recommended one."""
+        self._draw(tuple(names.split()))
+
+    def _draw(self, names: tuple[str, ...]) -> None:
+        app = cast("PlannerApp", self)
+        app.dispatch(Draw(names))
+        said = ", ".join(app.state.drawn)
+        app.show_notice(f"also drawn: {said}" if said else "no other type is drawn", "base")
+
+    def action_save_chart(self, path: str = "") -> None:
+        """Write the charts of the view, or their numbers, to a file."""
+        app = cast("PlannerApp", self)
+        from tui.charts import chart_files
+
+        if not path:
+            app.type_command(f"chart {chart_files.suggested(app)}")
+            return
+        self._refused_file = chart_files.save(app, path, allowed=self._refused_file)

@@ -1,0 +1,112 @@
+"""The actions of the Experiments view: the budget for training runs, and the answers that come."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from tui.changes import SetTrainingBudget, SetTrainingPlan, ShowView
+from tui.messages import Advised
+from tui.state import TRAINING_PLANS
+
+if TYPE_CHECKING:
+    from engine import Experiment, Layout
+    from tui.advising import Advising, Found
+    from tui.answers import Answer
+    from tui.app import PlannerApp
+
+
+class ExperimentActions:
+    """A part of `PlannerApp`."""
+
+    _advising: Advising | None = None
+
+    @property
+    def advising(self) -> Advising:
+        """What works the experiments out; made when they are first looked at."""
+        if self._advising is None:
+            from tui.advising import Advising
+
+            app = cast("PlannerApp", self)
+            self._advising = Advising(app._session, app.post_message)
+        return self._advising
+
+    def advised(self, answer: Answer) -> tuple[Found | None, bool]:
+        """What could be run, and whether that is about to change."""
+        found = self.advising.of(cast("PlannerApp", self).state, answer)
+        return found, self.advising.waiting
+
+    @property
+    def working_out(self) -> bool:
+        """Whether the experiments that are looked at are about to change."""
+        looked_at = cast("PlannerApp", self).state.view == "experiments"
+        return looked_at and self._advising is not None and self._advising.waiting
+
+    def on_advised(self, message: Advised) -> None:
+        """The experiments have been worked out."""
+        app = cast("PlannerApp", self)
+        if self.advising.take(message) and app.state.view == "experiments":
+            app._panels.show()
+
+    def action_training(self, by: int) -> None:
+        """Step the budget for training runs."""
+        from tui.words.training_words import stepped
+
+        app = cast("PlannerApp", self)
+        if app.state.training.plan != TRAINING_PLANS[0]:
+            app.show_notice("this plan has no budget; r goes on to the next one", "warn")
+            return
+        amount, unit = app.state.training.amount, app.state.training.unit
+        if amount is None and app.answer is not None:
+            found, _ = self.advised(app.answer)
+            amount, unit = (found.amount, found.unit) if found else (None, unit)
+        if amount is None:
+            app.show_notice("type a budget for training runs, such as :training $5", "warn")
+            return
+        app.dispatch(SetTrainingBudget(stepped(amount, unit, by), unit))
+
+    def action_training_plan(self) -> None:
+        """Choose the training runs by the next rule; from elsewhere, look at them first."""
+        app = cast("PlannerApp", self)
+        if app.state.view != "experiments":
+            app.dispatch(ShowView("experiments"))
+            return
+        place = TRAINING_PLANS.index(app.state.training.plan) + 1
+        app.dispatch(SetTrainingPlan(TRAINING_PLANS[place % len(TRAINING_PLANS)]))
+
+    def training_line(self) -> str:
+        """The line that makes the runs which the view points at; "" where there are none."""
+        from tui.words.training_lines import collect_line
+
+        runs, layout = self._pointed_at()
+        return collect_line(runs, layout) if runs else ""
+
+    def export_runs(self) -> None:
+        """These runs as text to paste, with preview."""
+        from tui.screens.export import ExportScreen, Target
+        from tui.words.training_lines import TARGETS, rendered
+
+        app = cast("PlannerApp", self)
+        runs, layout = self._pointed_at()
+        if not runs:
+            app.show_notice("there are no runs to export yet", "warn")
+            return
+        app.push_screen(
+            ExportScreen(
+                [Target(*target) for target in TARGETS],
+                lambda target: rendered(target, runs, layout),
+                application="training",
+                what="training runs",
+                glyphs=app.glyphs,
+            )
+        )
+
+    def _pointed_at(self) -> tuple[list[Experiment], Layout | None]:
+        """The runs that the view points at, and how executors sit on their nodes."""
+        from tui.views import experiments
+
+        app = cast("PlannerApp", self)
+        if app.answer is None:
+            return [], None
+        found, _ = self.advised(app.answer)
+        runs = experiments.looked_at(app._panels, found)
+        return runs, experiments.layout_of(app.answer, runs)

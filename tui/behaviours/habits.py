@@ -1,0 +1,159 @@
+"""The actions of a working day: undo and redo, scenarios saved and opened, the last session,
+leaving cleanly."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
+
+import engine
+from tui.changes import Adopt, Restore
+from tui.history import History, difference
+from tui.start import DEFAULT_SAMPLE
+from tui.state import PlanState
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+    from tui.kept.pin_file import Kept
+
+ENDING = (signal.SIGTERM, signal.SIGHUP)
+"""Signals that end the planner as a key would: the terminal restored, the session kept."""
+
+
+class HabitActions:
+    """A part of `PlannerApp`."""
+
+    def action_suspend(self) -> None:
+        """Back to the shell that started the planner, until it is let go on."""
+        app = cast("PlannerApp", self)
+        app.action_suspend_process()
+        driver = app._driver
+        stopped = driver is not None and driver.can_suspend
+        if not stopped or not getattr(driver, "was_stopped", True):
+            app.show_notice("no shell waits behind the planner; ctrl+q leaves it", "warn")
+
+    def action_undo(self) -> None:
+        """Take back the last change of an input."""
+        app = cast("PlannerApp", self)
+        self._travel(app.history.undone(app.state), "undone", "nothing to undo")
+
+    def action_redo(self) -> None:
+        """Do again what was taken back."""
+        app = cast("PlannerApp", self)
+        self._travel(app.history.redone(app.state), "done again", "nothing to redo")
+
+    def travel_to(self, target: PlanState, *, history: History | None = None) -> None:
+        """Go to the inputs and the view of another state, which is no step to be undone."""
+        app = cast("PlannerApp", self)
+        app.dispatch(Restore(target))
+        app.state = replace(
+            app.state, view=target.view, chart=target.chart, selected=target.selected
+        )
+        app.history = history or app.history
+        app._panels.notice([])
+        app._panels.show()
+
+    def _travel(self, step: tuple[History, PlanState] | None, done: str, none: str) -> None:
+        """Go to another state of the history and say what changed."""
+        app = cast("PlannerApp", self)
+        if step is None:
+            app.show_notice(none, "warn")
+            return
+        before = app.state
+        app.history, target = step
+        app.dispatch(Restore(target))
+        app.show_notice(f"{done}: {difference(before, app.state)}", "base")
+
+    def action_scenario_save(self, name: str = "") -> None:
+        """Keep every input under a name or in a file."""
+        app = cast("PlannerApp", self)
+        if not name:
+            app.type_command("save ")
+            return
+        from tui.kept import keeping
+        from tui.kept.pin_file import Kept
+
+        try:
+            path = keeping.save(name, Kept(app.state, app.pins))
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")
+        else:
+            app.show_notice(f"saved as {path}; open it with :load {name}", "good")
+
+    def action_scenario_load(self, name: str = "") -> None:
+        """Take every input from a scenario."""
+        app = cast("PlannerApp", self)
+        if not name:
+            app.type_command("load ")
+            return
+        from tui.kept import keeping
+
+        try:
+            app.take_up(keeping.load(name))
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")
+
+    def action_resume(self) -> None:
+        """Go on with the session that was left last."""
+        from tui.kept import keeping
+
+        app = cast("PlannerApp", self)
+        try:
+            app.take_up(keeping.last_session())
+        except engine.EngineError as error:
+            app.show_notice(str(error), "bad")
+
+    def take_up(self, kept: Kept) -> None:
+        """A scenario with its pins; those of the same name are replaced, the others stay."""
+        from tui.pins import with_pin
+
+        app = cast("PlannerApp", self)
+        for pin in kept.pins:
+            app.pins = with_pin(app.pins, pin)
+        self.adopt(kept.state)
+
+    def adopt(self, target: PlanState) -> None:
+        """Every input and the view of another state, as one step that can be undone."""
+        app = cast("PlannerApp", self)
+        app.dispatch(Adopt(target))
+        app.action_view(target.view)
+
+    @property
+    def session_state(self) -> Kept | None:
+        """What is worth keeping: what was planned, not where a tour has led, and not a sample that
+        was only looked at."""
+        app = cast("PlannerApp", self)
+        from tui.kept.pin_file import Kept
+
+        kept = Kept(app.state, app.pins) if app.guide is None else app.guide.kept
+        looked_at = kept.state.sources == (DEFAULT_SAMPLE,) and not app.history.past
+        if (looked_at and not kept.pins) or (app.guide and app.played):
+            return None
+        return kept
+
+    def keep_session(self) -> None:
+        """Keep the session; that it cannot be kept is said, and keeps nobody from leaving."""
+        from tui.kept import keeping
+
+        kept = self.session_state
+        if kept is None:
+            return
+        try:
+            keeping.save_session(kept)
+        except (engine.EngineError, OSError, ValueError) as error:
+            print(f"sparkplan: the session was not kept: {error}", file=sys.stderr)
+
+    def leave_on_signals(self) -> None:
+        """Have the signals that end a process leave through the same door as a key does."""
+        if cast("PlannerApp", self).is_headless:
+            return
+        loop = asyncio.get_running_loop()
+        for number in ENDING:
+            loop.add_signal_handler(number, self._leave_by, number)
+
+    def _leave_by(self, number: signal.Signals) -> None:
+        app = cast("PlannerApp", self)
+        app.exit(return_code=128 + number)

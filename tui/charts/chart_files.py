@@ -1,0 +1,82 @@
+"""The charts of the planner as files: pictures (SVG) or every number (CSV)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import engine
+from tui import format as text
+from tui.charts import chart_csv
+from tui.charts.chart_svg import Panel, format_svg
+from tui.kept.places import is_there
+from tui.screens.export import harmless
+from tui.views import curves, frontier, words
+from tui.views.looks import TITLES
+
+if TYPE_CHECKING:
+    from tui.app import PlannerApp
+
+ENDINGS = (".svg", ".csv")
+
+
+def suggested(app: PlannerApp) -> str:
+    """A file name for the charts of the view; a picture, as numbers end in .csv."""
+    view = "frontier" if app.state.view == "frontier" else "curves"
+    return f"{harmless(app.built.profile.name if app.built else '')}-{view}.svg"
+
+
+def save(app: PlannerApp, name: str, *, allowed: str) -> str:
+    """Write a file and say so; what is there already is replaced only when asked twice.
+
+    Args:
+        allowed: the file that was refused the last time.
+
+    Returns:
+        the file that was refused now, empty when none was.
+    """
+    path = Path(name).expanduser()
+    try:
+        if path.suffix.lower() not in ENDINGS:
+            raise engine.BadInput(
+                f"{name!r} is neither a picture nor a table", remedy="end it in .svg or .csv"
+            )
+        if is_there(path) and str(path) != allowed:
+            app.show_notice(f"{path} exists; the same command again replaces it", "warn")
+            return str(path)
+        engine.write_text(path, content(app, path.suffix.lower()))
+    except engine.EngineError as error:
+        app.show_notice(str(error), "bad")
+    else:
+        app.show_notice(f"saved as {path.absolute()}", "good")
+    return ""
+
+
+def content(app: PlannerApp, ending: str) -> str:
+    """The text of the file for the view that is shown; that of the curves where it has no chart.
+
+    Raises:
+        BadInput: while there is no plan.
+    """
+    state, answer = app.state, app.answer
+    if answer is None or answer.report.curve is None:
+        raise engine.BadInput("there is no curve to save yet", remedy="open a log first (o)")
+    points = answer.report.recommendation.frontier[:]
+    if state.view == "frontier":
+        if ending == ".csv":
+            meets = [frontier.meets(answer, choice) for choice in points]
+            return chart_csv.of_choices(points, meets, confidence=state.confidence)
+        data = frontier.chart(state, answer, points, frontier.cursor(state, answer, points))
+        panels = [Panel(TITLES["frontier-chart"], data)]
+    else:
+        drawn = curves.drawn(state, answer, [pin.instance for pin in app.pins])
+        if ending == ".csv":
+            return chart_csv.of_curves([curve for _, curve in drawn], confidence=state.confidence)
+        runs = f"{text.odds(state.confidence)} runs"
+        panels = [
+            Panel(f"{TITLES['time']} (shaded: {runs})", curves.time_chart(state, answer, drawn)),
+            Panel(TITLES["cost"] + curves.unpriced(drawn), curves.cost_chart(state, answer, drawn)),
+        ]
+    lines = words.headline(state, answer, app.marks)
+    said = " ".join("".join(part for part, _ in line[1:]) for line in lines)
+    return format_svg(panels, title=answer.built.profile.name, subtitle=said)

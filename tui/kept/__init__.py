@@ -1,0 +1,1 @@
+"""What is kept between sessions: settings, scenarios, pins, the last session."""

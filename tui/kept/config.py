@@ -1,0 +1,201 @@
+"""The user's settings: one small YAML file, checked line by line, read only where it is there.
+
+Options of the command come before it, it comes before the defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import engine
+from tui.kept.places import home, is_there
+
+if TYPE_CHECKING:
+    from tui.widgets.glyphs import Choice as GlyphChoice
+
+GLYPHS = ("auto", "unicode", "blocks", "ascii")
+ACTIONS = (
+    *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
+    *("spot", "model"),
+    *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
+    *("jump", "command", "suspend", "quit", "previous-view", "next-view"),
+    *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
+    *("log-x", "log-y", "draw", "save-chart"),
+)
+"""Actions that can be given other keys; the number keys of the views are fixed."""
+
+NAMED_KEYS = frozenset(
+    (
+        *("escape", "enter", "tab", "space", "backspace", "delete", "insert", "home", "end"),
+        *("pageup", "pagedown", "up", "down", "left", "right"),
+        *(f"f{number}" for number in range(1, 13)),
+    )
+)
+FIXED_KEYS = frozenset("123456789")
+MODIFIERS = frozenset(("ctrl", "shift", "alt"))
+
+TEMPLATE = """\
+# Settings of sparkplan. A line without # counts; options of the command come before it.
+
+# theme: textual-dark     # see :theme in the planner; without it the terminal decides
+# glyphs: auto            # auto, unicode, blocks or ascii
+# catalog: aws            # a name (sparkplan catalog list) or a file
+# model: sparkplan        # see sparkplan models
+# confidence: 90%
+# nodes: 64               # at most this many
+# vi: off                 # h j k l 0 G move as the arrow keys, home and end do
+
+# keys:                   # action: key, or several keys
+#   undo: u, U
+#   pin: p
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """What the file sets; None where it says nothing.
+
+    Args:
+        keys: action -> keys, as Textual names them, separated by commas.
+    """
+
+    theme: str | None = None
+    glyphs: GlyphChoice | None = None
+    catalog: str | None = None
+    model: str | None = None
+    confidence: float | None = None
+    nodes: int | None = None
+    vi: bool | None = None
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def config_path() -> Path:
+    """Where the file is."""
+    return home("config") / "config.yaml"
+
+
+def read_config(path: Path | None = None) -> Config:
+    """The settings; those of a file that is not there are all None.
+
+    Raises:
+        BadInput: with file, line and key for what is unknown or has no meaning.
+    """
+    path = path or config_path()
+    if not is_there(path) or not _says_anything(path):
+        return Config()
+    top = engine.read_yaml(path)
+    top.check_keys((*READERS, "keys"))
+    found: dict[str, Any] = {}
+    for key, reader in READERS.items():
+        if top.entries.get(key) is not None:
+            found[key] = _read(top, key, reader)
+    return Config(**found, keys=_keys(top.section("keys")))
+
+
+def _says_anything(path: Path) -> bool:
+    """Whether there is more than comments."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
+
+
+def _read(section: engine.Section, key: str, reader: Callable[[str], Any]) -> Any:
+    where = section.where(section.lines[key])
+    value = section.entries[key]
+    if not isinstance(value, str):
+        raise engine.BadInput(f"{key} must be a plain value", where=where)
+    try:
+        return reader(value.strip())
+    except engine.EngineError as error:
+        raise engine.BadInput(
+            f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices
+        ) from None
+
+
+def _one_of(kind: str, known: tuple[str, ...]) -> Callable[[str], str]:
+    def read(value: str) -> str:
+        if value not in known:
+            raise engine.UnknownName(kind, value, known)
+        return value
+
+    return read
+
+
+def _theme(value: str) -> str:
+    from tui.themes import NAMES
+
+    return _one_of("theme", NAMES)(value)
+
+
+def _model(value: str) -> str:
+    return _one_of("model", tuple(model.name for model in engine.MODELS))(value)
+
+
+def _catalog(value: str) -> str:
+    if Path(value).expanduser().is_file():
+        return str(Path(value).expanduser())
+    return _one_of("catalog", tuple(entry.name for entry in engine.list_catalogs()))(value)
+
+
+def _nodes(value: str) -> int:
+    from tui.views.goal import parse_nodes
+
+    return parse_nodes(value)
+
+
+def _switch(value: str) -> bool:
+    return _one_of("switch", ("on", "off"))(value) == "on"
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "theme": _theme,
+    "glyphs": _one_of("glyphs", GLYPHS),
+    "catalog": _catalog,
+    "model": _model,
+    "confidence": engine.parse_confidence,
+    "nodes": _nodes,
+    "vi": _switch,
+}
+"""Every setting and how its text is read."""
+
+
+def _keys(section: engine.Section | None) -> dict[str, str]:
+    """The key bindings; a key can do one thing only."""
+    if section is None:
+        return {}
+    section.check_keys(ACTIONS)
+    found = {action: _read(section, action, parse_keys) for action in section.entries}
+    taken: dict[str, str] = {}
+    for action, keys in found.items():
+        for key in keys.split(","):
+            if taken.setdefault(key, action) != action:
+                raise engine.BadInput(
+                    f"{action}: the key {key} is that of {taken[key]} already",
+                    where=section.where(section.lines[action]),
+                    remedy="choose another key",
+                )
+    return found
+
+
+def parse_keys(value: str) -> str:
+    """ "u, ctrl+z" as keys separated by commas.
+
+    Raises:
+        BadInput: for what is no key, or one that is fixed.
+    """
+    keys = [key.strip() for key in value.split(",")]
+    for key in keys:
+        *modifiers, last = key.split("+") if len(key) > 1 else [key]
+        known = len(last) == 1 or last in NAMED_KEYS
+        if not known or not last.isprintable() or not set(modifiers) <= MODIFIERS:
+            raise engine.BadInput(
+                f"{key!r} is no key", remedy="write u, U, ctrl+u, f2, delete or several with commas"
+            )
+        if key in FIXED_KEYS:
+            raise engine.BadInput(f"{key} shows a view", remedy="choose another key")
+    return ",".join(keys)

@@ -1,0 +1,130 @@
+"""What is kept between sessions, and where: named scenarios and the last session.
+
+Files are written whole or not at all. The places follow the XDG base directories.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import engine
+from tui.kept.pin_file import Kept, format_kept, read_kept
+from tui.kept.places import home, is_there
+from tui.kept.scenario import FILE_KEYS
+
+ENDINGS = (".yaml", ".yml")
+_NAME = re.compile(r"[\w][\w .@=-]{0,79}")
+
+
+def session_path() -> Path:
+    """Where the last session is."""
+    return home("state") / "session.yaml"
+
+
+def path_of(name: str) -> Path:
+    """The file of a scenario: a path as it is, a name among those that are kept.
+
+    Raises:
+        BadInput: for a name that no file should have.
+    """
+    if "/" in name or name.lower().endswith(ENDINGS):
+        return Path(name).expanduser()
+    if not _NAME.fullmatch(name):
+        raise engine.BadInput(
+            f"{name!r} is no name for a scenario",
+            remedy="use letters, digits, spaces and -, or give a path that ends in .yaml",
+        )
+    return home("data") / "scenarios" / f"{name}.yaml"
+
+
+def saved() -> tuple[str, ...]:
+    """The names of the scenarios that are kept."""
+    try:
+        return tuple(sorted(p.stem for p in (home("data") / "scenarios").glob("*.yaml")))
+    except OSError:
+        return ()
+
+
+def save(name: str, kept: Kept) -> Path:
+    """Write a scenario; one of that name is replaced, another file is not.
+
+    Raises:
+        BadInput: where it cannot be written, or a file that is no scenario is in the way.
+    """
+    path = path_of(name)
+    if "-" in kept.state.sources:
+        raise engine.BadInput(
+            "what came from standard input cannot be opened again",
+            remedy="save it as a file and open that",
+        )
+    if is_there(path):
+        _check_ours(path)
+    elif path.parent == home("data") / "scenarios":
+        _make(path.parent)
+    engine.write_text(path, format_kept(kept, folder=path.parent))
+    return path
+
+
+def _check_ours(path: Path) -> None:
+    try:
+        engine.read_yaml(path).check_keys(FILE_KEYS)
+    except engine.BadInput:
+        raise engine.BadInput(
+            "is there already and is no scenario", where=str(path), remedy="choose another name"
+        ) from None
+
+
+def load(name: str) -> Kept:
+    """A scenario with its pins, by name or path.
+
+    Raises:
+        BadInput: where there is none, or it is wrong (file, line, key).
+    """
+    path = path_of(name)
+    known = saved()
+    if not is_there(path) and path.parent == home("data") / "scenarios":
+        raise engine.UnknownName(
+            "scenario", name, known, remedy=None if known else "none is saved yet: :save NAME"
+        )
+    return read_kept(path)
+
+
+def save_session(kept: Kept) -> None:
+    """Keep the session; one whose evidence cannot be opened again is not kept.
+
+    Raises:
+        BadInput: where it cannot be written.
+    """
+    if "-" in kept.state.sources:
+        return
+    path = session_path()
+    _make(path.parent)
+    engine.write_text(path, format_kept(kept, folder=path.parent))
+
+
+def last_session() -> Kept:
+    """The session that was kept last.
+
+    Raises:
+        BadInput: where there is none, or its evidence is gone.
+    """
+    path = session_path()
+    if not is_there(path):
+        raise engine.BadInput(
+            "no session was kept yet",
+            where=str(path),
+            remedy="one is kept whenever the planner is left",
+        )
+    return read_kept(path)
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise engine.BadInput(
+            error.strerror or "cannot be made",
+            where=str(folder),
+            remedy="set XDG_STATE_HOME and XDG_DATA_HOME to folders that you may write to",
+        ) from None

@@ -1,0 +1,129 @@
+"""Pinned scenarios as YAML, below the scenario that they are compared with: each with all its
+inputs and the answer that it had, so that two files can be compared line by line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import engine
+from tui.kept.scenario import KEYS, format_scenario, lines_of, read_top, scalar, state_of
+from tui.pins import MOST_PINS, NOW, Pin
+from tui.state import PlanState
+
+VERSION = 2
+"""Of the format: the second says what costs lie between; a file without it has no pins."""
+
+PIN_KEYS = ("name", *(key for key in KEYS if key != "view"), "answer")
+NUMBERS = {
+    "seconds": "seconds",
+    "low": "low",
+    "high": "high",
+    "usd": "cost_usd",
+    "usd-low": "cost_low_usd",
+    "usd-high": "cost_high_usd",
+    "in-time": "p_deadline",
+}
+"""What each number of an answer is called in a file, and what as a field of a `Pin`."""
+
+ANSWER_KEYS = ("meets", "composition", "instance", "at-spot", *NUMBERS)
+
+
+class Kept(NamedTuple):
+    """What a file holds: a scenario, and the pinned ones."""
+
+    state: PlanState
+    pins: tuple[Pin, ...] = ()
+
+
+def format_kept(kept: Kept, *, folder: Path) -> str:
+    """The text of a file that lies in `folder`."""
+    text = format_scenario(kept.state, folder=folder, version=VERSION)
+    if not kept.pins:
+        return text
+    lines = ["pins:"]
+    for pin in kept.pins:
+        inputs = [line for line in lines_of(pin.state, folder) if not line.startswith("view:")]
+        below = [f"name: {scalar(pin.name)}", *inputs, "answer:", *_answer(pin)]
+        lines += [("  - " if number == 0 else "    ") + line for number, line in enumerate(below)]
+    return text + "\n".join(lines) + "\n"
+
+
+def _answer(pin: Pin) -> list[str]:
+    """What was said, every digit of it; what was not known is left out."""
+    found = [f"meets: {'on' if pin.meets else 'off'}", f"composition: {scalar(pin.composition)}"]
+    found += [f"instance: {scalar(pin.instance)}"] if pin.instance is not None else []
+    found.append(f"at-spot: {'on' if pin.at_spot else 'off'}")
+    values = {key: getattr(pin, field) for key, field in NUMBERS.items()}
+    found += [f"{key}: {value!r}" for key, value in values.items() if value is not None]
+    return [f"  {line}" for line in found]
+
+
+def read_kept(path: Path) -> Kept:
+    """The scenario of a file and the pinned ones.
+
+    Raises:
+        BadInput: with file, line and key for what is unknown, missing or without meaning.
+    """
+    top = read_top(path)
+    version = top.get("version", int) if "version" in top.entries else VERSION
+    if version is None or not 1 <= version <= VERSION:
+        raise engine.BadInput(
+            f"version {top.entries['version']} is none that this sparkplan knows",
+            where=top.where(top.lines["version"]),
+            remedy=f"it reads up to version {VERSION}; install a newer one",
+        )
+    state = state_of(top, folder=path.parent)
+    return Kept(state, _pins(top, path.parent))
+
+
+def _pins(top: engine.Section, folder: Path) -> tuple[Pin, ...]:
+    listed = top.entries.get("pins") or []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise engine.BadInput(
+            "pins must be a list of scenarios, each with a name",
+            where=top.where(top.lines["pins"]),
+        )
+    found: list[Pin] = []
+    for number, entries in enumerate(listed):
+        section = engine.Section(top.located, entries, f"pins[{number}]", "pins")
+        found.append(_pin(section, folder, found))
+    return tuple(found)
+
+
+def _pin(section: engine.Section, folder: Path, others: Sequence[Pin]) -> Pin:
+    section.check_keys(PIN_KEYS)
+    name = section.need("name", str)
+    if name == NOW or any(other.name == name for other in others) or len(others) >= MOST_PINS:
+        raise engine.BadInput(
+            f"{name!r} cannot be the name of this pin",
+            where=section.where(section.lines["name"]),
+            remedy=f"give each a name of its own, not {NOW!r}, and no more than {MOST_PINS}",
+        )
+    # What a pin rested on may be gone: what it said then is kept all the same.
+    state = state_of(section, folder=folder, there=False)
+    answer = section.section("answer")
+    if answer is None:
+        raise engine.BadInput("answer is missing", where=section.where())
+    answer.check_keys(ANSWER_KEYS)
+    numbers = {field: answer.get(key, _number) for key, field in NUMBERS.items()}
+    composition, instance = answer.need("composition", str), answer.get("instance", str)
+    meets, said = answer.need("meets", _switch), answer.get("at-spot", _switch)
+    # The first version did not say it: with spot on and no limit to it, all nodes were.
+    at_spot = state.spot and state.limits.max_spot is None if said is None else said
+    return Pin(name, state, meets, composition, instance=instance, at_spot=at_spot, **numbers)
+
+
+def _number(typed: str) -> float:
+    value = float(typed)
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ValueError("must be a number of at least 0")
+    return value
+
+
+def _switch(typed: str) -> bool:
+    if typed not in ("on", "off"):
+        raise ValueError("must be on or off")
+    return typed == "on"

@@ -1,0 +1,283 @@
+"""A scenario: every input of the planner as YAML that people read, write and compare.
+
+The keys are the names of the typed commands and the values what one types after them, read by the
+same parsers: `deadline: 45m`, `budget: $12`, `nodes: 64`. What is not there stays as it starts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import engine
+from tui.changes import OpenSources, ShowView
+from tui.commands import outcome_of
+from tui.kept.places import is_there
+from tui.reducer import reduce
+from tui.state import TRAINING_PLANS, PlanState, Training
+from tui.verbs import Names
+from tui.views.pages import NAMES
+from tui.widgets.numbers import money_text, time_text
+from tui.words import job_words, term_words
+from tui.words.limit_words import line_of
+from tui.words.term_words import TERMS
+
+KEYS = (
+    *("open", "ran-on", "category", "catalog", *TERMS, "instances", "model"),
+    *(
+        "deadline",
+        "budget",
+        "size",
+        "param",
+        "iterations",
+        "nodes",
+        "confidence",
+        "spot",
+        "mix",
+        "limits",
+    ),
+    *("training", "samples", "plan", "view"),
+)
+"""Every key, in the order in which they are written and taken: a catalog before its types."""
+
+FILE_KEYS = ("version", *KEYS, "pins")
+"""What a file may hold (see `pin_file`)."""
+
+HEAD = (
+    "# A scenario of sparkplan: open it with sparkplan --scenario FILE, or :load in the planner.\n"
+)
+
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./$+-")
+
+
+def format_scenario(state: PlanState, *, folder: Path, version: int | None = None) -> str:
+    """The text of a scenario file that lies in `folder`."""
+    lines = [] if version is None else [f"version: {version}"]
+    return HEAD + "\n".join([*lines, *lines_of(state, folder)]) + "\n"
+
+
+def lines_of(state: PlanState, folder: Path) -> list[str]:
+    """Every input as a line of YAML."""
+    sources = [_portable(source, folder) for source in state.sources]
+    lines = ["open:", *(f"  - {scalar(source)}" for source in sources)]
+    return [*lines, *(f"{key}: {scalar(value)}" for key, value in typed_values(state).items())]
+
+
+def typed_values(state: PlanState) -> dict[str, str]:
+    """What one would type after each command; what is left to the evidence is left out."""
+    terms = state.terms
+    found: dict[str, str | None] = {
+        "ran-on": state.ran_on,
+        "category": state.category,
+        "catalog": state.catalog,
+        "region": terms.region,
+        "discount": _percent(terms.discount_fraction),
+        "dbu-price": f"${terms.dbu!r}" if isinstance(terms.dbu, float | int) else terms.dbu,
+        "platform": terms.platform,
+        "overhead-per-core": term_words.overhead_text(terms.overhead_per_core_gib),
+        "instances": ", ".join(state.instances) or None,
+        "model": state.model,
+        "deadline": _deadline(state),
+        "budget": "off" if state.budget_usd is None else _money(state.budget_usd),
+        "size": f"{_short(state.scale)}x",
+        "param": job_words.line_of(state.job) or None,
+        "iterations": None if state.job.iterations is None else _short(state.job.iterations),
+        "nodes": str(state.max_nodes),
+        "confidence": _percent(state.confidence),
+        "spot": "on" if state.spot else "off",
+        "mix": str(state.mix),
+        "limits": line_of(state.limits) or None,
+        "training": _training(state.training),
+        "samples": ", ".join(filter(None, map(_percent, state.training.fractions))) or None,
+        "plan": None if state.training.plan == TRAINING_PLANS[0] else state.training.plan,
+        "view": state.view,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _deadline(state: PlanState) -> str | None:
+    seconds = state.deadline_seconds
+    if seconds is None:
+        return "off" if state.deadline_chosen else None
+    return _exact(time_text(seconds), seconds, engine.parse_seconds, f"{_digits(seconds)}s")
+
+
+def _training(training: Training) -> str | None:
+    amount = training.amount
+    if amount is None:
+        return None
+    if training.unit == "usd":
+        return _money(amount)
+    if training.unit == "seconds":
+        return _exact(time_text(amount), amount, engine.parse_seconds, f"{_digits(amount)}s")
+    return _digits(amount)
+
+
+def _money(usd: float) -> str:
+    return _exact(money_text(usd), usd, engine.parse_usd, f"${_digits(usd)}")
+
+
+def _exact(shown: str, value: float, parse: Callable[[str], float], every_digit: str) -> str:
+    """The text that people read, where it is read as the same value; else every digit."""
+    try:
+        return shown if parse(shown) == value else every_digit
+    except engine.BadInput:
+        return every_digit
+
+
+def _digits(value: float) -> str:
+    """All digits of a number without an exponent."""
+    return f"{Decimal(repr(value)):f}"
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{share * 100:.12g}%"
+
+
+def _short(value: float) -> str:
+    """As few digits as tell the number."""
+    return f"{value:g}" if float(f"{value:g}") == value else _digits(value)
+
+
+def scalar(text: str) -> str:
+    """Text as YAML: bare where it is a plain word, else in double quotes.
+
+    Raises:
+        BadInput: for what is no Unicode text, such as the name of a file in another encoding.
+    """
+    plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
+    if plain and text[0] not in "-%" and not text.endswith("-"):
+        return text
+    if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
+        raise engine.BadInput(
+            f"{text!a} is no Unicode text and cannot be kept in a scenario",
+            remedy="rename the file",
+        )
+    return "".join(map(_escaped, json.dumps(text, ensure_ascii=False)))
+
+
+def _escaped(character: str) -> str:
+    """As it is, or by its number where YAML takes it for the end of a line or refuses it."""
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _portable(source: str, folder: Path) -> str:
+    """A local path as seen from the folder of the scenario, where it lies below; else absolute."""
+    path = Path(source)
+    if "://" in source or not is_there(path):
+        return source
+    here = path.resolve()
+    try:
+        return f"./{here.relative_to(folder.resolve()).as_posix()}"
+    except ValueError:
+        return str(here)
+
+
+def read_scenario(path: Path, *, base: PlanState | None = None) -> PlanState:
+    """The state that a scenario file describes.
+
+    Args:
+        base: what holds for keys that are not there; the planner's defaults otherwise.
+
+    Raises:
+        BadInput: with file, line and key for what is unknown, missing or without meaning.
+    """
+    return state_of(read_top(path), folder=path.parent, base=base)
+
+
+def read_top(path: Path) -> engine.Section:
+    """The keys of a scenario file.
+
+    Raises:
+        BadInput: where it is no YAML, or has a key that is not known.
+    """
+    top = engine.read_yaml(path)
+    top.check_keys(FILE_KEYS)
+    return top
+
+
+def state_of(
+    section: engine.Section, *, folder: Path, base: PlanState | None = None, there: bool = True
+) -> PlanState:
+    """The state that a section describes; its sources must be there, unless told otherwise."""
+    names = _names()
+    state = base or PlanState(sources=())
+    for key in KEYS:
+        if key in section.entries:
+            where = section.where(section.lines[key])
+            value = section.entries[key]
+            if key == "open":
+                state = reduce(state, OpenSources(_sources(value, where, folder, there=there)))
+            else:
+                state = _with(state, key, value, where, names)
+    if not state.sources:
+        raise engine.BadInput(
+            "open is missing: what the plan rests on",
+            where=section.where(),
+            remedy="write open: and a log, a profile, a table or the name of a sample",
+        )
+    return state
+
+
+def _names() -> Names:
+    return Names(
+        models=tuple(model.name for model in engine.MODELS),
+        catalogs=tuple(entry.name for entry in engine.list_catalogs()),
+        categories=tuple(engine.CATEGORIES),
+    )
+
+
+def _with(state: PlanState, key: str, value: Any, where: str, names: Names) -> PlanState:
+    """The state after one key."""
+    if not isinstance(value, str) or not value.strip():
+        raise engine.BadInput(
+            f"{key} must be a plain value", where=where, remedy="as typed after the command"
+        )
+    try:
+        if key in TERMS:
+            return replace(state, terms=term_words.changed(state.terms, key, value))
+        if key == "catalog" and value not in names.catalogs and not is_there(value):
+            raise engine.UnknownName("catalog", value, names.catalogs)
+        outcome = outcome_of(f"{key} {value}", replace(names, job=state.job))
+    except engine.EngineError as error:
+        raise engine.BadInput(
+            f"{key}: {error.what}", where=where, remedy=error.remedy, choices=error.choices
+        ) from None
+    if isinstance(outcome, str):
+        shown = next(view for view in NAMES if outcome == f"view({view!r})")
+        return reduce(state, ShowView(shown))
+    return reduce(state, outcome)
+
+
+def _sources(value: Any, where: str, folder: Path, *, there: bool) -> tuple[str, ...]:
+    """One source or a list of them; those that lie beside the scenario are found there."""
+    listed: Sequence[Any] = value if isinstance(value, list) else [value]
+    if not listed or not all(isinstance(source, str) and source for source in listed):
+        raise engine.BadInput(
+            "open must be a source or a list of sources",
+            where=where,
+            remedy="write one on each line below open:, after a dash",
+        )
+    found = tuple(_located(source, folder) for source in listed)
+    if "-" in found:
+        raise engine.BadInput("standard input cannot be opened again", where=where)
+    if not there:
+        return found
+    try:
+        engine.check_sources(*found)
+    except engine.BadInput as error:
+        raise engine.BadInput(f"open: {error}", where=where) from None
+    return found
+
+
+def _located(source: str, folder: Path) -> str:
+    beside = folder / source
+    relative = "://" not in source and not Path(source).is_absolute()
+    return str(beside) if relative and is_there(beside) else source

@@ -1,0 +1,127 @@
+"""What the job is given beside its input, in words: as typed after a command, and in scenarios.
+
+"k=9 features=5" are parameters by name; iterations are a number. What is not said is that of the
+largest run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import engine
+from tui.arguments import options
+from tui.state import AS_RUN, Job, PlanState
+from tui.words.limit_words import OFF
+
+if TYPE_CHECKING:
+    from engine import Profile, Workload
+
+_PAIR = re.compile(r"([^=]+)=\s*([^\s,=]+)")
+
+
+def with_parameters(job: Job, typed: str, *, known: tuple[str, ...] | None = None) -> Job:
+    """The job with the parameters of "a=1 b=2"; "off", or "a=off", is as in the largest run.
+
+    Args:
+        known: the parameters that there are; None where that is not known yet.
+
+    Raises:
+        BadInput: for what is no NAME=NUMBER, or a parameter that no run has.
+    """
+    if typed in OFF:
+        return job._replace(parameters=())
+    found = dict(job.parameters)
+    for name, value in _pairs(typed):
+        if known is not None and name not in known:
+            raise engine.UnknownName(
+                "parameter",
+                name,
+                known,
+                remedy=None if known else "the runs have no parameters: leave it out",
+            )
+        if value in OFF:
+            found.pop(name, None)
+        else:
+            found[name] = _number(value, name)
+    return job._replace(parameters=tuple(found.items()))
+
+
+def _pairs(typed: str) -> list[tuple[str, str]]:
+    """Names and values of "a=1 b=2"; the columns of a table may have blanks in their names."""
+    found = [(name.strip(" ,"), value) for name, value in _PAIR.findall(typed)]
+    if not found or _PAIR.sub("", typed).strip(" ,") or not all(name for name, _ in found):
+        raise engine.BadInput(f"{typed!r} is not NAME=NUMBER", remedy="type param k=10, or off")
+    return found
+
+
+def _number(value: str, name: str) -> float:
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise engine.BadInput(f"{name}: {value!r} is not a number", remedy=f"type {name}=10")
+    return number
+
+
+def with_iterations(job: Job, typed: str) -> Job:
+    """The job with so many iterations; "off" is as in the largest run.
+
+    Raises:
+        BadInput: for what is no number above 0.
+    """
+    if typed in OFF:
+        return job._replace(iterations=None)
+    return job._replace(iterations=options.iterations(typed, where="iterations"))
+
+
+def job_of(args: argparse.Namespace) -> Job:
+    """What the options --param and --iterations say."""
+    count = None if args.iterations is None else options.iterations(args.iterations)
+    return Job(count, tuple(options.parameters(args.param).items()))
+
+
+def line_of(job: Job) -> str:
+    """The parameters as they are typed; "" for none."""
+    return " ".join(f"{name}={_digits(value)}" for name, value in job.parameters)
+
+
+def _digits(value: float) -> str:
+    """As few digits as tell the number."""
+    return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+
+
+def known_parameters(profile: Profile) -> tuple[str, ...]:
+    """The parameters that any run has."""
+    return tuple(sorted({name for run in profile.runs for name in run.workload.parameters}))
+
+
+def workload_of(state: PlanState, profile: Profile) -> Workload | None:
+    """What is planned for; None for the workload of the largest run."""
+    if state.scale == 1.0 and state.job == AS_RUN:
+        return None
+    base, job = profile.workload_at(state.scale), state.job
+    return replace(
+        base,
+        iterations=base.iterations if job.iterations is None else job.iterations,
+        parameters={**base.parameters, **dict(job.parameters)},
+    )
+
+
+def shown(workload: Workload) -> str:
+    """Parameters and iterations as people read them: "features 5, k 9, 20 iterations"."""
+    said = [f"{name} {value:.6g}" for name, value in workload.parameters.items()]
+    if workload.iterations is not None:
+        said.append(f"{workload.iterations:.6g} iterations")
+    return ", ".join(said)
+
+
+def command_of(workload: Workload) -> str:
+    """A typed command that states what holds, to be changed; "" where there is nothing to."""
+    if workload.parameters:
+        return "param " + line_of(Job(None, tuple(workload.parameters.items())))
+    return "" if workload.iterations is None else f"iterations {_digits(workload.iterations)}"

@@ -1,0 +1,128 @@
+"""Limits as a line of text: "own m5.xlarge=10, limit c5.*=20, max-vcpus 512, min-nodes 3".
+
+The same words are typed commands, the line of the dialog, and what the inputs panel shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import engine
+from tui.arguments.limits import counted, executors
+from tui.state import NO_LIMITS, Limits
+
+OFF = frozenset({"off", "none", "-"})
+
+
+class Clause(NamedTuple):
+    """One kind of limit: its word, what it takes, what it does, and the field that it sets."""
+
+    word: str
+    takes: str
+    what: str
+    field: str
+
+
+CLAUSES = (
+    Clause("own", "TYPE=N", "nodes paid for already; N = off forgets them", "owned"),
+    Clause("limit", "GLOB=N", "at most N nodes of these types together", "most"),
+    Clause("max-vcpus", "N", "quota of vCPUs over all workers", "max_vcpus"),
+    Clause("min-nodes", "N", "at least N workers", "min_nodes"),
+    Clause("exclude", "GLOB ...", "types that are not rented", "exclude"),
+    Clause("max-spot", "SHARE", "with spot prices on: share of the nodes at most", "max_spot"),
+    Clause("dynamic-allocation", "MIN:MAX", "fewest and most executors", "executors"),
+    Clause("arch", "x86_64|arm64", "architecture; otherwise that of the measured types", "arch"),
+)
+
+_BY_WORD = {clause.word: clause for clause in CLAUSES}
+
+
+def changed(limits: Limits, word: str, typed: str) -> Limits:
+    """The limits after one clause; "off" takes that kind of limit away.
+
+    Raises:
+        BadInput: for an argument without meaning.
+    """
+    clause, typed = _BY_WORD[word], typed.strip()
+    if not typed:
+        raise engine.BadInput(f"{word} needs {clause.takes}", remedy=f"or {word} off")
+    value: Any = getattr(NO_LIMITS, clause.field) if typed in OFF else _READ[word](limits, typed)
+    after = limits._replace(**{clause.field: value})
+    engine.Limits(**after._asdict())
+    return after
+
+
+def parsed(line: str) -> Limits:
+    """The limits that a whole line states; none of an empty one.
+
+    Raises:
+        BadInput: for an unknown word, or an argument without meaning.
+    """
+    return reduce(_after, (part for part in line.split(",") if part.strip()), NO_LIMITS)
+
+
+def _after(limits: Limits, part: str) -> Limits:
+    word, _, typed = part.strip().partition(" ")
+    if word not in _BY_WORD:
+        raise engine.UnknownName("limit", word, tuple(_BY_WORD))
+    return changed(limits, word, typed)
+
+
+def line_of(limits: Limits) -> str:
+    """The line that states these limits; "" for none."""
+    parts = [f"own {name}={nodes}" for name, nodes in limits.owned]
+    parts += [f"limit {glob}={nodes}" for glob, nodes in limits.most]
+    if limits.max_vcpus is not None:
+        parts.append(f"max-vcpus {limits.max_vcpus:g}")
+    if limits.min_nodes > 1:
+        parts.append(f"min-nodes {limits.min_nodes}")
+    if limits.exclude:
+        parts.append(f"exclude {' '.join(limits.exclude)}")
+    if limits.max_spot is not None:
+        parts.append(f"max-spot {100.0 * limits.max_spot:.10g}%")
+    if limits.executors is not None:
+        parts.append(f"dynamic-allocation {limits.executors[0]}:{limits.executors[1]}")
+    if limits.arch is not None:
+        parts.append(f"arch {limits.arch}")
+    return ", ".join(parts)
+
+
+def _counts(
+    entries: tuple[tuple[str, int], ...], word: str, typed: str, *, least: int
+) -> tuple[tuple[str, int], ...]:
+    """The entries with those of "a=1 b=2" in place of older ones of the same name."""
+    found = dict(entries)
+    for part in typed.split():
+        name, _, number = part.partition("=")
+        if number in OFF:
+            found.pop(name, None)
+        else:
+            name, nodes = counted(part, word, least=least)
+            found[name] = nodes
+    return tuple(found.items())
+
+
+def _whole(typed: str, word: str) -> int:
+    if not (typed.isascii() and typed.isdigit()) or int(typed) < 1:
+        raise engine.BadInput(f"{word}: {typed!r} is not a whole number of at least 1")
+    return int(typed)
+
+
+def _more(globs: tuple[str, ...], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*globs, *others)))
+
+
+_READ: dict[str, Callable[[Limits, str], Any]] = {
+    "own": lambda limits, typed: _counts(limits.owned, "own", typed, least=1),
+    "limit": lambda limits, typed: _counts(limits.most, "limit", typed, least=0),
+    "max-vcpus": lambda limits, typed: float(_whole(typed, "max-vcpus")),
+    "min-nodes": lambda limits, typed: _whole(typed, "min-nodes"),
+    "exclude": lambda limits, typed: _more(limits.exclude, typed.replace(",", " ").split()),
+    "max-spot": lambda limits, typed: round(
+        engine.parse_fraction(typed, where="max-spot", ends=True), 9
+    ),
+    "dynamic-allocation": lambda limits, typed: executors(typed),
+    "arch": lambda limits, typed: typed,
+}

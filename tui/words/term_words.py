@@ -1,0 +1,57 @@
+"""On what terms a catalog's prices hold, in words: as typed after a command, and in scenarios."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import engine
+from tui.state import Terms
+from tui.words.limit_words import OFF
+
+TERMS = {
+    "region": ("REGION", "prices of another region of the catalog"),
+    "discount": ("P", "off the instance prices, such as 15%"),
+    "dbu-price": ("TIER|USD", "what a DBU costs (Databricks)"),
+    "platform": ("NAME", "what runs the executors, with what it leaves them of the memory"),
+    "overhead-per-core": ("SIZE", "memory beside the heap for each core of an executor"),
+}
+"""Key, the name of an option of the command too -> what it takes, and what it says."""
+
+
+def changed(terms: Terms, key: str, typed: str) -> Terms:
+    """The terms with another one; "off" is what the catalog's own file says.
+
+    Raises:
+        BadInput: for a term without meaning. Whether the catalog has such a region or tier is only
+            known when its prices are read.
+    """
+    off = typed in OFF
+    if key == "region":
+        return terms._replace(region=None if off else typed)
+    if key == "discount":
+        return terms._replace(discount_fraction=None if off else engine.parse_fraction(typed))
+    if key == "dbu-price":
+        return terms._replace(dbu=None if off else _dbu(typed))
+    if key == "overhead-per-core":
+        return terms._replace(overhead_per_core_gib=None if off else parse_overhead(typed))
+    if not off and typed not in engine.PLATFORMS:
+        raise engine.UnknownName("platform", typed, engine.PLATFORMS)
+    return terms._replace(platform=None if off else typed)
+
+
+def parse_overhead(typed: str) -> float:
+    """GiB per core of an executor; "0" is none beyond Spark's default."""
+    return 0.0 if typed.strip() == "0" else engine.parse_memory_gib(typed)
+
+
+def overhead_text(gib: float | None) -> str | None:
+    """The same as typed, to the last digit."""
+    if not gib:
+        return None if gib is None else "0"
+    return f"{Decimal(repr(gib)):f}g"
+
+
+def _dbu(typed: str) -> str | float:
+    """A tier by its name, or a price."""
+    named = typed[:1].isalpha() and not typed.lower().startswith("usd")
+    return typed if named else engine.parse_usd(typed)
