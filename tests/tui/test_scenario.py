@@ -71,6 +71,7 @@ def test_what_is_written_reads_the_same(tmp_path, state):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example("- a")
 @example("a-")
+@example("NULL")
 @example("%a")
 @example("a\x7fb\x85c\u2028d\ufeffe\uffff\U0001f600\U000e0001")
 def test_any_text_is_the_same_after_reading(tmp_path, text):

@@ -150,7 +150,7 @@ def scalar(text: str) -> str:
         BadInput: for what is no Unicode text, such as the name of a file in another encoding.
     """
     plain = bool(text) and set(text) <= _BARE | {" ", "%"} and text == text.strip()
-    if plain and text[0] not in "-%" and not text.endswith("-"):
+    if plain and text[0] not in "-%" and not text.endswith("-") and text.lower() != "null":
         return text
     if any(0xD800 <= ord(character) <= 0xDFFF for character in text):
         raise engine.BadInput(
