@@ -40,7 +40,6 @@ def test_one_type_is_what_nodes_and_instance_say(capsys: pytest.CaptureFixture[s
         ("--composition m5.xlarge", "is not TYPE=N"),
         ("--composition m5.xlarge=1,m5.xlarge=2", "named twice"),
         ("--composition m5.xlarge=1 --nodes 2", "leave it out"),
-        ("--composition m5.xlarge=1,m5.4xlarge=2", "executors of an application have one shape"),
         ("--spot", "add --composition"),
     ],
 )
