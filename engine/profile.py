@@ -72,7 +72,7 @@ EXACT_VALUES = 201
 """Task times of at most this many tasks keep every value; above, this many quantiles."""
 
 STAGE_AMOUNTS = (
-    "cached_input_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
+    "cached_input_bytes", "cached_disk_bytes", "memory_spilled_bytes", "disk_spilled_bytes",
     "deserialize_seconds", "deserialize_cpu_seconds", "python_start_seconds",
     "input_records", "shuffle_read_records", "shuffle_write_records", "output_records",
 )  # fmt: skip
@@ -105,9 +105,11 @@ class StageRun:
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
     `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
     `disk_backed_rdds` are those of `cached_rdds` whose blocks go to disk where memory is full;
-    others are computed again. `needed_rdds` are those of `cached_rdds` that its tasks read or
-    compute, nearest first: what lies behind one that was computed before is not needed while that
-    one is there. `warm_up` is the mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2
+    others are computed again; `cached_disk_bytes` is what of the blocks that it needs was on disk
+    alone when it began, None where the log tells of no blocks. `needed_rdds` are those of
+    `cached_rdds` that its tasks read or compute, nearest first: what lies behind one that was
+    computed before is not needed while that one is there. `warm_up` is the mean time of the first
+    1/32, 1/16, 1/8, 1/4 and 1/2
     of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
     size): code that is new to an executor starts slow. `recomputed` stages wrote again what
     an earlier one had written and lost executors had taken with them: work in vain.
@@ -134,6 +136,7 @@ class StageRun:
     fetch_wait_seconds: Measure | None = None
     input_bytes: Measure | None = None
     cached_input_bytes: float | None = None
+    cached_disk_bytes: float | None = None
     output_bytes: Measure | None = None
     shuffle_read_bytes: Measure | None = None
     shuffle_remote_read_bytes: Measure | None = None

@@ -264,7 +264,7 @@ class Application:
         stage = self.stage_of(info.stage)
         if not stage.attempts:
             self._describe(stage, info, line)
-            self.blocks.stage_began(stage.needed_rdds)
+            stage.cached_disk_bytes = self.blocks.stage_began(stage.needed_rdds)
         self._attempt(stage, info)
 
     def submission_seen(self, stage_id: int) -> bool:
@@ -335,8 +335,13 @@ class Application:
     # The cache
 
     def block_updated(self, event: events.BlockUpdated) -> None:
-        info = event.info
-        self.blocks.update(info.block, info.memory_bytes + info.disk_bytes)
+        info, level = event.info, event.info.level
+        size = max(0, info.memory_bytes) or info.disk_bytes
+        if level is None:
+            self.blocks.update(info.block, size, on_disk=not info.memory_bytes)
+        else:
+            stored = level.memory or level.disk
+            self.blocks.update(info.block, size if stored else 0, on_disk=not level.memory)
 
     def unpersisted(self, event: events.UnpersistRdd) -> None:
         self.lineage.dropped(event.rdd_id)

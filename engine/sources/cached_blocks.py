@@ -25,6 +25,7 @@ class _Stored:
         rdd_id: its id.
         since: how many stages had ended when its first block was stored.
         blocks, now_bytes: that are stored.
+        disk_bytes: of them, on disk alone.
         seen, seen_bytes: blocks that ever were, and their bytes.
         wanted_bytes: most that it has, or would have with room for every partition that was needed.
         until: the last stage that needed it, counted in the order in which they end; None where no
@@ -35,6 +36,7 @@ class _Stored:
     since: int
     blocks: int = 0
     now_bytes: int = 0
+    disk_bytes: int = 0
     seen: int = 0
     seen_bytes: int = 0
     wanted_bytes: float = 0.0
@@ -59,23 +61,33 @@ class CachedBlocks:
     def __init__(self) -> None:
         self.told = False
         self._sizes: dict[str, int] = {}
+        self._on_disk: dict[str, int] = {}
         self._of_rdd: dict[int, _Stored] = {}
         self._past: list[_Stored] = []
         self._ended = 0
         self._last_ended: int | None = None
         self._lives: dict[int, list[_Life]] = {}
 
-    def update(self, name: str, size: int) -> None:
+    def update(self, name: str, size: int, *, on_disk: bool) -> None:
         """A block has so many bytes from now on, 0 where it was evicted or found no room; only
-        blocks of persisted RDDs count."""
+        blocks of persisted RDDs count.
+
+        Args:
+            size: in memory, where that is known, else on disk.
+            on_disk: whether it lies on disk alone.
+        """
         rdd_id = _rdd_of(name)
         if rdd_id is None:
             return
         self.told = True
         stored = self._of_rdd.setdefault(rdd_id, _Stored(rdd_id, self._ended))
         before, size = self._sizes.pop(name, 0), max(0, size)
+        stored.disk_bytes -= self._on_disk.pop(name, 0)
         if size > 0:
             self._sizes[name] = size
+            if on_disk:
+                self._on_disk[name] = size
+                stored.disk_bytes += size
         stored.blocks += (size > 0) - (before > 0)
         if size > 0 and not before:
             stored.seen += 1
@@ -83,13 +95,19 @@ class CachedBlocks:
         stored.now_bytes += size - before
         stored.wanted_bytes = max(stored.wanted_bytes, float(stored.now_bytes))
 
-    def stage_began(self, needed: Iterable[tuple[int, int]]) -> None:
+    def stage_began(self, needed: Iterable[tuple[int, int]]) -> float | None:
         """A stage is submitted that needs these RDDs, which are persisted then: one that had been
-        unpersisted is so again."""
-        for rdd_id, _ in needed:
+        unpersisted is so again. Returns how much of them lies on disk alone; None where the log has
+        not told of any block yet."""
+        wanted = dict.fromkeys(rdd_id for rdd_id, _ in needed)
+        for rdd_id in wanted:
             lives = self._lives.setdefault(rdd_id, [])
             if not lives or lives[-1].ended:
                 lives.append(_Life(rdd_id))
+        if not self.told:
+            return None
+        known = (self._of_rdd[rdd_id] for rdd_id in wanted if rdd_id in self._of_rdd)
+        return float(sum(stored.disk_bytes for stored in known))
 
     def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
@@ -126,6 +144,7 @@ class CachedBlocks:
         prefix = f"rdd_{rdd_id}_"
         for name in [name for name in self._sizes if name.startswith(prefix)]:
             del self._sizes[name]
+            self._on_disk.pop(name, None)
 
     def persisted(self) -> tuple[PersistedRdd, ...]:
         """The persisted RDDs that stages needed, in the order in which they first did, once for
@@ -144,7 +163,8 @@ class CachedBlocks:
 
     @property
     def most_bytes(self) -> float:
-        """What the application wanted to keep at once, in bytes in memory and on disk."""
+        """What the application wanted to keep at once, in bytes as they are in memory where they
+        ever were there, else as they are on disk."""
         steps: defaultdict[int, float] = defaultdict(float)
         for stored in (*self._past, *self._of_rdd.values()):
             until = self._ended if stored.until is None else stored.until

@@ -292,6 +292,7 @@ class _Context:
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
             sql_execution_id=_sql_execution(self._application, stage_id),
             cached_input_bytes=cached,
+            cached_disk_bytes=stage.cached_disk_bytes,
             memory_spilled_bytes=summary.memory_spilled_bytes,
             disk_spilled_bytes=summary.disk_spilled_bytes,
             deserialize_seconds=summary.deserialize_seconds,

@@ -67,6 +67,7 @@ class Stage:
     partitions: int = 0
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
+    cached_disk_bytes: float | None = None
     needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()

@@ -288,7 +288,9 @@ class EventLog:
         metrics = event.metrics
         for block in (metrics.updated_blocks if metrics is not None else None) or ():
             status = block.status
-            self.application.blocks.update(block.block, status.memory_bytes + status.disk_bytes)
+            size = max(0, status.memory_bytes) or status.disk_bytes
+            on_disk = status.memory_bytes <= 0
+            self.application.blocks.update(block.block, size, on_disk=on_disk)
 
     def _other(self, line: bytes) -> None:
         """Any event but the usual form of task starts and ends."""

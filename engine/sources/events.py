@@ -121,7 +121,7 @@ class TaskEnd(Struct, frozen=True, gc=False, kw_only=True):
 
 
 class StorageLevel(Struct, frozen=True, gc=False):
-    """Where an RDD is persisted."""
+    """Where an RDD is persisted, or a block is stored."""
 
     memory: bool = field(default=False, name="Use Memory")
     disk: bool = field(default=False, name="Use Disk")
@@ -268,9 +268,11 @@ class BlockManagerRemoved(Struct, frozen=True, gc=False):
 
 
 class BlockUpdate(Struct, frozen=True, gc=False):
-    """`Block Updated Info`."""
+    """`Block Updated Info`. Of a block that memory has lost the memory size is what that set free:
+    only the storage level says where the block is now."""
 
     block: str = field(name="Block ID")
+    level: StorageLevel | None = field(default=None, name="Storage Level")
     memory_bytes: int = field(default=0, name="Memory Size")
     disk_bytes: int = field(default=0, name="Disk Size")
 

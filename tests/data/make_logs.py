@@ -113,6 +113,7 @@ RECIPES = (
     Recipe("clients", master="local[2]", conf=ONE_FILE),
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),
+    Recipe("evicted", conf={"spark.eventLog.logBlockUpdates.enabled": "true"}),
 )
 
 

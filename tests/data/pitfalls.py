@@ -206,6 +206,20 @@ def python_workers(context: SparkContext) -> None:
     rows.select(twice("id").alias("n")).groupBy().sum("n").collect()
 
 
+def evicted(context: SparkContext) -> None:
+    """Of two RDDs that memory does not hold together, the second drives out the first, which the
+    next job needs again: to nowhere, then to disk."""
+    for level in (StorageLevel.MEMORY_ONLY, StorageLevel.MEMORY_AND_DISK):
+        pair = [
+            context.parallelize(range(2), 2).map(lambda _: os.urandom(70 << 20)).persist(level)
+            for _ in range(2)
+        ]
+        for rdd in (*pair, pair[0]):
+            rdd.count()
+        for rdd in pair:
+            rdd.unpersist(blocking=True)
+
+
 CLIENT = """
 from pyspark.sql import SparkSession, functions as F
 session = SparkSession.builder.remote("sc://localhost:15002").create()
@@ -251,6 +265,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         scans,
         python_source,
         python_workers,
+        evicted,
         clients,
     )
 }

@@ -26,13 +26,17 @@ from engine.models.replay.executor_memory import ExecutorMemory
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
-from engine.models.replay.spilling import DISK_BYTES_PER_SECOND
 from engine.profile import Run, StageRun
 
 BoolArray = NDArray[np.bool_]
 
 NEARLY_FULL = 0.85
 """A cache that takes so much of its memory may have lost blocks."""
+
+CACHED_BYTES_PER_SECOND = 200e6
+"""Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
+logs that do not show it: between a volume that the cores of a node share (40 to 150 MB/s for each)
+and files that the system still has in memory (400 to 1,000 MB/s, most of it for making objects)."""
 
 LEAST_READ = 0.05
 """A stage that reads cached data keeps this share of its time when nothing is computed again."""
@@ -63,6 +67,7 @@ class MemoryCliff:
         sources: the stages that read it, and the stage that computed what each reads.
         cache: the persisted RDDs and which stages need them; None where the log does not tell.
         memory: how its executors divide their heap.
+        disk_rate: bytes per second in which a task reads blocks from disk.
         power: of the input with which cached bytes grow.
     """
 
@@ -73,11 +78,16 @@ class MemoryCliff:
     sources: Mapping[int, int]
     cache: CacheReplay | None
     memory: ExecutorMemory
+    disk_rate: float
     power: float = 1.0
 
     @classmethod
-    def of(cls, replay: Replay) -> MemoryCliff | None:
-        """None where no stage reads cached data, or none of it was there."""
+    def of(cls, replay: Replay, *, disk_rate: float | None = None) -> MemoryCliff | None:
+        """None where no stage reads cached data, or none of it was there.
+
+        Args:
+            disk_rate: None for what this log tells of it.
+        """
         run = replay.run
         sources = _sources(run.stages)
         if not sources:
@@ -103,6 +113,7 @@ class MemoryCliff:
             sources,
             cache,
             ExecutorMemory.of(run),
+            disk_rate or _disk_rate(run.stages),
         )
 
     @cached_property
@@ -112,11 +123,12 @@ class MemoryCliff:
         run = self.replay.run
         if self.cache is None:
             found = {
-                place: _whole_seconds(self.replay, place, source) * (1.0 - SHARES)
+                place: _whole_seconds(self.replay, place, source, self.disk_rate) * (1.0 - SHARES)
                 for place, source in self.sources.items()
             }
         else:
-            found = self.cache.lost_seconds(_costs(self.replay, self.cache), self.cached_bytes)
+            cost = _costs(self.replay, self.cache, self.disk_rate)
+            found = self.cache.lost_seconds(cost, self.cached_bytes)
         rereads = []
         for place, lost in found.items():
             most = run.stages[place].task_seconds.total * (1.0 - LEAST_READ)
@@ -209,7 +221,8 @@ class MemoryCliff:
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:
     """The cliffs of several logs of one application, with how its cached bytes grow: in proportion
     to the input, corrected by what the logs tell (least squares in logarithms)."""
-    cliffs = [MemoryCliff.of(replay) for replay in replays]
+    rate = _disk_rate([stage for replay in replays for stage in replay.run.stages])
+    cliffs = [MemoryCliff.of(replay, disk_rate=rate) for replay in replays]
     points = [
         (math.log(cliff.replay.run.workload.input_bytes), math.log(cliff.cached_bytes))
         for cliff in cliffs
@@ -310,11 +323,11 @@ def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
     return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
 
 
-def _whole_seconds(replay: Replay, place: int, source: int) -> float:
+def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:
     """Task time of doing without all cached data of a stage, which another computed."""
     stage = replay.run.stages[place]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
-        return (stage.cached_input_bytes or 0.0) / DISK_BYTES_PER_SECOND
+        return (stage.cached_input_bytes or 0.0) / disk_rate
     return _computing_seconds(replay, source)
 
 
@@ -325,13 +338,24 @@ def _computing_seconds(replay: Replay, place: int) -> float:
     return shape.mean_seconds * shape.stage.tasks * late
 
 
-def _costs(replay: Replay, cache: CacheReplay) -> dict[int, float]:
+def _costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, float]:
     """RDD -> task time of having all of it again: from disk, or an even part of what the stage took
     that computed it first."""
     alike = Counter(cache.origins.values())
     return {
-        rdd: cache.stored_bytes[rdd] / DISK_BYTES_PER_SECOND
+        rdd: cache.stored_bytes[rdd] / disk_rate
         if rdd in cache.on_disk
         else _computing_seconds(replay, place) / alike[place]
         for rdd, place in cache.origins.items()
     }
+
+
+def _disk_rate(stages: Sequence[StageRun]) -> float:
+    """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
+    shows that read most of them in its time, which it had for everything else as well."""
+    shown = (
+        stage.cached_disk_bytes / stage.task_seconds.total
+        for stage in stages
+        if stage.cached_disk_bytes and stage.task_seconds.total > 0.0
+    )
+    return max(CACHED_BYTES_PER_SECOND, *shown, 0.0)

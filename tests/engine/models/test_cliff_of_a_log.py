@@ -284,14 +284,14 @@ def test_a_stage_that_computes_an_rdd_again_is_not_its_source() -> None:
 
 def test_what_one_stage_computed_is_computed_again_in_even_parts_or_read_from_disk() -> None:
     """Of two RDDs of one stage of 20 x 3 s the first comes from the second: 30 s each, or for the
-    second, with disk behind it, its bytes at 100 MB/s."""
+    second, with disk behind it, its bytes at 200 MB/s."""
     run = run_of(20, 4)
     needs = ((7, 8), (7,), (8,), (7,), (8,), (7,))
     stages = [replace(s, needed_rdds=own) for s, own in zip(run.stages, needs, strict=True)]
     persisted = (PersistedRdd(7, 1e9), PersistedRdd(8, 2e9))
     plain = replace(run, stages=tuple(stages), persisted_rdds=persisted)
     disk = tuple(replace(s, disk_backed_rdds=(8,)) for s in stages)
-    for told, second in ((plain, 30.0), (replace(plain, stages=disk), 20.0)):
+    for told, second in ((plain, 30.0), (replace(plain, stages=disk), 10.0)):
         lost = {r.place: float(r.lost_seconds[0]) for r in cliff_of(told).rereads}
         assert [lost[place] for place in (1, 3, 5)] == pytest.approx([30.0 + second] * 3)
         assert [lost[place] for place in (2, 4)] == pytest.approx([second] * 2)

@@ -25,7 +25,12 @@ from engine.cluster import Cluster, Workload
 from engine.memory import unified_memory_gib
 from engine.models.replay.cache_replay import SHARES
 from engine.models.replay.found_again import with_all_found
-from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, unlike
+from engine.models.replay.memory_cliff import (
+    CACHED_BYTES_PER_SECOND,
+    MemoryCliff,
+    cliffs_of,
+    unlike,
+)
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.drawn_times import drawn
@@ -303,6 +308,37 @@ def test_blocks_of_which_some_lie_nowhere_else_are_not_all_stored() -> None:
     assert cliff is not None
     assert plain is not None
     assert (cliff.fits, cliff.cached_bytes) == (plain.fits, plain.cached_bytes)
+
+
+def test_what_lies_on_disk_is_read_as_fast_as_the_logs_show() -> None:
+    """The stages of one log found half of their blocks on disk, in a tenth of a second each; of
+    the other, of the same job, all in memory."""
+    run, fitting = run_of(400, 4, disk=True), run_of(40, 4, disk=True)
+    first, *reading = run.stages
+    size = KEPT_PER_BYTE * BLOCK
+    told = tuple(
+        replace(stage, cached_disk_bytes=200 * size, task_seconds=measure(np.full(400, 0.1)))
+        for stage in reading
+    )
+    shown = replace(run, stages=(first, *told))
+    prior, learnt = MemoryCliff.of(Replay.of(run)), MemoryCliff.of(Replay.of(shown))
+    assert prior is not None
+    assert learnt is not None
+    assert prior.disk_rate == CACHED_BYTES_PER_SECOND
+    assert learnt.disk_rate == pytest.approx(200 * size / 40.0)
+    assert learnt.disk_rate > CACHED_BYTES_PER_SECOND
+    slow = tuple(replace(stage, cached_disk_bytes=10 * size) for stage in told)
+    slower = MemoryCliff.of(Replay.of(replace(run, stages=(first, *slow))))
+    assert slower is not None
+    assert slower.disk_rate == CACHED_BYTES_PER_SECOND, "its tasks had other things to do as well"
+    both = cliffs_of([Replay.of(fitting), Replay.of(shown)])
+    assert [cliff.disk_rate for cliff in both if cliff] == [learnt.disk_rate] * 2
+    alone = MemoryCliff.of(Replay.of(fitting))
+    assert both[0] is not None
+    assert alone is not None
+    none = np.zeros(1)
+    added = [cliff.added_seconds(np.ones(1), none, 1.0)[0] for cliff in (both[0], alone)]
+    assert added[0] == pytest.approx(added[1] * CACHED_BYTES_PER_SECOND / learnt.disk_rate)
 
 
 def test_no_cache_no_cliff() -> None:

@@ -12,6 +12,8 @@ from distilled import run_of, stage_of
 from engine.sources import read
 from engine.sources.categories import without_paths
 
+DATA = Path(__file__).parents[2] / "data"
+
 
 def cached_stage(number: int, *, source: bool = True) -> log.Event:
     rdds = [log.rdd(9, [5]), log.rdd(5, [1] if source else [], cached=True), log.rdd(1)]
@@ -84,7 +86,7 @@ def test_most_cached_bytes(tmp_path: Path) -> None:
     blocks = [update("rdd_5_0", 100), update("rdd_5_1", 100, 50), update("broadcast_0", 999)]
     blocks += [update("rdd_5_0", 0), update("rdd_5_1", 0)]
     run = run_of(tmp_path, [*log.one_stage()[:5], *blocks, *log.one_stage()[5:]])
-    assert run.cached_bytes == 250.0
+    assert run.cached_bytes == 200.0, "a block in memory that lies on disk as well wants its memory"
     assert run_of(tmp_path, log.one_stage()).cached_bytes is None
 
 
@@ -255,7 +257,7 @@ def test_an_rdd_unpersisted_while_a_stage_reads_it_has_one_life(tmp_path: Path) 
 
 
 def test_blocks_that_tasks_report_count_when_all_executors_are_known(tmp_path: Path) -> None:
-    """In memory and on disk, as Spark 1.x tells them."""
+    """As Spark 1.x tells them; a block that is on disk as well counts as it is in memory."""
     status = {"Memory Size": 300, "Disk Size": 40}
     block = {"Updated Blocks": [{"Block ID": "rdd_5_0", "Status": status}]}
     tasks = [
@@ -264,4 +266,42 @@ def test_blocks_that_tasks_report_count_when_all_executors_are_known(tmp_path: P
         log.task(0, 1, 3.0, 4.0, metrics=block),
     ]
     run = run_of(tmp_path, [*log.header(executors=1, cores=1), *tasks, log.end(5.0)])
-    assert run.cached_bytes == 340.0
+    assert run.cached_bytes == 300.0
+
+
+def test_blocks_that_memory_lost_are_not_there_twice() -> None:
+    """Spark 3.5: the memory size of a block that was dropped is what that set free, whether the
+    block went to disk or nowhere."""
+    run = read(DATA / "evicted.zstd").runs[0]
+    each = 2 * 73_447_420.0
+    assert [rdd.stored_bytes for rdd in run.persisted_rdds] == [each] * 4
+    assert run.cached_bytes == 2 * each
+    assert [stage.cached_disk_bytes for stage in run.stages] == [None, 0.0, 0.0, 0.0, 0.0, each]
+    assert run.stages[5].cached_input_bytes == each
+    assert run.stages[2].cached_input_bytes is None
+
+
+def test_what_lies_on_disk_alone_is_told_of_each_stage(tmp_path: Path) -> None:
+    kept = log.rdd(5, cached=True) | {"Number of Partitions": 3}
+    level = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
+
+    def moved(name: str, memory: int, disk: int, *, to_memory: bool = False) -> log.Event:
+        block = _block(name, memory, disk)
+        info = {**block["Block Updated Info"], "Storage Level": {**level, "Use Memory": to_memory}}
+        return {**block, "Block Updated Info": info}
+
+    def read_by(number: int, at: float, blocks: list[log.Event]) -> list[log.Event]:
+        stage = log.info(number, 3, rdds=[log.rdd(9, [5]), kept])
+        tasks = [log.task(number, 3 * number + n, at, at + 1.0, index=n) for n in range(3)]
+        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
+
+    stored = [moved(f"rdd_5_{n}", 100, 0, to_memory=True) for n in range(2)]
+    events = [
+        *read_by(0, 2.0, [*stored, moved("rdd_5_2", 0, 30)]),
+        *read_by(1, 4.0, [moved("rdd_5_0", 100, 25)]),
+        *read_by(2, 6.0, [moved("rdd_5_0", 100, 25, to_memory=True)]),
+        *read_by(3, 8.0, []),
+    ]
+    run = run_of(tmp_path, [*log.header(), *events, log.end(10.0)])
+    assert [stage.cached_disk_bytes for stage in run.stages] == [None, 30.0, 130.0, 30.0]
+    assert run.cached_bytes == 230.0
