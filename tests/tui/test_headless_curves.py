@@ -41,6 +41,10 @@ def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) 
     )
     out, _ = run(capsys, f"{line} --model optex")
     assert out.splitlines()[-1] == "no interval, cost is that of the time; model optex"
+    out, _ = run(capsys, "curve optex-als-yarn --over nodes --nodes 1:3")
+    assert "no interval, no cost: no price of m2.xlarge is known here (--catalog)" in out
+    out, _ = run(capsys, f"curve {LOG} --executors 4 --over input-size")
+    assert "no cost: no price of these nodes is known here" in out
 
 
 @pytest.mark.parametrize(

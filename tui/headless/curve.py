@@ -89,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     elif args.output is None:
         print(as_table(args.over, points, rows, unit=profile.input_unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
-        print(f"\n{legend(rows, args.confidence)}{batch}; model {fitted.model}")
+        said = legend(rows, args.confidence, instance_name(points[0].cluster))
+        print(f"\n{said}{batch}; model {fitted.model}")
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:
@@ -241,9 +242,10 @@ def size_of(point: Point, unit: str) -> str:
     return engine.format_bytes(point.at) if unit == "bytes" else f"{point.at:.5g}"
 
 
-def legend(rows: list[dict[str, Any]], confidence: float) -> str:
-    """What the columns of the interval and of the cost mean."""
+def legend(rows: list[dict[str, Any]], confidence: float, instance: str | None) -> str:
+    """What the columns of the interval and of the cost mean, and why there is no cost."""
     known = any(math.isfinite(row["low"]) for row in rows)
     said = f"{text.odds(confidence)} runs take from low to high" if known else "no interval"
-    priced = any(row["cost_usd"] is not None for row in rows)
-    return f"{said}, cost is that of the time" if priced else said
+    if any(row["cost_usd"] is not None for row in rows):
+        return f"{said}, cost is that of the time"
+    return f"{said}, no cost: no price of {instance or 'these nodes'} is known here (--catalog)"
