@@ -22,10 +22,10 @@ NOISE_SECONDS = 1.5
 """Prior: what starting executors, planning and writing vary by between two runs, however short."""
 
 ERROR_PER_DOUBLING_SLOTS = 0.10
-ERROR_PER_DOUBLING_INPUT = 0.15
+ERROR_PER_DOUBLING_INPUT = 0.10
 """Prior: standard deviation of the error of log time per doubling
 (docs/models/sparkplan_rules_logs.md). That of slots and `NOISE_SECONDS` were set after too many
-runs of benchmarks/logs.py lay outside."""
+runs of benchmarks/logs.py lay outside, that of the input (0.15 before) after too few did."""
 
 SIZE_NOISE = 0.05
 POWER_SPREAD = 0.3

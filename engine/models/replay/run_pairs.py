@@ -16,8 +16,12 @@ from engine.fitting import IntArray, spread_of
 from engine.forecast import FloatArray
 from engine.models.base import LeaveOneOut
 from engine.models.replay.corrections import COUNTS_FOR_SPREAD, weights_of
-from engine.models.replay.priors import ERROR_PER_DOUBLING_INPUT, ERROR_PER_DOUBLING_SLOTS, NOISE
+from engine.models.replay.priors import NOISE
 from engine.runs.configurations import pairs_between, times_run
+
+WRONG_PER_DOUBLING_SLOTS = 0.10
+WRONG_PER_DOUBLING_INPUT = 0.15
+"""Prior: standard deviation of what such a model gets wrong of log time per doubling."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Corrections:
     def learnt(
         cls, doublings: FloatArray, errors: FloatArray, shares: FloatArray, logs: int
     ) -> Corrections:
-        """Bayesian least squares with the prior N(0, ERROR_PER_DOUBLING^2).
+        """Bayesian least squares with the prior N(0, WRONG_PER_DOUBLING^2).
 
         Args:
             doublings: (p, 2) slots and input of one log relative to another, for p pairs.
@@ -40,7 +44,7 @@ class Corrections:
             logs: how many configurations the pairs come from. Each by each other one are logs x
                 (logs - 1) pairs, which hold logs - 1 independent ones.
         """
-        prior = np.diag([ERROR_PER_DOUBLING_SLOTS**-2.0, ERROR_PER_DOUBLING_INPUT**-2.0])
+        prior = np.diag([WRONG_PER_DOUBLING_SLOTS**-2.0, WRONG_PER_DOUBLING_INPUT**-2.0])
         weighed = (shares / (logs * 2.0 * NOISE**2))[:, None] * doublings
         covariance = np.linalg.inv(prior + weighed.T @ doublings)
         mean = covariance @ (weighed.T @ errors)

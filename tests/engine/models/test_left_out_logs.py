@@ -94,7 +94,7 @@ def test_the_interval_holds_the_next_run() -> None:
 
 def test_what_one_number_of_slots_of_one_machine_took_is_doubtful_of_another() -> None:
     """The wanted number's own log counts for more, and the interval is wider."""
-    runs = [run_of(4, 0.5), run_of(8, 1.0, slow=1.4)]
+    runs = [run_of(4, 0.5), run_of(8, 1.0, slow=1.2)]
     local = [
         replace(run, config={**run.config, "spark.master": "local-cluster[8,1,1024]"})
         for run in runs
