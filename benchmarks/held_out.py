@@ -3,8 +3,8 @@
 Each job runs on real Spark at three input sizes on two slots and at two on one. `show` prints how
 far predictions from one and two logs of smaller runs are off and how often the intervals hold,
 beside what one repetition says of the next. `benchmarks/logs.py --held-out` makes the logs: of the
-jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py` and
-`analysis_jobs.py` over Parquet and JSON.
+jobs of `spark_jobs.py` over records in CSV, and of `table_jobs.py`, `library_jobs.py`,
+`analysis_jobs.py` and `cache_jobs.py` over Parquet and JSON.
 
 The jobs fall into two halves by their name. Causes may be looked for in the stages of the first;
 the second only says whether a change was one.
@@ -36,7 +36,7 @@ SIZES = (4, 12, 36)
 SLOTS = (1, 2)
 """Executors, of one core each, so that every task has a core of its own."""
 
-SMALL_MIB, ROOMY_MIB, TABLES_MIB = 512, 1024, 1536
+SMALL_MIB, LITTLE_MIB, ROOMY_MIB, TABLES_MIB = 512, 768, 1024, 1536
 TABLE_JOBS = (
     "star_join", "json_clean", "forest", "lda", "inverted_index", "sessions", "cube", "nearest",
     "upsert", "rules", "interactive",
@@ -49,13 +49,14 @@ ANALYSIS_JOBS = (
     "pricing_summary", "export_csv", "triangles", "mixture", "elastic_net", "tfidf", "scenarios",
     "vectorised",
 )  # fmt: skip
-OVER_TABLES = (*TABLE_JOBS, *LIBRARY_JOBS, *ANALYSIS_JOBS)
+CACHE_JOBS = ("kept_vectors", "kept_pairs", "kept_frame", "kept_graph")
+OVER_TABLES = (*TABLE_JOBS, *LIBRARY_JOBS, *ANALYSIS_JOBS, *CACHE_JOBS)
 JOBS = {
     "skewed_join": ROOMY_MIB, "windows": ROOMY_MIB, "words": ROOMY_MIB, "kmeans": ROOMY_MIB,
     "logistic": ROOMY_MIB, "range_sort": SMALL_MIB, "python_udf": ROOMY_MIB, "unions": ROOMY_MIB,
     "broadcast_join": ROOMY_MIB, "cross_validation": ROOMY_MIB, "components": ROOMY_MIB,
     "cache_memory": SMALL_MIB, "cache_disk": SMALL_MIB,
-    **dict.fromkeys(OVER_TABLES, TABLES_MIB),
+    **dict.fromkeys(OVER_TABLES, TABLES_MIB), **dict.fromkeys(CACHE_JOBS, LITTLE_MIB),
 }  # fmt: skip
 """Memory of each job's executors in MiB: with little of it the large sort spills, and the large
 caches do not fit."""

@@ -11,7 +11,7 @@ main axis. `iterate` keeps its input in executor memory: its largest run does no
 with more memory does. Other programs disturb: with `--repeats N` each run is made N times and the
 fastest counts, and `busy` says which share of their time its tasks computed.
 
-`--held-out` makes the runs of `held_out.py` instead (222 runs, two and a half hours on an idle
+`--held-out` makes the runs of `held_out.py` instead (242 runs, two and a half hours on an idle
 machine; its MLlib jobs need numpy in Spark's Python, `grouped_frames` and `vectorised` pandas and
 pyarrow) and prints errors and how often intervals hold, by job and by question;
 `--jobs windows,words` makes and asks those alone.
@@ -41,8 +41,14 @@ from engine.profile import Profile, Run
 
 JOBS = Path(__file__).with_name("spark_jobs.py")
 TABLE_JOBS = Path(__file__).with_name("table_jobs.py")
-LIBRARY_JOBS = Path(__file__).with_name("library_jobs.py")
-ANALYSIS_JOBS = Path(__file__).with_name("analysis_jobs.py")
+OF_SCRIPTS = {
+    "table_jobs.py": held_out.TABLE_JOBS,
+    "library_jobs.py": held_out.LIBRARY_JOBS,
+    "analysis_jobs.py": held_out.ANALYSIS_JOBS,
+    "cache_jobs.py": held_out.CACHE_JOBS,
+}
+"""The jobs of each script; all others are those of `spark_jobs.py`."""
+
 LINES_PER_FILE = 125_000
 BYTES_PER_FILE = 44.0 * LINES_PER_FILE
 """One input file is one partition."""
@@ -141,11 +147,8 @@ def make(
 
 def script_of(job: str) -> Path:
     """The program that has a job."""
-    if job in held_out.LIBRARY_JOBS:
-        return LIBRARY_JOBS
-    if job in held_out.ANALYSIS_JOBS:
-        return ANALYSIS_JOBS
-    return TABLE_JOBS if job in held_out.TABLE_JOBS else JOBS
+    found = (name for name, jobs in OF_SCRIPTS.items() if job in jobs)
+    return JOBS.with_name(next(found, JOBS.name))
 
 
 def submit(
