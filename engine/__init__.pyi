@@ -56,6 +56,8 @@ from engine.experiments.training import lessons_of as lessons_of
 from engine.experiments.training import plan_experiments as plan_experiments
 from engine.exports import EXPORTS as EXPORTS
 from engine.files import write_text as write_text
+from engine.given_profiles import OptexProfile as OptexProfile
+from engine.given_profiles import ResourceProfile as ResourceProfile
 from engine.machines.beside_heap import with_overhead_per_core as with_overhead_per_core
 from engine.machines.host import HostReport as HostReport
 from engine.machines.host import host_catalog_text as host_catalog_text
@@ -107,9 +109,7 @@ from engine.planner import prepare_fitted as prepare_fitted
 from engine.profile import CATEGORIES as CATEGORIES
 from engine.profile import Measure as Measure
 from engine.profile import Notice as Notice
-from engine.profile import OptexProfile as OptexProfile
 from engine.profile import Profile as Profile
-from engine.profile import ResourceProfile as ResourceProfile
 from engine.profile import Run as Run
 from engine.profile import StageRun as StageRun
 from engine.refresh import PriceChange as PriceChange

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.catalog import InstanceType
-from engine.profile import Notice, OptexProfile, Profile, Run
+from engine.given_profiles import OptexProfile
+from engine.profile import Notice, Profile, Run
 
 if TYPE_CHECKING:
     from engine.sources.run_table import RunTable

@@ -9,13 +9,13 @@ from math import inf, isfinite, isnan
 from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, checked_heap_gib
 from engine.errors import BadInput
+from engine.given_profiles import OptexProfile
 from engine.profile import (
     LEAST_AMOUNT,
     LEAST_SECONDS,
     MOST_AMOUNT,
     MOST_SECONDS,
     STAGE_AMOUNTS,
-    OptexProfile,
     StageRun,
 )
 from engine.sources.profile_schema import BESIDE_KEYS, RunEntry

@@ -7,16 +7,8 @@ from typing import Any
 
 import msgspec
 
-from engine.profile import (
-    JobRun,
-    Measure,
-    Notice,
-    Operation,
-    OptexProfile,
-    PersistedRdd,
-    StageRun,
-    Waste,
-)
+from engine.given_profiles import Operation, OptexProfile
+from engine.profile import JobRun, Measure, Notice, PersistedRdd, StageRun, Waste
 from engine.text.yaml_values import Schema
 
 FORMAT = "sparkplan-profile/1"

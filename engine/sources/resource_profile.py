@@ -9,8 +9,9 @@ import math
 from pathlib import Path
 
 from engine.errors import BadInput, UnknownName
+from engine.given_profiles import ResourceProfile
 from engine.models.simcost.rates import revised
-from engine.profile import Profile, ResourceProfile
+from engine.profile import Profile
 from engine.sources.workflow_values import LEAST_RATE, MOST_RATE
 from engine.text.located_yaml import Section, read_yaml
 from engine.units import parse_bytes

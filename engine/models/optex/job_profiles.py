@@ -15,6 +15,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
+from engine.given_profiles import Operation, OptexProfile
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice
 from engine.models.stages.job_phases import (
     Phases,
@@ -24,7 +25,7 @@ from engine.models.stages.job_phases import (
     repetitions,
     unit_operations,
 )
-from engine.profile import Notice, Operation, OptexProfile, Profile, Run
+from engine.profile import Notice, Profile, Run
 
 PUBLISHED_COEFF = 0.004
 """Table II: growth of variable sharing per node and iteration, as a share of its baseline."""

@@ -19,6 +19,7 @@ from engine.cluster import Workload
 from engine.errors import ModelDoesNotFit
 from engine.fitting import fit_nonnegative
 from engine.forecast import FloatArray
+from engine.given_profiles import Operation, OptexProfile
 from engine.models.base import FittedModel, Model
 from engine.models.curves.applicability import applicability
 from engine.models.curves.fitted_curve import Curve, FittedCurve
@@ -33,7 +34,7 @@ from engine.models.optex.representatives import (
 )
 from engine.models.workloads import completed
 from engine.notice_order import in_order
-from engine.profile import Notice, Operation, OptexProfile, Profile
+from engine.profile import Notice, Profile
 from engine.units import SECONDS_PER_HOUR
 
 Quantity = float | FloatArray

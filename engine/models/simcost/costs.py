@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import ResourceProfile
+from engine.given_profiles import ResourceProfile
 
 Quantity = float | FloatArray
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.given_profiles import ResourceProfile
 from engine.models.replay.report import exclusive_seconds
 from engine.models.simcost import costs
 from engine.models.simcost.costs import Rates
@@ -28,7 +29,7 @@ from engine.models.simcost.rates import (
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import SET_UP_SECONDS, SET_UP_SHARE, StageShape
-from engine.profile import ResourceProfile, Run, StageRun
+from engine.profile import Run, StageRun
 
 OVERLAP = 0.5
 """Stages that share more than this part of the shorter one's time are one pool of tasks."""

@@ -12,8 +12,9 @@ from engine.cluster import Cluster
 from engine.errors import BadInput
 from engine.fitting import nnls
 from engine.forecast import FloatArray
+from engine.given_profiles import ResourceProfile
 from engine.models.simcost.costs import Rates
-from engine.profile import Measure, ResourceProfile, Run, StageRun
+from engine.profile import Measure, Run, StageRun
 
 GIGABIT_BYTES = 1e9 / 8.0
 

@@ -9,6 +9,7 @@ from synthetic import catalog_of, offer, profile_on
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
+from engine.given_profiles import OptexProfile
 from engine.machines.transfer import (
     SPREAD_BETWEEN_CATALOGS,
     SPREAD_NO_SCORE,
@@ -19,7 +20,7 @@ from engine.machines.transfer import (
     source_of,
     speed_of,
 )
-from engine.profile import OptexProfile, Profile
+from engine.profile import Profile
 
 CATALOG = catalog_of(
     offer("slow", 1.0, cpu_score=40.0, cpu_benchmark="coremark"),

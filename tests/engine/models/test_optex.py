@@ -7,6 +7,7 @@ import pytest
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput, ModelDoesNotFit
+from engine.given_profiles import Operation, OptexProfile
 from engine.models.base import FittedModel
 from engine.models.optex.model import (
     Optex,
@@ -23,7 +24,7 @@ from engine.models.optex.model import (
     unit_tasks,
     variable_sharing_seconds,
 )
-from engine.profile import Operation, OptexProfile, Profile, Run
+from engine.profile import Profile, Run
 
 # Table III: iterations, n, T_vs, T_commn, T_exec, T_comp, T_Est, T_Rec (seconds), m1.large.
 TABLE_III = [

@@ -9,9 +9,10 @@ import pytest
 
 from engine.cluster import Cluster, Workload
 from engine.errors import BadInput
+from engine.given_profiles import Operation, OptexProfile
 from engine.models.base import FittedModel
 from engine.models.optex.model import Optex, deadline_satisfaction
-from engine.profile import Operation, OptexProfile, Profile, Run
+from engine.profile import Profile, Run
 
 JOB = OptexProfile(
     "x", 10.0, 5.0, t_commn_baseline_seconds=10.0, cf_commn=0.5, s_baseline=100.0,

@@ -14,6 +14,7 @@ from logged_runs import INIT, RUNS, codes, estimated, fit, on, one, stage
 
 import engine
 from engine.cluster import Workload
+from engine.given_profiles import Operation, OptexProfile
 from engine.models.optex.job_profiles import with_job_profiles
 from engine.models.optex.model import (
     PHASE_COMMUNICATION,
@@ -29,7 +30,7 @@ from engine.models.optex.representatives import (
     variance_of_time,
     varying_choice,
 )
-from engine.profile import Operation, OptexProfile, Profile
+from engine.profile import Profile
 from tui.cli import main
 
 # Representative jobs

@@ -18,6 +18,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Cluster, NodeGroup, Workload
 from engine.errors import BadInput, ModelDoesNotFit
 from engine.fitting import spread_of
+from engine.given_profiles import ResourceProfile
 from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.simcost.costs import Rates
@@ -27,7 +28,7 @@ from engine.models.simcost.rates import observed_rates, revised
 from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.report import bottleneck
 from engine.models.stages.task_times import SET_UP_SECONDS
-from engine.profile import Measure, Profile, ResourceProfile, Run
+from engine.profile import Measure, Profile, Run
 
 MIB = 1024.0**2
 BLOCK = 128 * MIB

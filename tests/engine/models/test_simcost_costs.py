@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from engine.given_profiles import ResourceProfile
 from engine.models.simcost import costs
 from engine.models.simcost.sampling import estimated_size
-from engine.profile import ResourceProfile
 
 MB, GB = 1024.0**2, 1024.0**3
 

@@ -7,10 +7,11 @@ import math
 import pytest
 
 from engine.cluster import Cluster, Workload
+from engine.given_profiles import ResourceProfile
 from engine.models import MODELS
 from engine.models.base import FittedModel
 from engine.models.simcost.model import Simcost
-from engine.profile import Profile, ResourceProfile, Run
+from engine.profile import Profile, Run
 
 
 def fitted(*runs: Run, resources: ResourceProfile | None = None) -> FittedModel:

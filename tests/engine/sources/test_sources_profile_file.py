@@ -15,13 +15,12 @@ from hypothesis import strategies as st
 from engine.catalog import InstanceType
 from engine.cluster import LEAST_HEAP_GIB, Cluster, NodeGroup, Workload
 from engine.errors import BadInput
+from engine.given_profiles import Operation, OptexProfile
 from engine.profile import (
     LEAST_SECONDS,
     MOST_SECONDS,
     Measure,
     Notice,
-    Operation,
-    OptexProfile,
     Profile,
     Run,
     StageRun,
