@@ -26,10 +26,10 @@ from engine.choosing.sweeps import (
     TIE,
     IntArray,
     StudentGrid,
-    argsort,
     falling,
     row_blocks,
     unbeaten,
+    useful,
 )
 from engine.cluster import Cluster, Workload, require_workload
 from engine.cost import billed_seconds, master_offer, master_rate, node_rate, service_rate, weighing
@@ -204,18 +204,8 @@ class Surface:
 
     @cached_property
     def _useful(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Flat indices, rows and node counts of the points that may be on a frontier, by time;
-        equal times by node count, then name.
-
-        A point that is no faster than one with fewer nodes of its type is on none.
-        """
-        k, m = self.shape
-        before = np.full((k, m), np.inf)
-        np.minimum.accumulate(self.seconds[:, :-1], axis=1, out=before[:, 1:])
-        flat = np.flatnonzero(self.seconds < before)
-        rows, columns = np.divmod(flat, m)
-        order = argsort(self.seconds.ravel()[flat], columns * k + rows)
-        return flat[order], rows[order], columns[order] + 1.0
+        """The points that may be on a frontier (`sweeps.useful`)."""
+        return useful(self.seconds)
 
     @cached_property
     def slots(self) -> FloatArray:

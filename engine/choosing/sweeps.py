@@ -81,6 +81,21 @@ def argsort(values: FloatArray, ties: IntArray) -> IntArray:
     return np.asarray(order)
 
 
+def useful(seconds: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Of (k, m) times of k types on 1 ... m nodes those that may be on a frontier: flat indices,
+    rows and node counts, by time; equal times by node count, then row.
+
+    A point that is no faster than one with fewer nodes of its type is on none.
+    """
+    k, m = seconds.shape
+    before = np.full((k, m), np.inf)
+    np.minimum.accumulate(seconds[:, :-1], axis=1, out=before[:, 1:])
+    flat = np.flatnonzero(seconds < before)
+    rows, columns = np.divmod(flat, m)
+    order = argsort(seconds.ravel()[flat], columns * k + rows)
+    return flat[order], rows[order], columns[order] + 1.0
+
+
 @dataclass(frozen=True, eq=False)
 class StudentGrid:
     """Degrees of freedom prepared for quantiles at any probability.
