@@ -16,7 +16,7 @@ from engine.memory import (
     STORAGE_FRACTION,
     unified_memory_gib,
 )
-from engine.profile import Run
+from engine.profile import Profile, Run
 from engine.units import GIB
 
 LEGACY_STORAGE_SHARE = 0.54
@@ -138,3 +138,10 @@ def _share(text: str | None, default: float) -> float:
     except ValueError:
         return default
     return value if 0.0 < value <= 1.0 else default
+
+
+def own_batch(run: Run) -> ClusterBatch | None:
+    """The cluster that a run had, as a batch of one; None where its log does not tell."""
+    if not (run.cluster.executors and run.cluster.executor_cores):
+        return None
+    return ClusterBatch.of([run.cluster], Profile(run.application or "", (run,)))

@@ -22,7 +22,7 @@ from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.cache_replay import SHARES, CacheReplay
-from engine.models.replay.executor_memory import ExecutorMemory
+from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
@@ -97,9 +97,9 @@ class MemoryCliff:
         read = max(run.stages[place].cached_input_bytes or 0.0 for place in sources)
         if not kept:
             kept, inferred = max(read, cache.most_bytes if cache is not None else 0.0), True
-        storage = run.storage_memory_bytes or math.inf
+        memory, storage = ExecutorMemory.of(run), run.storage_memory_bytes or math.inf
         if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
-            fits = min(1.0, storage / kept)
+            fits = min(1.0, _own_storage(run, memory, sources) / kept)
         else:
             fits = _fitting(run, sources, kept)
             kept = (storage if inferred and fits < 1.0 else kept) / fits
@@ -112,7 +112,7 @@ class MemoryCliff:
             fits,
             sources,
             cache,
-            ExecutorMemory.of(run),
+            memory,
             disk_rate or _disk_rate(run.stages),
         )
 
@@ -162,14 +162,7 @@ class MemoryCliff:
 
     def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
         """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
-        return self.memory.storage_bytes(batch, self._task_memory_bytes())
-
-    def _task_memory_bytes(self) -> float:
-        """Execution memory of a running task of the stages that read the cache (the largest)."""
-        peaks = [
-            self.replay.run.stages[place].peak_execution_memory_bytes for place in self.sources
-        ]
-        return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
+        return self.memory.storage_bytes(batch, _task_bytes(self.replay.run, self.sources))
 
     def fitting_share(self, batch: ClusterBatch, ratio: float) -> FloatArray:
         """(n,) share of the cached data that fits; as in the log where memory is unknown."""
@@ -260,6 +253,22 @@ def unlike(one: MemoryCliff | None, other: MemoryCliff | None) -> frozenset[int]
 
 SAME_SHARE = 0.02
 """Caches that fitted to shares closer than this behave alike."""
+
+
+def _task_bytes(run: Run, sources: Mapping[int, int]) -> float:
+    """Execution memory of a running task of the stages that read the cache (the largest)."""
+    peaks = [run.stages[place].peak_execution_memory_bytes for place in sources]
+    return max((peak.mean or 0.0 for peak in peaks if peak is not None), default=0.0)
+
+
+def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -> float:
+    """Memory for cached blocks of the run's own cluster, by the rule that holds for others, so that
+    as much fits there as in the log; what the log tells where that says nothing."""
+    told, batch = run.storage_memory_bytes or math.inf, own_batch(run)
+    if batch is None or math.isinf(told):
+        return told
+    own = float(memory.storage_bytes(batch, _task_bytes(run, sources))[0])
+    return own if own > 0.0 else told
 
 
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:

@@ -18,6 +18,7 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.memory import EXECUTOR_CORES
 from engine.models.replay.outcome import Replayed
+from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
 from engine.models.stages.contention import contention_growth
 from engine.models.stages.kept_inputs import KeptInputs, kept
@@ -343,12 +344,10 @@ class Replay:
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
                 fitted = self._fitted(place, int(met[place]))
                 dispatch[place], rotation[place], waste[place] = fitted
-        several = np.asarray([shape.stage.tasks > self.slots for shape in self.shapes])
-        known = dispatch[several & ~np.isnan(dispatch)]
-        usual = float(np.median(known)) if known.size else 0.0
+        stages = [shape.stage for shape in self.shapes]
         return replace(
             self,
-            dispatch_seconds=np.where(np.isnan(dispatch), usual, dispatch),
+            dispatch_seconds=usual_idle(dispatch, stages, self.slots),
             rotation=rotation,
             waste=waste,
         )

@@ -7,16 +7,18 @@ written to disk and read again.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from engine.forecast import FloatArray
+from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import LARGEST_TASKS
 from engine.models.stages.task_times import StageShape
-from engine.profile import StageRun
+from engine.profile import Run, StageRun
 
 DISK_BYTES_PER_SECOND = 100e6
 """Prior: what one task reads or writes of its own disk, for logs that do not show it."""
@@ -42,6 +44,8 @@ class SpillingStage:
         spilled_bytes: what it spilled when it ran, in memory.
         disk_share: bytes on disk per spilled byte.
         disk_bytes_per_second: of one task.
+        fills: share of a task's memory that it fills before it spills, as the log shows where it
+            spilled: memory grows by doubling, others use it too, and pages are taken as a whole.
     """
 
     shape: StageShape
@@ -49,6 +53,7 @@ class SpillingStage:
     spilled_bytes: float
     disk_share: float
     disk_bytes_per_second: float
+    fills: float = 1.0
 
     def grown_bytes(self, ratio: float) -> float:
         """What a replay at `ratio` times the input already holds of spills: what the log spilled,
@@ -62,7 +67,7 @@ class SpillingStage:
 
 def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     """The stages of a log whose tasks report execution memory or spills."""
-    found = []
+    own, found = _own_bytes(replay.run), []
     for shape in replay.shapes:
         stage = shape.stage
         peak = stage.peak_execution_memory_bytes
@@ -71,9 +76,19 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
         held = min(peak.mean or 0.0, most) if peak else 0.0
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
+            if spilled and not held:
+                held = own or 0.0
+            fills = held / own if spilled and own else 1.0
             need = held + spilled / stage.tasks
-            found.append(SpillingStage(shape, need, spilled, share, rate))
+            found.append(SpillingStage(shape, need, spilled, share, rate, fills))
     return tuple(found)
+
+
+def _own_bytes(run: Run) -> float | None:
+    """Memory of each running task of the run itself; None where it is not known."""
+    batch = own_batch(run)
+    own = math.nan if batch is None else float(ExecutorMemory.of(run).task_bytes(batch)[0])
+    return own if own > 0.0 else None
 
 
 def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
@@ -120,12 +135,12 @@ def spill_seconds(
         tasks, data = stage.shape.data_on(ratio, shuffle_partitions, asked)
         grown = stage.grown_bytes(ratio)
         if len(asked) == 1:
-            beyond = np.maximum(0.0, stage.task_bytes * data - memory) * tasks
+            beyond = np.maximum(0.0, stage.task_bytes * data - stage.fills * memory) * tasks
             count = float(tasks[0])
             alike[count] = alike.get(count, 0.0) + stage.seconds(beyond - grown)
             continue
         needed, many = stage.task_bytes * data[of_slots], tasks[of_slots]
-        beyond = np.maximum(0.0, needed - memory[of_memory]) * many
+        beyond = np.maximum(0.0, needed - stage.fills * memory[of_memory]) * many
         added[known] += stage.seconds(beyond - grown) / np.minimum(slots[known], many)
     for count, seconds in alike.items():
         added[known] += seconds[of_memory] / np.minimum(slots[known], count)
@@ -145,7 +160,7 @@ def _affected(
         count = stage.shape.partition_count(ratio, shuffle_partitions)
         fewest = max(1.0, min(count.own, count.at(slots), LARGEST_TASKS))
         need = stage.task_bytes * stage.shape.data(ratio) * stage.shape.stage.tasks / fewest
-        if stage.spilled_bytes or need > memory:
+        if stage.spilled_bytes or need > stage.fills * memory:
             yield stage
 
 
@@ -158,4 +173,4 @@ def spilled_bytes(
 ) -> float:
     """What a stage spills on so many slots with so many bytes of memory per task."""
     tasks, data = stage.shape.data_on(ratio, shuffle_partitions, np.asarray([slots]))
-    return float(max(0.0, stage.task_bytes * data[0] - available) * tasks[0])
+    return float(max(0.0, stage.task_bytes * data[0] - stage.fills * available) * tasks[0])

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
 
+from engine.batch import ClusterBatch
 from engine.cluster import BesideHeap, Cluster, Workload
 from engine.models import MODELS
 from engine.models.base import Prediction
+from engine.models.replay.executor_memory import ExecutorMemory
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.spilling import (
     DISK_BYTES_PER_SECOND,
@@ -108,8 +110,32 @@ def test_the_disk_s_rate_and_compression_come_from_a_log_that_spilled() -> None:
     assert stage.task_bytes == PEAK + 200 * MIB
     more = spill_seconds((stage,), np.asarray([1e12]), np.asarray([4.0]), 1.0)
     assert more[0] == pytest.approx(-TASKS * 2.0 / 4.0)
-    same = spill_seconds((stage,), np.asarray([PEAK]), np.asarray([4.0]), 1.0)
+    own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
+    assert stage.fills == pytest.approx(PEAK / own[0])
+    same = spill_seconds((stage,), own, np.asarray([4.0]), 1.0)
     assert same[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_log_that_spilled_spills_as_much_on_its_own_executors() -> None:
+    """Its tasks had 1 GiB each by the rule, and spilled from 300 MiB on."""
+    run = run_of(spilled=TASKS * 200 * MIB, disk=TASKS * 50 * MIB, waited=2.0)
+    own = ask(run, heap=4.0)
+    assert own.seconds == pytest.approx(run.seconds)
+    assert "memory-spill" in codes(own)
+    times = [ask(run, heap=heap).seconds for heap in (1.0, 2.0, 4.0, 6.0, 12.0)]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > own.seconds > times[-1]
+
+
+def test_a_task_that_spilled_and_tells_no_peak_had_filled_its_memory() -> None:
+    run = run_of(spilled=TASKS * 200 * MIB)
+    untold = replace(run.stages[1], peak_execution_memory_bytes=None)
+    run = replace(run, stages=(run.stages[0], untold))
+    (stage,) = spilling_stages(Replay.of(run))
+    own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
+    assert stage.fills == 1.0
+    assert stage.task_bytes == pytest.approx(own[0] + 200 * MIB)
+    assert ask(run, heap=4.0).seconds == pytest.approx(run.seconds)
 
 
 def test_memory_allocated_beforehand_is_not_need() -> None:
