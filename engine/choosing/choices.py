@@ -193,7 +193,8 @@ class Answers:
         price = price_of(offer, self.billing)
         if price is None:
             return ()
-        notices = price_notices(price, offer.instance.name, self.catalog, self.today)
+        kind = "spot price" if self.billing.spot else "price"
+        notices = price_notices(price, offer.instance.name, self.catalog, self.today, kind=kind)
         return (*notices, *dbu_notices(self.billing, self.catalog, self.today))
 
     def rejected(self, flat: int) -> Rejected:
