@@ -73,6 +73,33 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
     assert float(said.split()[3]) > 1.0
 
 
+def test_a_table_of_runners_up_names_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what was to be least, and without columns that are known of none of them."""
+
+    def heads(options: str) -> list[str]:
+        out, _ = run(capsys, f"recommend {LOG} {options}")
+        assert "9 in 10 runs are within the intervals" in out
+        (line,) = (line for line in out.splitlines() if line.startswith("runners-up"))
+        return [head.strip() for head in line.split("  ") if head][1:]
+
+    rented = "--ran-on m5.2xlarge --instances m5.*,c5.*"
+    assert heads(f"{rented} --deadline 60s") == ["time", "interval", "cost", "between", "in time"]
+    least = ["time", "interval", "resource time", "cost", "between"]
+    assert heads(f"{rented} --objective resource-time") == least
+    owned = "--executor-cores 4 --max-executors 8"
+    assert heads(owned) == least[:3]
+    assert heads(f"{owned} --executor-memory 8g --deadline 1h") == [*least[:3], "in time"]
+
+
+def test_executors_of_ones_own_have_their_vcore_seconds(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line = f"recommend {LOG} --executor-cores 4 --max-executors 8"
+    found = answer(capsys, line)["recommended"]
+    out, _ = run(capsys, line)
+    assert f"{found['vcore_seconds']:,.0f} vcore-s" in out.splitlines()[0]
+
+
 @pytest.mark.parametrize(
     ("goal", "status"),
     [("--budget 5", 0), ("--deadline 2h --mix 2", 0), ("--deadline 1s --budget 0.001", 1)],

@@ -227,7 +227,7 @@ def as_text(found: engine.Recommendation) -> str:
     if found.sensitivity is not None:
         lines += ["", *hinges.lines(found.sensitivity, found)]
     if found.alternatives:
-        lines += ["", "runners-up", text.table(rows(found.alternatives[:LISTED]), right=(1, 3))]
+        lines += ["", runners_up(found.alternatives[:LISTED], found.goal)]
     if found.rejected:
         lines += ["", f"rejected ({len(found.rejected)})"]
         lines += [
@@ -236,8 +236,17 @@ def as_text(found: engine.Recommendation) -> str:
         ]
         if len(found.rejected) > LISTED:
             lines.append(f"  and {len(found.rejected) - LISTED} more (--json lists them)")
-    lines += ["", f"{found.evaluated:,} compositions evaluated, model {found.model}"]
+    counted = f"{found.evaluated:,} compositions evaluated, model {found.model}"
+    lines += ["", f"{intervals(found)}{counted}"]
     return "\n".join(lines)
+
+
+def intervals(found: engine.Recommendation) -> str:
+    """What the intervals above mean; "" where there is none."""
+    chosen = found.recommended or found.nearest
+    if chosen is None or chosen.low is None:
+        return ""
+    return f"{text.odds(found.goal.confidence)} runs are within the intervals; "
 
 
 ONE_BATCH = "every time and cost here is that of one micro-batch of the stream"
@@ -265,10 +274,9 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
     if choice.cost_usd is not None:
         between = text.usd_interval(choice.cost_low_usd, choice.cost_high_usd)
         parts.append(f"{text.usd(choice.cost_usd)}{between}")
-    if choice.resource_time is not None:
-        parts.append(f"resource time {choice.resource_time:,.0f} vcore-s")
-    elif goal is not None and goal.by_resource and choice.vcore_seconds is not None:
-        parts.append(f"{choice.vcore_seconds:,.0f} vcore-s")
+    if (resource := resource_time(choice, goal)) != text.UNKNOWN:
+        named = "" if choice.resource_time is None else "resource time "
+        parts.append(f"{named}{resource}")
     if choice.p_deadline is not None:
         parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
     return "  ".join(parts)
@@ -296,14 +304,10 @@ PART = {
 
 
 def money(usd: float) -> str:
-    """A part of a cost: it may be negative, and next to nothing."""
-    if abs(usd) < LEAST_USD:
-        return f"under {text.usd(LEAST_USD)}"
+    """A part of a cost: it may be negative, and next to nothing is not spelled out."""
+    if abs(usd) < 0.001:
+        return text.usd_difference(usd)
     return f"-{text.usd(-usd)}" if usd < 0 else text.usd(usd)
-
-
-LEAST_USD = 0.001
-"""Smaller parts of a cost are not spelled out."""
 
 
 def composition(choice: engine.Choice) -> str:
@@ -322,12 +326,41 @@ def size(layout: engine.Layout | None) -> str:
     return said if memory is None else f"{said} and {memory:g} GiB{text.beside_heap(layout)}"
 
 
-def rows(choices: Sequence[engine.Choice]) -> list[tuple[str, ...]]:
+def resource_time(choice: engine.Choice, goal: engine.Goal | None) -> str:
+    """What the job takes of a cluster one owns, or of a rented one where that is to be least; of
+    executors whose memory is not known it is their vcore-seconds alone."""
+    if choice.resource_time is not None:
+        return f"{choice.resource_time:,.0f} vcore-s"
+    owned = not choice.composition
+    if choice.vcore_seconds is None or not (owned or (goal is not None and goal.by_resource)):
+        return text.UNKNOWN
+    return f"{choice.vcore_seconds:,.0f} vcore-s"
+
+
+def runners_up(choices: Sequence[engine.Choice], goal: engine.Goal) -> str:
+    """The table of those that lost, less the columns that are known of none of them."""
+    header = ("runners-up", "time", "interval", "resource time", "cost", "between", "in time", "")
+    shown = rows(choices, goal)
+    told = [
+        place
+        for place, column in enumerate(zip(*shown, strict=True))
+        if not {"", text.UNKNOWN}.issuperset(column)
+    ]
+    right = [at for at, place in enumerate(told) if header[place] in _NUMBERS]
+    return text.table([[row[at] for at in told] for row in (header, *shown)], right=right)
+
+
+_NUMBERS = ("time", "resource time", "cost", "in time")
+"""Columns that are set flush right."""
+
+
+def rows(choices: Sequence[engine.Choice], goal: engine.Goal) -> list[tuple[str, ...]]:
     return [
         (
             composition(choice),
             text.seconds(choice.seconds),
             text.span(choice.low, choice.high),
+            resource_time(choice, goal),
             text.usd(choice.cost_usd),
             text.usd_span(choice.cost_low_usd, choice.cost_high_usd, to=" to "),
             text.percent(choice.p_deadline),
