@@ -173,7 +173,9 @@ def _grant(
     ]
     for place, count in zip(order, scheduler(claims, machines.pool), strict=True):
         stage = live[place]
-        stage.pending = max(0.0, stage.pending - max(0, count - stage.parallelism))
+        # A stage that loses its last core has nothing in flight: what it had begun waits again.
+        lost = 0 if count else stage.parallelism
+        stage.pending = max(0.0, stage.pending + lost - max(0, count - stage.parallelism))
         stage.parallelism = count
 
 

@@ -292,6 +292,15 @@ def test_task_profiles_and_the_printed_form_are_named(profile: str) -> None:
     assert printed.seconds != found.seconds
 
 
+def test_a_stage_that_loses_its_cores_in_the_printed_form_gets_them_again() -> None:
+    """First come, first served: a job that is ready later and stands first takes all cores."""
+    workflow = replace(engine.read_workflow("nightly-pipeline"), scheduler="fifo")
+    cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
+    found = fit_workflow(workflow, task_profile="mean", printed=True).course(cluster=cluster)
+    assert all(job.end_seconds > job.start_seconds for job in found.jobs)
+    assert found.seconds == max(job.end_seconds for job in found.jobs)
+
+
 def test_more_input_takes_longer_and_a_size_is_refused() -> None:
     fitted = pipeline()
     cluster = engine.Cluster.of_nodes(instance_type="m5.2xlarge", nodes=4, catalog=catalog())
