@@ -49,6 +49,17 @@ async def test_a_typed_value_with_its_unit(planner):
         assert app.state.budget_usd is None
 
 
+async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("tab", "enter", *"45m", "enter")
+        await settled(pilot)
+        assert "'45m' is not an amount of money" in text_of(app)
+        await pilot.press("escape", "right")
+        await settled(pilot)
+        assert "is not an amount of money" not in text_of(app)
+
+
 async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -15,20 +15,28 @@ from tui.widgets.table import Table
 if TYPE_CHECKING:
     from tui.answers import Answer
     from tui.app import PlannerApp
+    from tui.views.prose import Line
 
 
 class PanelEvents:
     """A part of `PlannerApp`."""
 
+    _refusal: tuple[Line, ...] = ()
+    """The notice about the last typed text that was not understood."""
+
     def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
-        """A slider moved."""
+        """A slider moved: what was refused before is no longer what the screen shows."""
         app = cast("PlannerApp", self)
         app.dispatch(message.action)
+        if self._refusal and app._panels.prose("notice").lines == self._refusal:
+            app._panels.notice(app.standing)
+        self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
         """Typed text was not understood."""
         app = cast("PlannerApp", self)
         app.show_notice(message.text, "bad")
+        self._refusal = app._panels.prose("notice").lines
 
     def on_table_moved(self, event: Table.Moved) -> None:
         """The cursor of a table of compositions went to another type."""
