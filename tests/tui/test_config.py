@@ -1,6 +1,7 @@
 """The user's settings: read at the start, checked by line, changed without losing comments."""
 
 import errno
+from pathlib import Path
 
 import pytest
 from screen import settled
@@ -133,10 +134,17 @@ def test_a_refused_setting_leaves_no_folder(capsys, tmp_path, monkeypatch):
     """It left the folder of a file that it did not write."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "new" / "config"))
     assert main(["config", "set", "theme", "nosuch"]) == 2
-    assert "unknown theme 'nosuch'" in capsys.readouterr().err
+    assert "unknown theme 'nosuch'; :theme in the planner lists them" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
     assert main(["config", "set", "nodes", "200"]) == 0
     assert (tmp_path / "new" / "config" / "sparkplan" / "config.yaml").exists()
+
+
+def test_the_page_names_the_actions_that_can_have_other_keys():
+    """It named one, the parameters of the job, that was refused."""
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    told = page.partition("Actions that can have other keys: ")[2].partition(". A key")[0]
+    assert {name.strip() for name in told.split(",")} == set(config.ACTIONS)
 
 
 async def test_keys_of_ones_own(planner):

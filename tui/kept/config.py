@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GLYPHS = ("auto", "unicode", "blocks", "ascii")
 ACTIONS = (
     *("chart-time", "chart-cost", "open", "ran-on", "filter", "catalog", "limits", "mix"),
-    *("spot", "model"),
+    *("spot", "model", "job"),
     *("category", "export", "copy", "help", "palette", "undo", "redo", "pin", "unpin", "notices"),
     *("jump", "command", "suspend", "quit", "previous-view", "next-view"),
     *("crosshair", "zoom-in", "zoom-out", "zoom-all", "pan-left", "pan-right"),
@@ -129,7 +129,9 @@ def _one_of(kind: str, known: tuple[str, ...]) -> Callable[[str], str]:
 def _theme(value: str) -> str:
     from tui.themes import NAMES
 
-    return _one_of("theme", NAMES)(value)
+    if value not in NAMES:
+        raise engine.UnknownName("theme", value, NAMES, remedy=":theme in the planner lists them")
+    return value
 
 
 def _model(value: str) -> str:
