@@ -157,11 +157,13 @@ def _check_identified(
         return
     names = _names(grid, terms)
     counts, sizes = len(np.unique(grid.machines)), len(np.unique(grid.fraction))
+    left_out = f"; {grid.left_out} experiments with fewer partitions than cores are left out"
     raise BadInput(
         f"{counts} node count{'' if counts == 1 else 's'} and {sizes} fraction"
         f"{'' if sizes == 1 else 's'} cannot tell these terms apart: "
         + ", ".join(names[place] for place in unknown),
-        remedy="add node counts or fractions (--nodes, --fractions)",
+        remedy="add node counts or fractions (--nodes, --fractions)"
+        + (left_out if grid.left_out else ""),
     )
 
 

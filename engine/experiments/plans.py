@@ -111,6 +111,7 @@ class Grid:
         machines, fraction: (n,); type_index: (n,) into `instances`.
         partitions: of the whole input; None where not known.
         iterations: what each run does, None for a job without.
+        left_out: how many others have fewer partitions than cores.
     """
 
     instances: tuple[str | None, ...]
@@ -119,6 +120,7 @@ class Grid:
     fraction: FloatArray
     partitions: int | None = None
     iterations: float | None = None
+    left_out: int = 0
 
     @classmethod
     def of(
@@ -160,6 +162,7 @@ class Grid:
             fraction.ravel()[kept],
             partitions,
             iterations,
+            int((~kept).sum()),
         )
 
     def __len__(self) -> int:

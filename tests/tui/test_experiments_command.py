@@ -99,6 +99,11 @@ def test_the_papers_own_plans(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ("experiments", "nothing to plan from"),
         ("experiments --nodes 4:4 --fractions 1%:10% --budget 10", "cannot tell these terms apart"),
+        (
+            "experiments --nodes 1:10 --fractions 1%:10% --budget 10 --terms extended --steps 4 "
+            "--partitions 100 --node-cores 4",
+            "; 36 experiments with fewer partitions than cores are left out",
+        ),
         ("experiments --nodes 1:8 --fractions 1%:10% --budget 0.01", "below the cheapest run"),
         ("experiments --nodes 1:8 --fractions 1%:10% --budget banana", "is not a budget"),
         ("experiments --nodes 1:8 --fractions 1%:10% --budget 2:00",

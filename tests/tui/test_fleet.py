@@ -112,6 +112,11 @@ def test_a_job_without_a_cluster_leaves_no_sum(capsys: pytest.CaptureFixture[str
     assert "$" not in out.splitlines()[-1]
 
 
+def test_a_job_over_budget_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "fleet sort-small --ran-on m5.xlarge --budget 0.001", status=1)
+    assert out.count("    it is over budget by $") == 1
+
+
 def test_why_the_nearest_does_not_count_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """It took two thirds of the time, and the row said "none": 78 % are no 90 %."""
     one = "sort-small --catalog aws --ran-on m5.xlarge"

@@ -78,7 +78,8 @@ def _why_none(job: Planned) -> list[str]:
         tenths = math.ceil(10.0 * (job.deadline_seconds + miss.late_seconds))
         enough = f"{tenths / 10.0:.1f}".removesuffix(".0")
         remedy = f": --deadline {enough}s or a smaller --confidence takes it"
-    return [f"    it {text.shown(miss.reason)}{remedy}"]
+    it = "it is" if miss.code == "budget" else "it"
+    return [f"    {it} {text.shown(miss.reason)}{remedy}"]
 
 
 def _lines(rows: Sequence[Row | str]) -> list[str]:
