@@ -110,24 +110,28 @@ def add_resources(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_workload(parser: argparse.ArgumentParser) -> None:
-    """What the job is given, and the model that predicts it."""
+def add_workload(parser: argparse.ArgumentParser, *, size: str = "", iterations: str = "") -> None:
+    """What the job is given, and the model that predicts it.
+
+    Args:
+        size, iterations: what is added to the help of those options.
+    """
     add_resources(parser)
     parser.add_argument(
         "--input-size",
         metavar="S",
-        help="48GB, a number in the profile's own unit, or 3x (times the largest run)",
+        help=f"48GB, a number in the profile's own unit, or 3x (times the largest run){size}",
     )
-    add_job(parser)
+    add_job(parser, iterations=iterations)
     parser.add_argument(
         "--shuffle-partitions", type=whole(), metavar="N", help="what if this many were set"
     )
     add_model(parser)
 
 
-def add_job(parser: argparse.ArgumentParser) -> None:
+def add_job(parser: argparse.ArgumentParser, *, iterations: str = "") -> None:
     """What the job is given beside its input."""
-    parser.add_argument("--iterations", metavar="K", help="number of iterations")
+    parser.add_argument("--iterations", metavar="K", help=f"number of iterations{iterations}")
     parser.add_argument(
         "--param", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the job"
     )
@@ -148,8 +152,15 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--instance", metavar="TYPE", help="instance type of the nodes")
     parser.add_argument("--catalog", metavar="NAME|FILE", help="where the type is looked up")
-    parser.add_argument("--executors", type=whole(), metavar="N")
-    parser.add_argument("--executor-cores", type=whole(), metavar="C")
+    parser.add_argument(
+        "--executors", type=whole(), metavar="N", help="of all nodes, in place of --nodes"
+    )
+    parser.add_argument(
+        "--executor-cores",
+        type=whole(),
+        metavar="C",
+        help="of each executor (default: as in the largest run)",
+    )
     add_executor_memory(parser)
 
 
@@ -214,8 +225,15 @@ def given_terms(args: argparse.Namespace) -> list[str]:
 
 
 def add_goal(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--deadline", type=duration, metavar="D")
-    parser.add_argument("--budget", type=quantity(engine.parse_usd), metavar="B")
+    parser.add_argument(
+        "--deadline", type=duration, metavar="D", help="45m, 1h30m; a bare number is seconds"
+    )
+    parser.add_argument(
+        "--budget",
+        type=quantity(engine.parse_usd),
+        metavar="B",
+        help="of one run, by its expected cost, in USD",
+    )
     parser.add_argument("--max-nodes", type=whole(), metavar="N", help="default 64")
     parser.add_argument("--spot", action="store_true", help="spot prices, where they are known")
     parser.add_argument(

@@ -16,6 +16,10 @@ from tui.headless import curve_file, output
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
 
+SIZES = "0.25x:4x"
+ITERATIONS = "1:20"
+"""What a curve over input size, or over iterations, shows when no range is given."""
+
 MOST_ITERATIONS = 1000
 """Points of a curve over iterations; a slip of the keyboard should not run for hours."""
 
@@ -39,7 +43,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_terms(parser)
     beside_heap.add_overhead(parser)
     options.add_origin(parser)
-    options.add_workload(parser)
+    options.add_workload(
+        parser,
+        size=f"; over input sizes a range of them (default {SIZES})",
+        iterations=f"; over iterations a range of them (default {ITERATIONS})",
+    )
     parser.add_argument(
         "--output", metavar="FILE", help="write a picture (.svg) or the numbers (.csv) instead"
     )
@@ -157,7 +165,7 @@ def with_nodes(cluster: engine.Cluster, nodes: int) -> engine.Cluster:
 
 def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
     cluster = fixed_cluster(args, profile)
-    first, colon, last = (args.input_size or "0.25x:4x").partition(":")
+    first, colon, last = (args.input_size or SIZES).partition(":")
     if not colon:
         raise engine.BadInput(
             f"{args.input_size!r} is not a range of sizes",
@@ -180,7 +188,7 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
 
 def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
     cluster = fixed_cluster(args, profile)
-    spoken = args.iterations or "1:20"
+    spoken = args.iterations or ITERATIONS
     first, colon, last = spoken.partition(":")
     low, high = (options.iterations(first), options.iterations(last or first))
     if not colon or low != int(low) or high != int(high) or low > high:

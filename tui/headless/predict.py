@@ -17,7 +17,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nodes", type=options.whole(), metavar="N", help="worker nodes")
     options.add_cluster(parser)
     parser.add_argument(
-        "--composition", metavar="TYPE=N,...", help="a cluster of unlike nodes, with its cost"
+        "--composition",
+        metavar="TYPE=N,...",
+        help="a cluster of unlike nodes, with its cost: "
+        "--spot, --max-spot, --discount and --dbu-price are for it",
     )
     parser.add_argument("--spot", action="store_true", help="--composition at spot prices")
     parser.add_argument(
