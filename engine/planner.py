@@ -257,7 +257,11 @@ def prepare_fitted(fitted: FittedModel, request: PlanRequest) -> Plan:
 
 
 def plan(request: PlanRequest, goal: Goal, *, billing: Billing | None = None) -> PlanReport:
-    """One question, one answer, its deciding points re-evaluated exactly."""
+    """One question, one answer, its deciding points re-evaluated exactly.
+
+    Raises:
+        EngineError: as `prepare`, and for a goal that is impossible.
+    """
     prepared = prepare(replace(request, max_nodes=goal.max_nodes))
     return prepared.settled(goal, billing or request.catalog.billing)
 

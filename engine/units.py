@@ -98,6 +98,9 @@ def parse_memory_gib(text: str, *, where: str | None = None) -> float:
     """GiB from memory as Spark writes it ("8g", "512m", "16GiB"): always powers of 1024.
 
     A bare number is MiB, as in `spark.executor.memory`.
+
+    Raises:
+        BadInput: for anything else, zero and negative amounts.
     """
     match = _SIZE.match(text.strip())
     if not match:
@@ -221,7 +224,11 @@ def parse_usd(text: str, *, where: str | None = None) -> float:
 
 
 def parse_fraction(text: str, *, where: str | None = None, ends: bool = False) -> float:
-    """A share between 0 and 1 from "90%", "90" or "0.9"; none and all of it only with `ends`."""
+    """A share between 0 and 1 from "90%", "90" or "0.9"; none and all of it only with `ends`.
+
+    Raises:
+        BadInput: for anything else.
+    """
     stripped = text.strip()
     try:
         value = float(stripped.removesuffix("%"))
