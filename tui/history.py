@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tui.kept.scenario import typed_values
 from tui.state import INPUTS, PlanState, with_inputs, with_renamed_sources
+from tui.widgets.numbers import money_text, time_text
 
 MOST_STEPS = 200
 """Older steps are forgotten."""
@@ -81,7 +82,7 @@ def difference(before: PlanState, after: PlanState) -> str:
     without values where that would not fit a line."""
     names = [name for name in INPUTS if name in changed_inputs(before, after)]
     words = dict.fromkeys(_WORDS.get(name, name) for name in names)
-    old, new = typed_values(before), typed_values(after)
+    old, new = _told(before), _told(after)
     told = {
         word: f"{word} {old.get(key, 'not set')} → {new.get(key, 'not set')}"
         for key, word in ((_TYPED.get(name, name), _WORDS.get(name, name)) for name in names)
@@ -89,6 +90,17 @@ def difference(before: PlanState, after: PlanState) -> str:
     }
     said = ", ".join(told.get(word, word) for word in words)
     return said if len(said) <= MOST_SAID else ", ".join(words)
+
+
+def _told(state: PlanState) -> dict[str, str]:
+    """The inputs as they are typed; deadline and budget as their sliders show them, since what was
+    dragged, or where a slider begins, is no round amount."""
+    told = typed_values(state)
+    if state.deadline_seconds is not None:
+        told["deadline"] = time_text(state.deadline_seconds)
+    if state.budget_usd is not None:
+        told["budget"] = money_text(state.budget_usd)
+    return told
 
 
 MOST_SAID = 60
