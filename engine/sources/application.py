@@ -170,6 +170,7 @@ class Application:
         self.starts_to_read += STARTS_PER_CORE * min(cores or 1, 4096)
 
     def executor_removed(self, event: events.ExecutorRemoved) -> None:
+        self.blocks.executor_lost(event.executor)
         executor = self.executors.get(event.executor)
         if executor is not None and executor.removed_ms is None:
             executor.removed_ms = event.time_ms
@@ -190,6 +191,7 @@ class Application:
             executor.storage_bytes = event.memory_bytes
 
     def block_manager_removed(self, event: events.BlockManagerRemoved) -> None:
+        self.blocks.executor_lost(event.manager.executor)
         executor = self.executors.get(event.manager.executor)
         if executor is not None and executor.removed_ms is None and executor.cores is None:
             executor.removed_ms = event.time_ms
@@ -264,7 +266,8 @@ class Application:
         stage = self.stage_of(info.stage)
         if not stage.attempts:
             self._describe(stage, info, line)
-            stage.cached_disk_bytes = self.blocks.stage_began(stage.needed_rdds)
+            began = self.blocks.stage_began(stage.needed_rdds, stage.disk_only_rdds)
+            stage.cached_disk_bytes = began
         self._attempt(stage, info)
 
     def submission_seen(self, stage_id: int) -> bool:
@@ -318,6 +321,7 @@ class Application:
         stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         stage.cached_rdds = self.lineage.cached_in(info.rdds)
+        stage.disk_only_rdds = self.lineage.disk_only_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)
@@ -336,12 +340,14 @@ class Application:
 
     def block_updated(self, event: events.BlockUpdated) -> None:
         info, level = event.info, event.info.level
-        size = max(0, info.memory_bytes) or info.disk_bytes
-        if level is None:
-            self.blocks.update(info.block, size, on_disk=not info.memory_bytes)
-        else:
-            stored = level.memory or level.disk
-            self.blocks.update(info.block, size if stored else 0, on_disk=not level.memory)
+        stored = level is None or level.memory or level.disk
+        self.blocks.update(
+            info.block,
+            (max(0, info.memory_bytes) or info.disk_bytes) if stored else 0,
+            on_disk=not info.memory_bytes if level is None else not level.memory,
+            executor=info.manager.executor,
+            copies=1 if level is None else level.copies,
+        )
 
     def unpersisted(self, event: events.UnpersistRdd) -> None:
         self.lineage.dropped(event.rdd_id)

@@ -9,12 +9,15 @@ it.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 
 from engine.profile import PersistedRdd
 from engine.sources.whole_numbers import whole_number
+
+_Copy = tuple[str, str]
+"""A block, and the executor that holds a copy of it."""
 
 
 @dataclass(slots=True)
@@ -24,9 +27,13 @@ class _Stored:
     Args:
         rdd_id: its id.
         since: how many stages had ended when its first block was stored.
-        blocks, now_bytes: that are stored.
-        disk_bytes: of them, on disk alone.
-        seen, seen_bytes: blocks that ever were, and their bytes.
+        in_memory: whether its storage level wants memory at all.
+        sizes: of the copies that are stored, in bytes.
+        on_disk: those that lie on disk alone.
+        copies: how many there are of each block.
+        now_bytes, disk_bytes: of all copies, and of those on disk alone.
+        seen, seen_bytes: copies that ever were, and their bytes.
+        asked, most_copies: of a block, by its storage level and that were there at once.
         wanted_bytes: most that it has, or would have with room for every partition that was needed.
         until: the last stage that needed it, counted in the order in which they end; None where no
             stage is known to.
@@ -34,13 +41,62 @@ class _Stored:
 
     rdd_id: int
     since: int
-    blocks: int = 0
+    in_memory: bool
+    sizes: dict[_Copy, int] = field(default_factory=dict)
+    on_disk: set[_Copy] = field(default_factory=set)
+    copies: Counter[str] = field(default_factory=Counter)
     now_bytes: int = 0
     disk_bytes: int = 0
     seen: int = 0
     seen_bytes: int = 0
+    asked: int = 1
+    most_copies: int = 0
     wanted_bytes: float = 0.0
     until: int | None = None
+
+    def put(self, copy: _Copy, size: int, *, on_disk: bool) -> None:
+        """A copy has so many bytes from now on, 0 for none."""
+        new = copy not in self.sizes
+        self.drop(copy)
+        if size <= 0:
+            return
+        self.sizes[copy] = size
+        self.now_bytes += size
+        if on_disk:
+            self.on_disk.add(copy)
+            self.disk_bytes += size
+        if new:
+            self.seen += 1
+            self.seen_bytes += size
+        self.copies[copy[0]] += 1
+        self.most_copies = max(self.most_copies, self.copies[copy[0]])
+        self.wanted_bytes = max(self.wanted_bytes, float(self.now_bytes))
+
+    def drop(self, copy: _Copy) -> None:
+        """A copy is there no more, if it was."""
+        size = self.sizes.pop(copy, 0)
+        if not size:
+            return
+        self.now_bytes -= size
+        self.copies[copy[0]] -= 1
+        if copy in self.on_disk:
+            self.on_disk.discard(copy)
+            self.disk_bytes -= size
+
+    def disk_alone_bytes(self) -> int:
+        """Of one copy of each block of which memory holds none."""
+        if self.most_copies < 2:
+            return self.disk_bytes
+        on_disk = Counter(block for block, _ in self.on_disk)
+        alone = {copy[0]: self.sizes[copy] for copy in self.on_disk}
+        return sum(size for block, size in alone.items() if on_disk[block] == self.copies[block])
+
+    def missing_bytes(self, partitions: int) -> float:
+        """What the copies would take that are not there, of so many partitions. Of each no more are
+        missing than were ever there at once: a lone executor has nobody to give a second one to."""
+        most = min(self.asked, self.most_copies)
+        there = sum(min(own, most) for own in self.copies.values())
+        return max(0, partitions * most - there) * self.seen_bytes / self.seen
 
 
 @dataclass(slots=True)
@@ -60,46 +116,54 @@ class CachedBlocks:
 
     def __init__(self) -> None:
         self.told = False
-        self._sizes: dict[str, int] = {}
-        self._on_disk: dict[str, int] = {}
+        self._disk_only: set[int] = set()
         self._of_rdd: dict[int, _Stored] = {}
         self._past: list[_Stored] = []
         self._ended = 0
         self._last_ended: int | None = None
         self._lives: dict[int, list[_Life]] = {}
 
-    def update(self, name: str, size: int, *, on_disk: bool) -> None:
-        """A block has so many bytes from now on, 0 where it was evicted or found no room; only
-        blocks of persisted RDDs count.
+    def update(
+        self, name: str, size: int, *, on_disk: bool, executor: str = "", copies: int = 1
+    ) -> None:
+        """A block has so many bytes on an executor from now on, 0 where it was evicted or found no
+        room; only blocks of persisted RDDs count.
 
         Args:
             size: in memory, where that is known, else on disk.
             on_disk: whether it lies on disk alone.
+            copies: how many executors are to hold one.
         """
         rdd_id = _rdd_of(name)
         if rdd_id is None:
             return
         self.told = True
-        stored = self._of_rdd.setdefault(rdd_id, _Stored(rdd_id, self._ended))
-        before, size = self._sizes.pop(name, 0), max(0, size)
-        stored.disk_bytes -= self._on_disk.pop(name, 0)
-        if size > 0:
-            self._sizes[name] = size
-            if on_disk:
-                self._on_disk[name] = size
-                stored.disk_bytes += size
-        stored.blocks += (size > 0) - (before > 0)
-        if size > 0 and not before:
-            stored.seen += 1
-            stored.seen_bytes += size
-        stored.now_bytes += size - before
-        stored.wanted_bytes = max(stored.wanted_bytes, float(stored.now_bytes))
+        stored = self._of_rdd.get(rdd_id)
+        if stored is None:
+            in_memory = rdd_id not in self._disk_only
+            stored = self._of_rdd[rdd_id] = _Stored(rdd_id, self._ended, in_memory)
+        stored.asked = max(stored.asked, copies)
+        stored.put((name, executor), size, on_disk=on_disk)
 
-    def stage_began(self, needed: Iterable[tuple[int, int]]) -> float | None:
+    def executor_lost(self, executor: str) -> None:
+        """An executor is gone, and with it what it held."""
+        for stored in self._of_rdd.values():
+            for copy in [copy for copy in stored.sizes if copy[1] == executor]:
+                stored.drop(copy)
+
+    def stage_began(
+        self, needed: Iterable[tuple[int, int]], disk_only: Collection[int] = ()
+    ) -> float | None:
         """A stage is submitted that needs these RDDs, which are persisted then: one that had been
         unpersisted is so again. Returns how much of them lies on disk alone; None where the log has
-        not told of any block yet."""
+        not told of any block yet.
+
+        Args:
+            disk_only: those that want no memory.
+        """
         wanted = dict.fromkeys(rdd_id for rdd_id, _ in needed)
+        self._disk_only.difference_update(wanted)
+        self._disk_only.update(disk_only)
         for rdd_id in wanted:
             lives = self._lives.setdefault(rdd_id, [])
             if not lives or lives[-1].ended:
@@ -107,7 +171,7 @@ class CachedBlocks:
         if not self.told:
             return None
         known = (self._of_rdd[rdd_id] for rdd_id in wanted if rdd_id in self._of_rdd)
-        return float(sum(stored.disk_bytes for stored in known))
+        return float(sum(stored.disk_alone_bytes() for stored in known))
 
     def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
@@ -118,8 +182,7 @@ class CachedBlocks:
             stored = self._of_rdd.get(rdd_id)
             if stored is None or not stored.seen:
                 continue
-            lost = max(0, min(partitions, tasks) - stored.blocks)
-            missing = lost * stored.seen_bytes / stored.seen
+            missing = stored.missing_bytes(min(partitions, tasks))
             stored.wanted_bytes = max(stored.wanted_bytes, stored.now_bytes + missing)
             stored.until = self._ended
         self._ended += 1
@@ -141,10 +204,7 @@ class CachedBlocks:
             return
         stored.until = self._ended if stored.until is None else stored.until
         self._past.append(stored)
-        prefix = f"rdd_{rdd_id}_"
-        for name in [name for name in self._sizes if name.startswith(prefix)]:
-            del self._sizes[name]
-            self._on_disk.pop(name, None)
+        stored.sizes, stored.copies = {}, Counter()
 
     def persisted(self) -> tuple[PersistedRdd, ...]:
         """The persisted RDDs that stages needed, in the order in which they first did, once for
@@ -167,6 +227,8 @@ class CachedBlocks:
         ever were there, else as they are on disk."""
         steps: defaultdict[int, float] = defaultdict(float)
         for stored in (*self._past, *self._of_rdd.values()):
+            if not stored.in_memory:
+                continue
             until = self._ended if stored.until is None else stored.until
             steps[stored.since] += stored.wanted_bytes
             steps[max(stored.since, until) + 1] -= stored.wanted_bytes

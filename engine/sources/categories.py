@@ -178,6 +178,11 @@ class Lineage:
         """Those persisted RDDs whose blocks may lie on disk."""
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
 
+    @staticmethod
+    def disk_only_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
+        """Those persisted RDDs that lie on disk whatever memory there is."""
+        return frozenset(r.rdd_id for r in rdds if r.level.disk and not r.level.memory)
+
     def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
         """The persisted RDDs that the tasks of a stage read or compute, with their partitions; none
         where the log tells no RDD parents."""

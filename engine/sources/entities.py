@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.sources.tasks import StageTasks
@@ -67,6 +68,7 @@ class Stage:
     partitions: int = 0
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
+    disk_only_rdds: frozenset[int] = frozenset()
     cached_disk_bytes: float | None = None
     needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()
@@ -78,6 +80,10 @@ class Stage:
     python_start_seconds: float | None = None
     tasks: StageTasks = field(default_factory=StageTasks)
     attempts: dict[int, Attempt] = field(default_factory=dict)
+
+    def in_memory(self, rdds: Iterable[int]) -> tuple[int, ...]:
+        """Those persisted RDDs that want memory."""
+        return tuple(rdd_id for rdd_id in rdds if rdd_id not in self.disk_only_rdds)
 
     def ran_python(self, start_seconds: float | None) -> None:
         """Its tasks computed in Python, which not every operation's name tells: a data source

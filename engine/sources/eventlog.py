@@ -290,7 +290,9 @@ class EventLog:
             status = block.status
             size = max(0, status.memory_bytes) or status.disk_bytes
             on_disk = status.memory_bytes <= 0
-            self.application.blocks.update(block.block, size, on_disk=on_disk)
+            self.application.blocks.update(
+                block.block, size, on_disk=on_disk, executor=event.info.executor
+            )
 
     def _other(self, line: bytes) -> None:
         """Any event but the usual form of task starts and ends."""

@@ -125,6 +125,7 @@ class StorageLevel(Struct, frozen=True, gc=False):
 
     memory: bool = field(default=False, name="Use Memory")
     disk: bool = field(default=False, name="Use Disk")
+    copies: int = field(default=1, name="Replication")
 
 
 class RddInfo(Struct, frozen=True, gc=False):
@@ -272,6 +273,7 @@ class BlockUpdate(Struct, frozen=True, gc=False):
     only the storage level says where the block is now."""
 
     block: str = field(name="Block ID")
+    manager: BlockManagerId = field(default=BlockManagerId(""), name="Block Manager ID")
     level: StorageLevel | None = field(default=None, name="Storage Level")
     memory_bytes: int = field(default=0, name="Memory Size")
     disk_bytes: int = field(default=0, name="Disk Size")

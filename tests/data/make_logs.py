@@ -114,6 +114,7 @@ RECIPES = (
     Recipe("python_source", master="local[2]", conf=ONE_FILE),
     Recipe("python_workers", conf=ONE_FILE),
     Recipe("evicted", conf={"spark.eventLog.logBlockUpdates.enabled": "true"}),
+    Recipe("copies", conf={"spark.eventLog.logBlockUpdates.enabled": "true"}),
 )
 
 

@@ -220,6 +220,21 @@ def evicted(context: SparkContext) -> None:
             rdd.unpersist(blocking=True)
 
 
+def copies(context: SparkContext) -> None:
+    """Blocks on two executors each, with room for all and then not, and blocks on disk alone."""
+    for level, megabytes in (
+        (StorageLevel.MEMORY_ONLY_2, 5),
+        (StorageLevel.MEMORY_ONLY_2, 50),
+        (StorageLevel.DISK_ONLY, 50),
+    ):
+        size = megabytes << 20
+        rdd = context.parallelize(range(4), 4).map(lambda _, size=size: os.urandom(size))
+        rdd.persist(level)
+        rdd.count()
+        rdd.count()
+        rdd.unpersist(blocking=True)
+
+
 CLIENT = """
 from pyspark.sql import SparkSession, functions as F
 session = SparkSession.builder.remote("sc://localhost:15002").create()
@@ -266,6 +281,7 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         python_source,
         python_workers,
         evicted,
+        copies,
         clients,
     )
 }

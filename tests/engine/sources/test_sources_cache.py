@@ -305,3 +305,41 @@ def test_what_lies_on_disk_alone_is_told_of_each_stage(tmp_path: Path) -> None:
     run = run_of(tmp_path, [*log.header(), *events, log.end(10.0)])
     assert [stage.cached_disk_bytes for stage in run.stages] == [None, 30.0, 130.0, 30.0]
     assert run.cached_bytes == 230.0
+
+
+def test_copies_on_several_executors_all_want_memory_and_blocks_on_disk_alone_none() -> None:
+    """Spark 3.5 with MEMORY_ONLY_2: four blocks of 5 MB, twice each; then of 50 MB, of which two
+    executors have room for two each; then DISK_ONLY, which is read from there on any cluster."""
+    run = read(DATA / "copies.zstd").runs[0]
+    small, large = 4 * 5_246_300.0, 4 * 52_462_460.0
+    wanted = [(rdd.rdd_id, rdd.stored_bytes) for rdd in run.persisted_rdds]
+    assert wanted == [(1, 2 * small), (5, 2 * large)]
+    assert run.cached_bytes == 2 * large
+    on_disk = run.stages[5]
+    assert on_disk.cached_input_bytes == on_disk.cached_disk_bytes == large
+    assert on_disk.cached_rdds == on_disk.needed_rdds == on_disk.disk_backed_rdds == ()
+
+
+def test_an_executor_takes_its_blocks_with_it(tmp_path: Path) -> None:
+    """The other computes them again: they are there once, and no longer on the disk of the lost."""
+    kept = log.rdd(5, cached=True) | {"Number of Partitions": 2}
+    level = {"Use Disk": True, "Use Memory": False, "Deserialized": False, "Replication": 1}
+
+    def stored(partition: int, executor: str) -> log.Event:
+        block = _block(f"rdd_5_{partition}", 0, 100)
+        manager = {"Executor ID": executor, "Host": "h", "Port": 1}
+        own = {"Storage Level": level, "Block Manager ID": manager}
+        return {**block, "Block Updated Info": {**block["Block Updated Info"], **own}}
+
+    def read_by(number: int, at: float, blocks: list[log.Event]) -> list[log.Event]:
+        stage = log.info(number, 2, rdds=[log.rdd(9, [5]), kept])
+        tasks = [log.task(number, 2 * number + n, at, at + 1.0, index=n) for n in range(2)]
+        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
+
+    gone = {"Event": "SparkListenerExecutorRemoved", "Timestamp": 3500, "Executor ID": "1",
+            "Removed Reason": "Command exited with code 137"}  # fmt: skip
+    events = [*read_by(0, 2.0, [stored(0, "0"), stored(1, "1")]), gone,
+              *read_by(1, 4.0, [stored(1, "0")]), *read_by(2, 6.0, [])]  # fmt: skip
+    run = run_of(tmp_path, [*log.header(), *events, log.end(8.0)])
+    assert [stage.cached_disk_bytes for stage in run.stages] == [None, 100.0, 200.0]
+    assert run.cached_bytes == 200.0
