@@ -11,11 +11,13 @@ import re
 import msgspec
 
 from engine.sources import events
+from engine.sources.cache_stages import stage_computed
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.categories import Lineage
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
+from engine.sources.source_reads import SourceReads
 from engine.sources.tasks import LATEST_MS, StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
 
@@ -83,6 +85,7 @@ class Application:
         self.batches: dict[tuple[str, int], Batch] = {}
         self.lineage = Lineage()
         self.blocks = CachedBlocks()
+        self.sources = SourceReads()
         self.scans = FileScans()
         self.clients = Clients()
         self.cold_tasks: set[int] = set()
@@ -268,6 +271,8 @@ class Application:
             self._describe(stage, info, line)
             began = self.blocks.stage_began(stage.needed_rdds, stage.disk_only_rdds)
             stage.cached_disk_bytes = began
+            if stage.fed is not None and stage.reads_cache:
+                stage.held = self.blocks.held(stage.persisted)
         self._attempt(stage, info)
 
     def submission_seen(self, stage_id: int) -> bool:
@@ -282,12 +287,12 @@ class Application:
         attempt.completed_ms = self.seen(info.completed_ms)
         attempt.failed = info.failure is not None
         if not attempt.failed:
+            stage_computed(stage, self.lineage, self.sources)
             self._completed.append(stage.tasks)
             self._waiting_bytes += stage.tasks.close()
             if self._waiting_bytes > WAITING_BYTES:
                 self.sum_up()
             self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0)
-            self.lineage.computed(stage.cached_rdds)
 
     def sum_up(self) -> None:
         """Sums up the tasks of the stages that have completed: many at a time is quicker."""
@@ -320,7 +325,8 @@ class Application:
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)
         stage.coalesced = self.lineage.coalesces(info.rdds)
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
-        stage.cached_rdds = self.lineage.cached_in(info.rdds)
+        stage.persisted = self.lineage.persisted_in(info.rdds)
+        stage.fed = self.lineage.fed_in(info.rdds) if stage.persisted else None
         stage.disk_only_rdds = self.lineage.disk_only_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
@@ -351,6 +357,7 @@ class Application:
 
     def unpersisted(self, event: events.UnpersistRdd) -> None:
         self.lineage.dropped(event.rdd_id)
+        self.sources.dropped(event.rdd_id)
         self.blocks.unpersisted(event.rdd_id)
 
     # Streaming and SQL

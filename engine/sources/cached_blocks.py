@@ -79,6 +79,8 @@ class _Stored:
             return
         self.now_bytes -= size
         self.copies[copy[0]] -= 1
+        if not self.copies[copy[0]]:
+            del self.copies[copy[0]]
         if copy in self.on_disk:
             self.on_disk.discard(copy)
             self.disk_bytes -= size
@@ -172,6 +174,16 @@ class CachedBlocks:
             return None
         known = (self._of_rdd[rdd_id] for rdd_id in wanted if rdd_id in self._of_rdd)
         return float(sum(stored.disk_alone_bytes() for stored in known))
+
+    def held(self, rdds: Iterable[tuple[int, int]]) -> frozenset[int] | None:
+        """The partitions of which a block of any of these RDDs, of so many partitions each, is
+        there; None where the log has not told of any block yet, or one of them is there whole."""
+        known = [(self._of_rdd.get(rdd_id), partitions) for rdd_id, partitions in rdds]
+        stored = [(rdd, partitions) for rdd, partitions in known if rdd is not None]
+        if not self.told or any(len(rdd.copies) >= partitions for rdd, partitions in stored):
+            return None
+        places = (whole_number(name.rpartition("_")[2]) for rdd, _ in stored for name in rdd.copies)
+        return frozenset(place for place in places if place is not None)
 
     def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that

@@ -94,14 +94,33 @@ class Lineage:
 
     def __init__(self) -> None:
         self._computed: set[int] = set()
+        self._in_part: dict[int, set[int]] = {}
+
+    def computed_in_part(self, rdds: Iterable[tuple[int, int]], places: Iterable[int]) -> None:
+        """These partitions of persisted RDDs of so many each have been computed by a completed
+        stage, which had no others."""
+        for rdd_id, partitions in rdds:
+            if rdd_id in self._computed:
+                continue
+            known = self._in_part.setdefault(rdd_id, set())
+            known.update(places)
+            if len(known) >= partitions:
+                self.computed([rdd_id])
+
+    def is_computed(self, rdd_id: int) -> bool:
+        """Whether all partitions of a persisted RDD have been computed."""
+        return rdd_id in self._computed
 
     def computed(self, rdd_ids: Iterable[int]) -> None:
         """These persisted RDDs have been computed by a completed stage."""
-        self._computed.update(rdd_ids)
+        for rdd_id in rdd_ids:
+            self._computed.add(rdd_id)
+            self._in_part.pop(rdd_id, None)
 
     def dropped(self, rdd_id: int) -> None:
         """An RDD was unpersisted."""
         self._computed.discard(rdd_id)
+        self._in_part.pop(rdd_id, None)
 
     @staticmethod
     def library_of(line: bytes) -> str | None:
@@ -169,9 +188,36 @@ class Lineage:
         return tuple(_scope_name(scope) for scope in read if scope)
 
     @staticmethod
-    def cached_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
-        """The persisted RDDs of a stage."""
-        return tuple(rdd.rdd_id for rdd in rdds if rdd.level.memory or rdd.level.disk)
+    def persisted_in(rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
+        """The persisted RDDs of a stage, with their partitions."""
+        return tuple((r.rdd_id, r.partitions) for r in rdds if r.level.memory or r.level.disk)
+
+    @staticmethod
+    def fed_in(rdds: Sequence[RddInfo]) -> int | None:
+        """The persisted RDD through which a stage gets all that it reads from outside; None where
+        it is not that of one source, has not the partitions of the stage, or is not there."""
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        pending = [rdd.rdd_id for rdd in rdds if not rdd.parents and rdd.name not in _NO_INPUT]
+        if not pending or len(pending) == len(rdds):
+            return None
+        children: dict[int, list[int]] = {}
+        for rdd in rdds:
+            for parent in rdd.parents:
+                children.setdefault(parent, []).append(rdd.rdd_id)
+        visited, fed = set[int](), set[int]()
+        while pending:
+            rdd = by_id[pending.pop()]
+            if rdd.rdd_id in visited:
+                continue
+            visited.add(rdd.rdd_id)
+            if rdd.level.memory or rdd.level.disk:
+                fed.add(rdd.rdd_id)
+            elif rdd is rdds[0]:
+                return None
+            else:
+                pending.extend(children.get(rdd.rdd_id, ()))
+        alike = {r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]}
+        return fed.pop() if len(fed) == 1 == len(alike) else None
 
     @staticmethod
     def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:
@@ -209,7 +255,8 @@ class Lineage:
         1.5) say no more than that a persisted RDD is there.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        ready = any(rdd_id in self._computed for rdd_id in by_id)
+        begun = self._computed | self._in_part.keys()
+        ready = any(rdd_id in begun for rdd_id in by_id)
         if not any(rdd.parents for rdd in rdds):
             return ready
         if not ready and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
@@ -217,7 +264,7 @@ class Lineage:
         pending, visited = [rdds[0].rdd_id], set()
         while pending:
             rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in self._computed:
+            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in begun:
                 continue
             visited.add(rdd.rdd_id)
             if not rdd.parents and rdd.name not in _NO_INPUT:

@@ -11,6 +11,7 @@ from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
 from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
+from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import LIBRARY_SHARE, stage_name
 from engine.sources.clusters import Observed, Span, busy_spans, clipped, observe
 from engine.sources.engines import other_engine
@@ -263,13 +264,11 @@ class _Context:
     def _external_bytes(self, stages: Sequence[StageRun]) -> float | None:
         """Bytes read from outside, once each (not for cached blocks, nor again for those that were
         lost, nor for lost output); None when none."""
-        total = sum(
-            max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
-            for stage in stages
-            if stage.input_bytes is not None
-            and not stage.recomputed
-            and not self._executed[stage.stage_id].stage.reads_cache
-        )
+        total = 0.0
+        for run in stages:
+            entry = self._executed[run.stage_id]
+            if not run.recomputed and not (entry.stage.reads_cache and self._says_method):
+                total += source_bytes(run, entry.stage, entry.summary.measures["input_bytes"])
         return total or None
 
     def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:
@@ -279,7 +278,9 @@ class _Context:
         measures = summary.measures
         read = measures["input_bytes"]
         from_cache = stage.reads_cache and not self._says_method
-        cached = (read.total if from_cache else summary.cached_input_bytes) if read else None
+        first = stage.source_read.first_bytes if stage.source_read else 0.0
+        from_blocks = read.total - first if from_cache and read else summary.cached_input_bytes
+        cached = from_blocks if read else None
         failed, killed, wasted = tasks.waste
         assert measures["task_seconds"] is not None
         return StageRun(

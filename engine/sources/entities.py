@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from engine.sources.source_reads import SourceRead
 from engine.sources.tasks import StageTasks
 
 PYTHON_NAMES = ("Python", "Pandas", "Arrow")
@@ -58,7 +59,9 @@ class Attempt:
 @dataclass(slots=True)
 class Stage:
     """A stage over all its attempts; `partitions` are those of the RDD that it computes, 0 where
-    the log does not say; `file_scans` name the scans of files that its tasks compute, one each."""
+    the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
+    `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
+    a source, `held` which partitions of these had blocks when it began."""
 
     stage_id: int
     name: str = ""
@@ -66,7 +69,7 @@ class Stage:
     profile: int = 0
     final_rdd: int | None = None
     partitions: int = 0
-    cached_rdds: tuple[int, ...] = ()
+    persisted: tuple[tuple[int, int], ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     disk_only_rdds: frozenset[int] = frozenset()
     cached_disk_bytes: float | None = None
@@ -76,10 +79,18 @@ class Stage:
     coalesced: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
+    fed: int | None = None
+    held: frozenset[int] | None = None
+    source_read: SourceRead | None = None
     library: str | None = None
     python_start_seconds: float | None = None
     tasks: StageTasks = field(default_factory=StageTasks)
     attempts: dict[int, Attempt] = field(default_factory=dict)
+
+    @property
+    def cached_rdds(self) -> tuple[int, ...]:
+        """Its persisted RDDs."""
+        return tuple(rdd_id for rdd_id, _ in self.persisted)
 
     def in_memory(self, rdds: Iterable[int]) -> tuple[int, ...]:
         """Those persisted RDDs that want memory."""

@@ -224,6 +224,8 @@ class FileScans:
         if not scans or not all(map(_may_lose, scans)):
             return None
         ran = min(1.0, stage.task_seconds.count / entry.partitions) if entry.partitions else 1.0
+        if entry.source_read is not None:
+            ran *= entry.source_read.first_share
         size = ran * sum(self._told[scan.size] for scan in scans)
         return size if _counted(stage) < COUNTED_SHARE * size else None
 
@@ -264,12 +266,16 @@ def _may_lose(scan: FileScan) -> bool:
 
 
 def _counted(stage: StageRun) -> float:
-    return stage.input_bytes.total if stage.input_bytes is not None else 0.0
+    if stage.input_bytes is None:
+        return 0.0
+    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
 
 
 def _with_input(stage: StageRun, size: float) -> StageRun:
-    """The stage with `size` bytes of input, over its tasks as what they counted is, or evenly."""
+    """The stage with `size` bytes of input beside what it read of cached blocks, over its tasks as
+    what they counted is, or evenly."""
     counted = stage.input_bytes
+    size += stage.cached_input_bytes or 0.0
     if counted is None or not counted.total:
         tasks = stage.task_seconds.count
         return replace(stage, input_bytes=Measure(tasks, size, (size / tasks,)))

@@ -20,6 +20,7 @@ from engine.sources.task_rows import (
     FAILED,
     FINISH,
     INDEX,
+    INPUT,
     KILLED,
     LAUNCH,
     PARTITION,
@@ -111,6 +112,17 @@ class StageTasks:
     def told(self) -> bytearray:
         """The rows from before the stage completed that were not sorted yet."""
         return self._told
+
+    def inputs(self) -> dict[int, int] | None:
+        """Bytes that the first task which succeeded of each partition has read, so far; None where
+        there are too many of them."""
+        if self._sketches is not None:
+            return None
+        packed = bytes(self._told + self.buffer)
+        rows = np.concatenate([*self._rows, np.frombuffer(packed, "<i8").reshape(-1, WIDTH)])
+        rows = rows[_sensible(rows) & (rows[:, STATUS] == SUCCESS)][::-1]
+        read = np.maximum(rows[:, INPUT], 0)
+        return dict(zip(_places(rows).tolist(), read.tolist(), strict=True))
 
     def take(self, rows: Rows, *, first_ms: int, last_ms: int) -> None:
         """Takes `told` rows of which each is a success that makes sense, or sorts them where they

@@ -2,7 +2,7 @@
 
     python tests/data/make_logs.py [NAME ...]
 
-Needs what `sample_logs/make_samples.py` needs, on Linux; `vectored`, `scans`,
+Needs what `sample_logs/make_samples.py` needs, on Linux; `vectored`, `scans`, `taken_table`,
 `clients`, `python_source` and `python_workers` Spark 4.1 or newer, the last three also pyarrow and
 pandas, `clients` grpcio-status and googleapis-common-protos.
 Each log is scrubbed as the samples are. The log of the job `plain` is then written again by Spark's
@@ -60,6 +60,11 @@ BESIDE_HEAP = {
     "spark.memory.offHeap.enabled": "true",
     "spark.memory.offHeap.size": "64m",
 }
+LITTLE_MEMORY = {
+    "spark.eventLog.logBlockUpdates.enabled": "true",
+    "spark.memory.fraction": "0.1",
+    "spark.sql.files.maxPartitionBytes": "12m",
+}
 LIBRARY = "library.jar"
 TAGS = "spark.databricks.clusterUsageTags."
 LIGHTNING = {
@@ -115,6 +120,12 @@ RECIPES = (
     Recipe("python_workers", conf=ONE_FILE),
     Recipe("evicted", conf={"spark.eventLog.logBlockUpdates.enabled": "true"}),
     Recipe("copies", conf={"spark.eventLog.logBlockUpdates.enabled": "true"}),
+    Recipe("taken", conf=LITTLE_MEMORY),
+    Recipe(
+        "taken_table",
+        master="local[2]",
+        conf={**ONE_FILE, "spark.sql.files.maxPartitionBytes": "500k"},
+    ),
 )
 
 

@@ -235,6 +235,35 @@ def copies(context: SparkContext) -> None:
         rdd.unpersist(blocking=True)
 
 
+def taken(context: SparkContext) -> None:
+    """The first row of cached data is asked for, before all rows are: of a text that fits, of which
+    that reads one partition, and of a table that does not, of which it reads in part what finds no
+    room."""
+    session = SparkSession(context)
+    paths = [str(FOLDER / name) for name in ("small", "large")]
+    for path, rows in zip(paths, (100_000, 800_000), strict=True):
+        session.range(0, rows, 1, 4).selectExpr("sha2(string(id), 256) AS line").write.text(path)
+    small = context.textFile(paths[0], 4).persist(StorageLevel.MEMORY_ONLY)
+    large = session.read.text(paths[1]).persist(StorageLevel.MEMORY_ONLY)
+    small.first()
+    for _ in range(2):
+        small.count()
+    small.unpersist(blocking=True)
+    large.take(1)
+    for _ in range(2):
+        large.selectExpr("max(value)").collect()
+
+
+def taken_table(context: SparkContext) -> None:
+    """The same of a table of Parquet that fits, of four files."""
+    session = SparkSession(context)
+    path = str(FOLDER / "table")
+    session.range(0, 200_000, 1, 4).selectExpr("rand(1) AS v").write.parquet(path)
+    table = session.read.parquet(path).cache()
+    table.take(1)
+    table.groupBy().sum("v").collect()
+
+
 CLIENT = """
 from pyspark.sql import SparkSession, functions as F
 session = SparkSession.builder.remote("sc://localhost:15002").create()
@@ -282,6 +311,8 @@ JOBS: dict[str, Callable[[SparkContext], None]] = {
         python_workers,
         evicted,
         copies,
+        taken,
+        taken_table,
         clients,
     )
 }

@@ -1,0 +1,45 @@
+"""What a stage computes of persisted RDDs, and what of its input was read from outside for them."""
+
+from __future__ import annotations
+
+from engine.profile import Measure, StageRun
+from engine.sources.categories import Lineage
+from engine.sources.entities import Stage
+from engine.sources.source_reads import SourceReads
+
+
+def stage_computed(stage: Stage, lineage: Lineage, sources: SourceReads) -> None:
+    """Notes what a completed stage has computed of persisted RDDs, and read for them."""
+    if not stage.persisted:
+        return
+    in_part = (stage.tasks.tasks or 0) < stage.partitions
+    whole = stage.fed is None or lineage.is_computed(stage.fed)
+    telling = not whole or stage.held is not None
+    read = stage.tasks.inputs() if in_part or telling else None
+    if stage.fed is not None and telling and read is not None:
+        if stage.reads_cache:
+            stage.source_read = sources.read(stage.fed, read, held=stage.held, whole=whole)
+        else:
+            sources.computed(stage.fed, read)
+    if in_part and read is not None:
+        lineage.computed_in_part(stage.persisted, read)
+    else:
+        lineage.computed(stage.cached_rdds)
+
+
+def source_bytes(run: StageRun, stage: Stage, counted: Measure | None) -> float:
+    """What a stage read from outside that none before it had read.
+
+    Args:
+        run: with its input as far as that is known.
+        counted: what its tasks counted of that.
+    """
+    if run.input_bytes is None:
+        return 0.0
+    outside = max(0.0, run.input_bytes.total - (run.cached_input_bytes or 0.0))
+    if not stage.reads_cache:
+        return outside
+    if stage.source_read is None:
+        return 0.0
+    of_files = counted is None or run.input_bytes.total != counted.total
+    return outside if of_files else stage.source_read.bytes
