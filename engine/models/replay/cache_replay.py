@@ -12,6 +12,7 @@ further and further back.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from engine.forecast import FloatArray
-from engine.profile import Run
+from engine.profile import Run, StageRun
 
 BLOCKS = 16
 """Blocks of each RDD on the one executor that stands for all: the replay is that fine."""
@@ -108,6 +109,7 @@ class CacheReplay:
         stored_bytes: RDD -> what it takes.
         on_disk: RDDs whose blocks lie on disk where memory is full.
         drops: stage -> the RDDs unpersisted when it had ended.
+        parts: share of the partitions of what it needs that each stage ran.
     """
 
     needed: tuple[tuple[int, ...], ...]
@@ -115,6 +117,7 @@ class CacheReplay:
     stored_bytes: Mapping[int, float]
     on_disk: frozenset[int]
     drops: Mapping[int, tuple[int, ...]]
+    parts: tuple[float, ...]
 
     @classmethod
     def of(cls, run: Run) -> CacheReplay | None:
@@ -124,10 +127,7 @@ class CacheReplay:
             return None
         run = _by_life(run)
         needed = _stored(run)
-        origins: dict[int, int] = {}
-        for place, rdds in enumerate(needed):
-            for rdd_id in rdds:
-                origins.setdefault(rdd_id, place)
+        origins = first_whole(run.stages, needed)
         sizes = _sizes(run, needed, origins)
         if not origins or sizes is None:
             return None
@@ -138,7 +138,11 @@ class CacheReplay:
                 after = places[rdd.unpersisted_after]
                 drops[after] = (*drops.get(after, ()), rdd.rdd_id)
         on_disk = frozenset(rdd for stage in run.stages for rdd in stage.disk_backed_rdds)
-        return cls(needed, origins, sizes, on_disk, drops)
+        parts = tuple(
+            part_of(run.stages, place, [origins[rdd_id] for rdd_id in rdds])
+            for place, rdds in enumerate(needed)
+        )
+        return cls(needed, origins, sizes, on_disk, drops, parts)
 
     @property
     def most_bytes(self) -> float:
@@ -209,14 +213,17 @@ class _Walk:
         need it computes in its own time, after what that comes from."""
         self.seconds = 0.0
         rdds, origins = self.cache.needed[place], self.cache.origins
+        part = self.cache.parts[place] * BLOCKS
         for index in _order_of(place):
+            if index >= part:
+                continue
             for rdd_id in rdds:
-                if origins[rdd_id] != place:
+                if origins[rdd_id] < place:
                     self._get(rdd_id, index)
             for rdd_id in reversed(rdds):
-                if origins[rdd_id] == place:
+                if origins[rdd_id] >= place and not self.store.found((rdd_id, index)):
                     self._put(rdd_id, index)
-        return self.seconds
+        return self.seconds * part / max(1, math.ceil(part))
 
     def unpersist(self, rdd_id: int) -> None:
         """An RDD is stored no more; what comes from it may have to compute it again."""
@@ -306,6 +313,27 @@ def _stored(run: Run) -> tuple[tuple[int, ...], ...]:
     return tuple(found)
 
 
+def first_whole(stages: Sequence[StageRun], rdds: Sequence[Sequence[int]]) -> dict[int, int]:
+    """RDD -> the first stage that has it among its RDDs and ran all of its partitions: what `first`
+    or `take` computed before is not what computing the RDD takes. Of RDDs that only such stages
+    have, the first of them."""
+    places = sorted(range(len(stages)), key=lambda place: (stages[place].in_part, place))
+    found: dict[int, int] = {}
+    for place in places:
+        for rdd_id in rdds[place]:
+            found.setdefault(rdd_id, place)
+    return found
+
+
+def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> float:
+    """The share of the partitions of RDDs, which these stages computed, that a stage ran: of one
+    that took the first rows as many as it had tasks."""
+    most = max((stages[origin].tasks for origin in origins), default=0)
+    if not stages[place].in_part or not most:
+        return 1.0
+    return min(1.0, stages[place].tasks / most)
+
+
 def _sizes(
     run: Run, stored: Sequence[tuple[int, ...]], origins: Mapping[int, int]
 ) -> dict[int, float] | None:
@@ -313,7 +341,11 @@ def _sizes(
     sizes, in equal parts where it is not alone; 0 for those that none reads, or that add nothing to
     what others do. None where no stage reads anything."""
     known = {r.rdd_id: r.stored_bytes for r in run.persisted_rdds if r.stored_bytes}
-    for place in sorted(range(len(stored)), key=lambda place: len(stored[place])):
+
+    def clearness(place: int) -> tuple[bool, int]:
+        return run.stages[place].in_part, len(stored[place])
+
+    for place in sorted(range(len(stored)), key=clearness):
         read = [rdd for rdd in stored[place] if origins[rdd] != place]
         unknown = [rdd for rdd in read if rdd not in known]
         rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)

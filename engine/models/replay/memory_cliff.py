@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from engine.batch import ClusterBatch
 from engine.cluster import Workload
 from engine.forecast import FloatArray
-from engine.models.replay.cache_replay import SHARES, CacheReplay
+from engine.models.replay.cache_replay import SHARES, CacheReplay, first_whole, part_of
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
@@ -273,14 +273,12 @@ def _own_storage(run: Run, memory: ExecutorMemory, sources: Mapping[int, int]) -
 
 def _readers(stages: Sequence[StageRun]) -> dict[int, int]:
     """Stages that persisted data of earlier ones feeds -> the stage that computed it first."""
-    computed: dict[int, int] = {}
+    computed = first_whole(stages, [stage.cached_rdds for stage in stages])
     found: dict[int, int] = {}
     for place, stage in enumerate(stages):
-        origins = [computed[rdd] for rdd in stage.cached_rdds if rdd in computed]
+        origins = [computed[rdd] for rdd in stage.cached_rdds if computed[rdd] < place]
         if origins and stage.cached_input_bytes:
             found[place] = max(origins, key=lambda p: stages[p].task_seconds.total)
-        for rdd in stage.cached_rdds:
-            computed.setdefault(rdd, place)
     return found
 
 
@@ -337,7 +335,8 @@ def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) ->
     stage = replay.run.stages[place]
     if set(stage.cached_rdds) & set(stage.disk_backed_rdds):
         return (stage.cached_input_bytes or 0.0) / disk_rate
-    return _computing_seconds(replay, source)
+    part = part_of(replay.run.stages, place, [source])
+    return part * _computing_seconds(replay, source)
 
 
 def _computing_seconds(replay: Replay, place: int) -> float:
