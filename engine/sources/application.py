@@ -269,7 +269,7 @@ class Application:
         stage = self.stage_of(info.stage)
         if not stage.attempts:
             self._describe(stage, info, line)
-            began = self.blocks.stage_began(stage.needed_rdds, stage.disk_only_rdds)
+            began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds)
             stage.cached_disk_bytes = began
             if stage.fed is not None and stage.reads_cache:
                 stage.held = self.blocks.held(stage.persisted)
@@ -327,7 +327,7 @@ class Application:
         stage.file_scans = self.lineage.file_scans_in(info.rdds)
         stage.persisted = self.lineage.persisted_in(info.rdds)
         stage.fed = self.lineage.fed_in(info.rdds) if stage.persisted else None
-        stage.disk_only_rdds = self.lineage.disk_only_in(info.rdds)
+        stage.off_heap_rdds = self.lineage.off_heap_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)

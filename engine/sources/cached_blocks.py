@@ -27,7 +27,7 @@ class _Stored:
     Args:
         rdd_id: its id.
         since: how many stages had ended when its first block was stored.
-        in_memory: whether its storage level wants memory at all.
+        on_heap: whether its storage level wants memory of the heap.
         sizes: of the copies that are stored, in bytes.
         on_disk: those that lie on disk alone.
         copies: how many there are of each block.
@@ -41,7 +41,7 @@ class _Stored:
 
     rdd_id: int
     since: int
-    in_memory: bool
+    on_heap: bool
     sizes: dict[_Copy, int] = field(default_factory=dict)
     on_disk: set[_Copy] = field(default_factory=set)
     copies: Counter[str] = field(default_factory=Counter)
@@ -118,7 +118,7 @@ class CachedBlocks:
 
     def __init__(self) -> None:
         self.told = False
-        self._disk_only: set[int] = set()
+        self._off_heap: set[int] = set()
         self._of_rdd: dict[int, _Stored] = {}
         self._past: list[_Stored] = []
         self._ended = 0
@@ -142,8 +142,8 @@ class CachedBlocks:
         self.told = True
         stored = self._of_rdd.get(rdd_id)
         if stored is None:
-            in_memory = rdd_id not in self._disk_only
-            stored = self._of_rdd[rdd_id] = _Stored(rdd_id, self._ended, in_memory)
+            on_heap = rdd_id not in self._off_heap
+            stored = self._of_rdd[rdd_id] = _Stored(rdd_id, self._ended, on_heap)
         stored.asked = max(stored.asked, copies)
         stored.put((name, executor), size, on_disk=on_disk)
 
@@ -154,18 +154,18 @@ class CachedBlocks:
                 stored.drop(copy)
 
     def stage_began(
-        self, needed: Iterable[tuple[int, int]], disk_only: Collection[int] = ()
+        self, needed: Iterable[tuple[int, int]], off_heap: Collection[int] = ()
     ) -> float | None:
         """A stage is submitted that needs these RDDs, which are persisted then: one that had been
         unpersisted is so again. Returns how much of them lies on disk alone; None where the log has
         not told of any block yet.
 
         Args:
-            disk_only: those that want no memory.
+            off_heap: those that want no memory of the heap.
         """
         wanted = dict.fromkeys(rdd_id for rdd_id, _ in needed)
-        self._disk_only.difference_update(wanted)
-        self._disk_only.update(disk_only)
+        self._off_heap.difference_update(wanted)
+        self._off_heap.update(off_heap)
         for rdd_id in wanted:
             lives = self._lives.setdefault(rdd_id, [])
             if not lives or lives[-1].ended:
@@ -235,11 +235,11 @@ class CachedBlocks:
 
     @property
     def most_bytes(self) -> float:
-        """What the application wanted to keep at once, in bytes as they are in memory where they
-        ever were there, else as they are on disk."""
+        """What the application wanted to keep on the heap at once, in bytes as they are in memory
+        where they ever were there, else as they are on disk."""
         steps: defaultdict[int, float] = defaultdict(float)
         for stored in (*self._past, *self._of_rdd.values()):
-            if not stored.in_memory:
+            if not stored.on_heap:
                 continue
             until = self._ended if stored.until is None else stored.until
             steps[stored.since] += stored.wanted_bytes

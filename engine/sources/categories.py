@@ -225,9 +225,11 @@ class Lineage:
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
 
     @staticmethod
-    def disk_only_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
-        """Those persisted RDDs that lie on disk whatever memory there is."""
-        return frozenset(r.rdd_id for r in rdds if r.level.disk and not r.level.memory)
+    def off_heap_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
+        """Those persisted RDDs that want no memory of the heap: DISK_ONLY and OFF_HEAP."""
+        return frozenset(
+            r.rdd_id for r in rdds if r.level.off_heap or (r.level.disk and not r.level.memory)
+        )
 
     def needed_in(self, rdds: Sequence[RddInfo]) -> tuple[tuple[int, int], ...]:
         """The persisted RDDs that the tasks of a stage read or compute, with their partitions; none

@@ -71,7 +71,7 @@ class Stage:
     partitions: int = 0
     persisted: tuple[tuple[int, int], ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
-    disk_only_rdds: frozenset[int] = frozenset()
+    off_heap_rdds: frozenset[int] = frozenset()
     cached_disk_bytes: float | None = None
     needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()
@@ -92,9 +92,9 @@ class Stage:
         """Its persisted RDDs."""
         return tuple(rdd_id for rdd_id, _ in self.persisted)
 
-    def in_memory(self, rdds: Iterable[int]) -> tuple[int, ...]:
-        """Those persisted RDDs that want memory."""
-        return tuple(rdd_id for rdd_id in rdds if rdd_id not in self.disk_only_rdds)
+    def on_heap(self, rdds: Iterable[int]) -> tuple[int, ...]:
+        """Those persisted RDDs that want memory of the heap."""
+        return tuple(rdd_id for rdd_id in rdds if rdd_id not in self.off_heap_rdds)
 
     def ran_python(self, start_seconds: float | None) -> None:
         """Its tasks computed in Python, which not every operation's name tells: a data source

@@ -125,6 +125,7 @@ class StorageLevel(Struct, frozen=True, gc=False):
 
     memory: bool = field(default=False, name="Use Memory")
     disk: bool = field(default=False, name="Use Disk")
+    off_heap: bool = field(default=False, name="Use Off Heap")
     copies: int = field(default=1, name="Replication")
 
 

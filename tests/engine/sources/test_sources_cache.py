@@ -320,6 +320,24 @@ def test_copies_on_several_executors_all_want_memory_and_blocks_on_disk_alone_no
     assert on_disk.cached_rdds == on_disk.needed_rdds == on_disk.disk_backed_rdds == ()
 
 
+@pytest.mark.parametrize("off_heap", [True, False])
+def test_blocks_off_the_heap_want_no_memory_of_it(tmp_path: Path, off_heap: bool) -> None:
+    """As Spark 3.5 and 4.3 tell the level OFF_HEAP, of RDDs and of blocks."""
+    level = {"Use Disk": True, "Use Memory": True, "Use Off Heap": off_heap,
+             "Deserialized": False, "Replication": 1}  # fmt: skip
+    first, second = cached_stage(0), cached_stage(1)
+    for stage in (first, second):
+        stage["RDD Info"][1]["Storage Level"] = level
+    block = _block("rdd_5_0", 100)
+    block["Block Updated Info"]["Storage Level"] = level
+    events = [*reading(0, first, 2.0, 1000)[:1], block, *reading(0, first, 2.0, 1000)[1:]]
+    run = run_of(tmp_path, [*log.header(), *events, *reading(1, second, 4.0, 100), log.end(6.0)])
+    assert run.cached_bytes == (0.0 if off_heap else 100.0)
+    assert run.stages[1].cached_input_bytes == 100.0
+    assert run.stages[1].cached_rdds == (() if off_heap else (5,))
+    assert run.workload.input_bytes == 1000.0
+
+
 def test_an_executor_takes_its_blocks_with_it(tmp_path: Path) -> None:
     """The other computes them again: they are there once, and no longer on the disk of the lost."""
     kept = log.rdd(5, cached=True) | {"Number of Partitions": 2}
