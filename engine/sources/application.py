@@ -271,7 +271,8 @@ class Application:
             self._describe(stage, info, line)
             began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds)
             stage.cached_disk_bytes = began
-            if stage.fed is not None and stage.reads_cache:
+            # A task that misses several RDDs which come from each other reads the source for each.
+            if stage.fed is not None and stage.reads_cache and len(stage.persisted) == 1:
                 stage.held = self.blocks.held(stage.persisted)
         self._attempt(stage, info)
 
