@@ -111,6 +111,10 @@ class Lineage:
         """Whether all partitions of a persisted RDD have been computed."""
         return rdd_id in self._computed
 
+    def _is_begun(self, rdd_id: int) -> bool:
+        """Whether some partition of a persisted RDD has been computed."""
+        return rdd_id in self._computed or rdd_id in self._in_part
+
     def computed(self, rdd_ids: Iterable[int]) -> None:
         """These persisted RDDs have been computed by a completed stage."""
         for rdd_id in rdd_ids:
@@ -257,8 +261,7 @@ class Lineage:
         1.5) say no more than that a persisted RDD is there.
         """
         by_id = {rdd.rdd_id: rdd for rdd in rdds}
-        begun = self._computed | self._in_part.keys()
-        ready = any(rdd_id in begun for rdd_id in by_id)
+        ready = any(self._is_begun(rdd_id) for rdd_id in by_id)
         if not any(rdd.parents for rdd in rdds):
             return ready
         if not ready and not any(rdd.level.memory or rdd.level.disk for rdd in rdds):
@@ -266,7 +269,7 @@ class Lineage:
         pending, visited = [rdds[0].rdd_id], set()
         while pending:
             rdd = by_id.get(pending.pop())
-            if rdd is None or rdd.rdd_id in visited or rdd.rdd_id in begun:
+            if rdd is None or rdd.rdd_id in visited or self._is_begun(rdd.rdd_id):
                 continue
             visited.add(rdd.rdd_id)
             if not rdd.parents and rdd.name not in _NO_INPUT:
