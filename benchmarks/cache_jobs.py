@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 
+from library_jobs import graph_of
 from pyspark import StorageLevel
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -62,15 +63,9 @@ def kept_frame(spark: SparkSession, folder: str, out: str) -> None:
 
 def kept_graph(spark: SparkSession, folder: str, out: str) -> None:
     """GraphX's ranks with the graph in memory alone."""
-    context = spark.sparkContext
-    edges = events(spark, folder).selectExpr("concat(key, ' ', 100000 + customer) edge")
-    edges.distinct().write.mode("overwrite").text(f"{out}/edges")
-    java, scala = context._jvm, context._jvm.scala
-    level = java.org.apache.spark.storage.StorageLevel.MEMORY_ONLY()
-    graph = java.org.apache.spark.graphx.GraphLoader.edgeListFile(
-        context._jsc.sc(), f"{out}/edges", False, -1, level, level
-    )
-    tag = scala.reflect.ClassTag.Int()
+    graph = graph_of(spark, folder, out, "MEMORY_ONLY")
+    java = spark.sparkContext._jvm
+    tag = java.scala.reflect.ClassTag.Int()
     ranks = java.org.apache.spark.graphx.lib.PageRank.run(graph, 5, 0.15, tag, tag)
     ranks.vertices().saveAsTextFile(f"{out}/ranks")
 

@@ -7,6 +7,7 @@ runs on real Spark, over the tables of `table_jobs.py` and with Spark's own sett
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as sf
@@ -15,17 +16,23 @@ from table_jobs import Job, events, main, write
 ITERATIONS = 4
 
 
-def graphx(spark: SparkSession, folder: str, out: str) -> None:
-    """GraphX: ranks of a graph of keys and customers by a fixed number of steps, its components."""
+def graph_of(spark: SparkSession, folder: str, out: str, level: str) -> Any:
+    """A graph of keys and customers in GraphX, kept at a storage level."""
     context = spark.sparkContext
     edges = events(spark, folder).selectExpr("concat(key, ' ', 100000 + customer) edge")
     edges.distinct().write.mode("overwrite").text(f"{out}/edges")
-    java, scala = context._jvm, context._jvm.scala
-    level = java.org.apache.spark.storage.StorageLevel.MEMORY_AND_DISK()
-    graph = java.org.apache.spark.graphx.GraphLoader.edgeListFile(
-        context._jsc.sc(), f"{out}/edges", False, -1, level, level
+    java = context._jvm
+    kept = getattr(java.org.apache.spark.storage.StorageLevel, level)()
+    return java.org.apache.spark.graphx.GraphLoader.edgeListFile(
+        context._jsc.sc(), f"{out}/edges", False, -1, kept, kept
     )
-    tag = scala.reflect.ClassTag.Int()
+
+
+def graphx(spark: SparkSession, folder: str, out: str) -> None:
+    """GraphX: ranks of a graph of keys and customers by a fixed number of steps, its components."""
+    graph = graph_of(spark, folder, out, "MEMORY_AND_DISK")
+    java = spark.sparkContext._jvm
+    tag = java.scala.reflect.ClassTag.Int()
     library = java.org.apache.spark.graphx.lib
     ranks = library.PageRank.run(graph, ITERATIONS, 0.15, tag, tag)
     ranks.vertices().saveAsTextFile(f"{out}/ranks")

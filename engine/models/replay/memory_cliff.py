@@ -360,10 +360,12 @@ def _costs(replay: Replay, cache: CacheReplay, disk_rate: float) -> dict[int, fl
 
 def _disk_rate(stages: Sequence[StageRun]) -> float:
     """Bytes per second in which a task reads blocks from disk: as the prior says, or as the stage
-    shows that read most of them in its time, which it had for everything else as well."""
-    shown = (
-        stage.cached_disk_bytes / stage.task_seconds.total
+    shows that read most of them in its time, which it had for everything else as well. One that
+    took the first rows does not tell which blocks it came to."""
+    shown = [
+        min(stage.cached_disk_bytes, stage.cached_input_bytes) / stage.task_seconds.total
         for stage in stages
-        if stage.cached_disk_bytes and stage.task_seconds.total > 0.0
-    )
-    return max(CACHED_BYTES_PER_SECOND, *shown, 0.0)
+        if stage.cached_disk_bytes and stage.cached_input_bytes and not stage.in_part
+        if stage.task_seconds.total > 0.0
+    ]
+    return max([CACHED_BYTES_PER_SECOND, *shown])

@@ -331,6 +331,11 @@ def test_what_lies_on_disk_is_read_as_fast_as_the_logs_show() -> None:
     slower = MemoryCliff.of(Replay.of(replace(run, stages=(first, *slow))))
     assert slower is not None
     assert slower.disk_rate == CACHED_BYTES_PER_SECOND, "its tasks had other things to do as well"
+    for hasty in ({"in_part": True}, {"cached_input_bytes": 10 * size}):
+        quick = tuple(replace(stage, **hasty) for stage in told)
+        found = MemoryCliff.of(Replay.of(replace(run, stages=(first, *quick))))
+        assert found is not None
+        assert found.disk_rate == CACHED_BYTES_PER_SECOND, "it read few of them"
     both = cliffs_of([Replay.of(fitting), Replay.of(shown)])
     assert [cliff.disk_rate for cliff in both if cliff] == [learnt.disk_rate] * 2
     alone = MemoryCliff.of(Replay.of(fitting))
