@@ -23,6 +23,7 @@ from textual.filter import Monochrome, NoColor
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.timer import Timer
+from textual.widget import Widget
 
 from tui import terminal
 from tui.behaviours.actions import DialogActions
@@ -209,6 +210,7 @@ class PlannerApp(
         self._panels.show()
         self._laid_out_for = self.size
         self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+        self.watch(self.screen, "focused", self._keyboard_went, init=False)
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
@@ -327,12 +329,13 @@ class PlannerApp(
             self._laid_out_for = screen.size
             self._panels.mark()
             self._panels.fit_notice()
-            self.call_after_refresh(self._show_laid_out)
+            self.call_after_refresh(self._panels.show)
 
-    def _show_laid_out(self) -> None:
-        """In the new room; where that hides what had the keyboard, it goes to the view."""
-        self._panels.show()
-        if self.screen_stack and self.screen_stack[0].focused is None:
+    def _keyboard_went(self, focused: Widget | None) -> None:
+        """Where what had the keyboard is hidden, the view gets it. Textual takes it away once the
+        hidden widget has heard of it, which may be long after the new room was shown; and while
+        another window has the keyboard, nothing here does."""
+        if focused is None and self.app_focus and self.is_running:
             self._panels.focus_view(self.state.view)
 
     def on_descendant_focus(self) -> None:

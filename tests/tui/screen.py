@@ -25,6 +25,17 @@ async def settled(pilot: Pilot[None]) -> PlannerApp:
     return app
 
 
+async def keyboard_is_seen(pilot: Pilot[None]) -> bool:
+    """Whether something that is drawn comes to have the keyboard: what is hidden hears of it only
+    after all else is settled."""
+    app = await settled(pilot)
+    for _ in range(MOST_WAITS):
+        if app.focused is not None and app.focused.region and app.focused.is_on_screen:
+            return True
+        await pilot.pause(0.01)
+    return False
+
+
 async def compared(pilot: Pilot[None]) -> PlannerApp:
     """The app once all models have answered in the evidence view."""
     app = await settled(pilot)

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
-from screen import settled, text_of, typed
+from screen import keyboard_is_seen, settled, text_of, typed
+from textual import events
 
 import engine
 from tui.widgets.chart import Chart
@@ -83,9 +84,33 @@ async def test_a_terminal_that_shrinks_keeps_the_keyboard_somewhere(planner, vie
         await pilot.resize_terminal(80, 24)
         await settled(pilot)
         await pilot.press(*("escape" for _ in keys))
+        assert await keyboard_is_seen(pilot)
+
+
+async def test_what_is_hidden_late_gives_the_keyboard_to_the_view(planner):
+    """The hidden inputs heard of it only after the planner had looked whether they had lost it."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("4")
         await settled(pilot)
-        assert app.focused is not None
-        assert app.focused.region
+        wanted = app.focused
+        app.query_one("#inputs").focus()
+        await settled(pilot)
+        app.screen.set_focus(None)
+        await settled(pilot)
+        assert app.focused is wanted is not None
+
+
+async def test_another_window_may_have_the_keyboard(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        had = app.focused
+        app.post_message(events.AppBlur())
+        await settled(pilot)
+        assert app.focused is None
+        app.post_message(events.AppFocus())
+        await settled(pilot)
+        assert app.focused is had is not None
 
 
 async def test_a_source_that_is_missing_leaves_the_last_good_plan(planner):
