@@ -276,7 +276,7 @@ def _service_lines(billing: Billing) -> list[str]:
     lines, note = [], billing.surcharge_note or "no price list tells it"
     verb = " assumed" if billing.surcharge_assumed else ""
     if billing.surcharge_fraction > 0 and billing.surcharge_assumed:
-        lines.append(f"surcharge {billing.surcharge_fraction:.0%} assumed: {note}")
+        lines.append(f"surcharge {100 * billing.surcharge_fraction:.3g} % assumed: {note}")
     if billing.surcharge_usd_per_vcpu_hour > 0:
         fee = billing.surcharge_usd_per_vcpu_hour
         lines.append(f"surcharge ${fee:g} per vCPU and hour{verb}: {note}")

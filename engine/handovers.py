@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from engine.catalog import Catalog
 from engine.choosing.recommendation import Choice, Recommendation
-from engine.choosing.statements import statement
+from engine.choosing.statements import notices_of, statement
 from engine.cluster import Layout, Workload
 from engine.errors import BadInput
 from engine.exports.base import Handover
@@ -59,6 +59,7 @@ def handover_of(
             *_carried(settings),
             *_fewer_cpus(carried, cpus),
         ),
+        notices=notices_of(choice, found),
         settings=settings,
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,

@@ -6,6 +6,7 @@ from engine.choosing.choices import plural
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.cluster import Workload
 from engine.notice_order import of_one_batch
+from engine.profile import Notice
 from engine.units import (
     format_bytes,
     format_interval,
@@ -42,8 +43,12 @@ def statement(
         lines.append(f"probability of meeting {deadline}: {met}")
     assumed = choice.cost.assumptions if choice.cost else ()
     lines += [f"assumes: {line}" for line in assumed]
-    lines += [f"note: {notice.text} [{notice.code}]" for notice in choice.warnings]
     return tuple(lines)
+
+
+def notices_of(choice: Choice, found: Recommendation) -> tuple[Notice, ...]:
+    """What is to be said of the evidence, then of the cluster that was chosen; each once."""
+    return tuple(dict.fromkeys((*found.warnings, *choice.warnings)))
 
 
 def _asked(workload: Workload, unit: str) -> str:

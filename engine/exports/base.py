@@ -12,6 +12,7 @@ from engine.choosing.recommendation import Choice, Recommendation
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.memory import OVERHEAD_FRACTION, OVERHEAD_MINIMUM_GIB
+from engine.profile import Notice
 
 IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
@@ -26,19 +27,19 @@ SPARK_OF_RELEASES = "3.5"
 class Handover:
     """A recommendation as its exports need it.
 
-    `statement` says in plain lines what was predicted and assumed; every export carries it as
-    comments where its format has any. `composition` is empty, and provider and region are None,
-    for a cluster that one owns. `node_memory_gib` is what YARN may hand out per node, in a mix
-    `memories_gib` by type; `node_vcpus` are those of the one type. `platform` is what the executors
-    were sized and priced for; None where nothing says. `unsupported` are the types that EMR does
-    not support, and the nearest that it does. `diskless` are the types, the master's among them,
-    that are not known to have a disk of their own. `owned` are nodes that cost nothing.
-    `dynamic_allocation` are its bounds, None where it is off. With `spot` the workers are rented at
-    spot prices; the master never is. `part_spot` is how many of each type are, where the others are
-    not. `settings` are those that the prediction rests on and the cluster does not follow from
-    (`engine.runs.carried_settings`). `report` is the whole answer, and `choice` what of it is
-    exported, for the targets that are to be read. `spark_version` is that of the largest run's log,
-    None where nothing tells it.
+    `statement` says in plain lines what was predicted and assumed, `notices` what is to be minded;
+    every export carries both as comments where its format has any. `composition` is empty, and
+    provider and region are None, for a cluster that one owns. `node_memory_gib` is what YARN may
+    hand out per node, in a mix `memories_gib` by type; `node_vcpus` are those of the one type.
+    `platform` is what the executors were sized and priced for; None where nothing says.
+    `unsupported` are the types that EMR does not support, and the nearest that it does. `diskless`
+    are the types, the master's among them, that are not known to have a disk of their own. `owned`
+    are nodes that cost nothing. `dynamic_allocation` are its bounds, None where it is off. With
+    `spot` the workers are rented at spot prices; the master never is. `part_spot` is how many of
+    each type are, where the others are not. `settings` are those that the prediction rests on and
+    the cluster does not follow from (`engine.runs.carried_settings`). `report` is the whole answer,
+    and `choice` what of it is exported, for the targets that are to be read. `spark_version` is
+    that of the largest run's log, None where nothing tells it.
     """
 
     application: str
@@ -46,6 +47,7 @@ class Handover:
     executors: int
     layout: Layout
     statement: tuple[str, ...]
+    notices: tuple[Notice, ...] = ()
     provider: str | None = None
     region: str | None = None
     master: str | None = None
@@ -197,8 +199,10 @@ def with_spark(handover: Handover, spark: str | None) -> Handover:
 
 
 def comments(handover: Handover, mark: str = "#") -> str:
-    """The statement as comment lines; line breaks and control characters cannot leave them."""
-    return "\n".join(f"{mark} {printable(line)}" for line in handover.statement)
+    """The statement and the notices as comment lines; line breaks and control characters cannot
+    leave them."""
+    notes = (f"note: {notice.text} [{notice.code}]" for notice in handover.notices)
+    return "\n".join(f"{mark} {printable(line)}" for line in (*handover.statement, *notes))
 
 
 def rented_comments(handover: Handover) -> str:

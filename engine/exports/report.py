@@ -55,8 +55,7 @@ def sections(handover: Handover) -> Iterator[Section]:
     if hidden:
         evidence.append(f"types left out: {', '.join(hidden)}")
     yield Section("Evidence", tuple(printable(line) for line in evidence))
-    notices = dict.fromkeys([*found.warnings, *(choice.warnings if choice else ())])
-    said = [f"{notice.text} [{notice.code}]; {notice.remedy}" for notice in notices]
+    said = [f"{notice.text} [{notice.code}]; {notice.remedy}" for notice in handover.notices]
     if said:
         yield Section("Warnings", tuple(printable(line) for line in said))
 

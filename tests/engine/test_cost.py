@@ -115,7 +115,7 @@ def test_spot_workers_have_an_on_demand_master_and_surcharge() -> None:
     assert cost.total_usd == pytest.approx(10 * 0.2 + 0.2 + 0.25 * (10 * 0.5 + 0.2))
     estimated, surcharge, startup = cost.assumptions
     assert estimated.startswith("price estimated (2026-07-01)")
-    assert surcharge == "surcharge 25% assumed: two data points"
+    assert surcharge == "surcharge 25 % assumed: two data points"
     assert startup == "start-up 210 s assumed: measured once"
 
 

@@ -7,9 +7,10 @@ import pytest
 from screen import settled
 
 import engine
+from tui.arguments import options
 from tui.bindings import binding_id
-from tui.cli import main
-from tui.headless.config import with_setting
+from tui.cli import main, planner_parser
+from tui.headless.config import _defaults, with_setting
 from tui.kept import config
 
 
@@ -114,13 +115,14 @@ def test_the_command(capsys):
     capsys.readouterr()
     before = config.config_path().read_text()
     assert main(["config", "set", "nodes", "many"]) == 2
-    assert str(config.config_path()) in capsys.readouterr().err
+    assert capsys.readouterr().err.startswith("sparkplan: nodes: 'many' is not a number")
     assert config.config_path().read_text() == before
     assert main(["config", "show"]) == 0
     shown = capsys.readouterr().out
     assert main(["config"]) == 0
     assert capsys.readouterr().out == shown
-    assert "95%" in shown
+    assert "95%\n" in shown
+    assert "64 (default)" in shown
     assert "keys.redo" in shown
     write("them: nord\n")
     assert main([]) == 2
@@ -128,6 +130,25 @@ def test_the_command(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
+
+
+def test_a_line_of_the_file_is_named_where_that_is_wrong_and_not_what_was_typed(capsys):
+    """It named a line that no file had."""
+    write("theme: nord\nnodes: many\n")
+    assert main(["config", "set", "vi", "on"]) == 2
+    assert f"{config.config_path()}:2: nodes: 'many'" in capsys.readouterr().err
+    assert main(["config", "set", "nodes", "few"]) == 2
+    assert capsys.readouterr().err.startswith("sparkplan: nodes: 'few'")
+
+
+def test_the_defaults_that_are_shown_are_those_of_the_command():
+    args = planner_parser().parse_args([])
+    stands = _defaults()
+    assert stands["catalog"] == args.catalog
+    assert stands["model"] == args.model == engine.DEFAULT_MODEL
+    assert stands["nodes"] == options.DEFAULT_MAX_NODES
+    assert stands["confidence"] == args.confidence
+    assert set(stands) == set(config.READERS)
 
 
 def test_a_refused_setting_leaves_no_folder(capsys, tmp_path, monkeypatch):

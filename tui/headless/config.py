@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 from pathlib import Path
 
 import engine
@@ -11,6 +12,7 @@ from tui.arguments import options
 from tui.headless import output
 from tui.kept import config
 from tui.kept.places import is_there
+from tui.state import PlanState
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +37,8 @@ def run(args: argparse.Namespace) -> int:
         _write(path, config.TEMPLATE)
     elif args.what == "set":
         before = path.read_text(encoding="utf-8") if is_there(path) else ""
-        _write(path, with_setting(before, args.key, args.value))
+        after = with_setting(before, args.key, args.value)
+        _write(path, after, typed=_first_change(before, after))
     if args.json:
         output.print_json({"path": str(path)} if args.what == "path" else as_dict(path))
     elif args.what in ("path", "init"):
@@ -54,9 +57,27 @@ def as_dict(path: Path) -> dict[str, object]:
 
 def _show(path: Path) -> None:
     found = config.read_config(path)
-    rows = [(key, _shown(getattr(found, key))) for key in config.READERS]
+    stands = _defaults()
+    rows = []
+    for key in config.READERS:
+        value = getattr(found, key)
+        rows.append((key, f"{_shown(stands[key])} (default)" if value is None else _shown(value)))
     rows += [(f"keys.{action}", keys) for action, keys in found.keys.items()]
     print(text.table([(key, text.shown(value)) for key, value in rows]))
+
+
+def _defaults() -> dict[str, object]:
+    """What holds where the file says nothing."""
+    start = PlanState(sources=())
+    return {
+        "theme": "the terminal's",
+        "glyphs": "auto",
+        "catalog": start.catalog,
+        "model": start.model,
+        "confidence": start.confidence,
+        "nodes": start.max_nodes,
+        "vi": False,
+    }
 
 
 def _shown(value: object) -> str:
@@ -64,11 +85,22 @@ def _shown(value: object) -> str:
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value * 100:g}%"
-    return "(default)" if value is None else str(value)
+    return str(value)
 
 
-def _write(path: Path, content: str) -> None:
-    """Only what reads without an error takes the file's name, and leaves a folder made for it."""
+def _first_change(before: str, after: str) -> int:
+    """The line, from 1, that is another one or new."""
+    lines = zip(before.splitlines(), after.splitlines(), strict=False)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], lines)
+    return 1 + sum(1 for _ in same)
+
+
+def _write(path: Path, content: str, *, typed: int | None = None) -> None:
+    """Only what reads without an error takes the file's name, and leaves a folder made for it.
+
+    Args:
+        typed: the line that stands in no file yet, so that an error there names none.
+    """
     try:
         made = [folder for folder in path.parents if not folder.exists()]
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -84,6 +116,8 @@ def _write(path: Path, content: str) -> None:
             config.read_config(temporary)
         except engine.EngineError as error:
             where = (error.where or "").replace(str(temporary), str(path))
+            if where == f"{path}:{typed}":
+                where = ""
             raise engine.BadInput(
                 error.what, where=where, remedy=error.remedy, choices=error.choices
             ) from None

@@ -128,23 +128,22 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
     computing, loading = computing_stretch(worst), loading_stretch(worst)
     if computing is not None and computing == stretch_of(worst):
         what = (
-            "in the stages that do nine tenths of the computing tasks took at least "
-            f"{computing:.1f} times as long as they computed"
+            f"tasks took at least {computing:.1f} times the CPU time that they used, in the stages "
+            "that do nine tenths of the computing"
         )
     elif loading is None or loading <= CALM_LOADING:
         return None
     else:
-        silent = "functions in Python do not say how long they computed"
-        waited = "tasks waited far longer than they computed, for whatever it was"
+        silent = "functions in Python do not tell how much they computed"
+        waited = "tasks waited far longer than they computed"
         what = (
-            f"{silent if computing is None else waited}, but "
-            f"{'tasks' if computing is None else 'they also'} took {loading:.1f} times as "
-            "long to load their code as that computed"
+            f"to load their code tasks took {loading:.1f} times the CPU time of it "
+            f"({silent if computing is None else waited})"
         )
     return Notice(
         "busy-machine",
-        f"{what}: other programs or slow disks held them up, and the next run may meet more or "
-        "less of that",
+        f"{what}: other programs or slow disks held them up; the next run may meet more or less "
+        "of that",
         "log a run on a machine that nothing else uses",
     )
 

@@ -8,8 +8,9 @@ import pytest
 
 from engine.choosing.choices import in_runs
 from engine.choosing.recommendation import Choice, Goal, Recommendation
-from engine.choosing.statements import statement
+from engine.choosing.statements import notices_of, statement
 from engine.cluster import Workload
+from engine.profile import Notice
 
 CHOICE = Choice(
     composition={"big": 2, "small": 3},
@@ -61,6 +62,13 @@ def test_neither_a_cost_nor_a_deadline_is_made_up() -> None:
 
 def test_nodes_at_spot_prices_are_named() -> None:
     assert "at spot prices: 3 x small" in statement(replace(CHOICE, spot={"small": 3}), FOUND)
+
+
+def test_evidence_is_warned_of_before_the_cluster_and_nothing_twice() -> None:
+    """What a choice rests on was said beside the text that was pasted, and not in it."""
+    run, both, size = (Notice(code, code, "measure it") for code in ("run", "both", "size"))
+    found = replace(FOUND, warnings=(run, both))
+    assert notices_of(replace(CHOICE, warnings=(both, size)), found) == (run, both, size)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from engine.exports import render
 from engine.exports.base import Export, heap_mib, overhead_mib, resource_name
 from engine.exports.terraform import quoted
 from engine.memory import heap_gib, layout_of, usable_memory_gib
+from engine.profile import Notice
 
 PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
 """Targets that are not for AWS."""
@@ -46,11 +47,20 @@ def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
+def test_what_is_pasted_says_what_is_to_be_minded(target: Export) -> None:
+    """Warnings of the evidence stood beside it on the screen, and were gone when it was read."""
+    one_run = Notice("single-run", "one run only", "add a log")
+    given = handover(provider=PROVIDERS.get(target.name, "aws"), notices=(one_run,))
+    assert "# note: one run only [single-run]" in target.render(given)
+
+
+@pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
     text = target.render(
         handover(
             application="x'; rm -rf /\n${file(1)}",
             statement=("a\nrm -rf /", "b\x1b[31m"),
+            notices=(Notice("code", "c\nrm -rf /\x1b[31m", "none"),),
             provider=PROVIDERS.get(target.name, "aws"),
         )
     )

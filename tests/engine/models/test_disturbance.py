@@ -116,7 +116,10 @@ def test_loading_code_tells_of_jobs_in_python_that_the_machine_was_busy() -> Non
     assert disturbance_spread([run]) == pytest.approx(EVENLY * math.log(4.0))
     notice = busy_notice([run])
     assert notice is not None
-    assert (notice.code, "10.0 times as long to load" in notice.text) == ("busy-machine", True)
+    assert (notice.code, "to load their code tasks took 10.0 times" in notice.text) == (
+        "busy-machine",
+        True,
+    )
 
 
 @pytest.mark.parametrize("more", [python_job(2.5), python_job(9.0, cpu_seconds=0.02)])
@@ -160,7 +163,7 @@ def test_on_a_busy_machine_code_loads_slowly_too() -> None:
     assert stretch_of(run) == pytest.approx(BEYOND_LOADING * 4.0 * CALM)
     notice = busy_notice([run])
     assert notice is not None
-    assert "10.0 times as long to load" in notice.text
+    assert "to load their code tasks took 10.0 times" in notice.text
 
 
 def test_queries_of_a_python_program_compute_where_spark_does() -> None:
