@@ -15,8 +15,9 @@ import numpy as np
 from engine.forecast import FloatArray, IntArray
 from engine.models.stages.drawn_sums import DrawnSums
 from engine.models.stages.launch_order import last_launched
+from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.table import BASE, Cuts, StageTable
-from engine.models.stages.task_times import PLACED_TASKS, SET_UP_SECONDS, SET_UP_SHARE
+from engine.models.stages.task_times import PLACED_TASKS
 from engine.scheduling.waves import BODY, EVERY_TASK, TAIL_STEPS
 
 FEW_TASKS = 32
@@ -136,9 +137,9 @@ def _summed(table: StageTable, places: IntArray, cuts: Cuts) -> Outlines:
 
     at, counts, _ = _grid(n)
     rank = np.minimum(np.floor(at * n[:, None]), n[:, None] - 1.0)
-    overhead = table.overhead[places]
-    half = sum_up_to(overhead), sum_up_to(overhead + SET_UP_SECONDS / SET_UP_SHARE)
-    fixed = (1.0 - SET_UP_SHARE) * half[0] + SET_UP_SHARE * half[1]
+    overhead, share = table.overhead[places], table.set_up_share[places]
+    half = sum_up_to(overhead), sum_up_to(overhead + SET_UP_SECONDS / share)
+    fixed = (1.0 - share) * half[0] + share * half[1]
     total = fixed + (factor * rest + longest - fixed) * cuts.work
     total = total + n * table.dispatch_seconds[places]
     last, shorter = _last_tasks(table, places, cuts, times)

@@ -14,15 +14,9 @@ from engine.models.stages.drawn_times import longest_share, stand_for_more
 from engine.models.stages.launch_order import LONGEST_FIRST
 from engine.models.stages.partitions import LARGEST_TASKS, whole_tasks
 from engine.models.stages.ranked_tasks import DeferredTasks
+from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.stage_law import faster_by
-from engine.models.stages.task_times import (
-    PLACED_TASKS,
-    SET_UP_SECONDS,
-    SET_UP_SHARE,
-    Growth,
-    Scaled,
-    StageShape,
-)
+from engine.models.stages.task_times import PLACED_TASKS, Growth, Scaled, StageShape
 from engine.models.stages.warm_up import WarmUps
 from engine.scheduling.waves import Tasks, probabilities
 
@@ -124,6 +118,11 @@ class StageTable:
     @cached_property
     def overhead(self) -> FloatArray:
         return np.asarray([shape.overhead_seconds for shape in self.shapes])
+
+    @cached_property
+    def set_up_share(self) -> FloatArray:
+        """(s,) of a task's run time, up to `SET_UP_SECONDS`."""
+        return np.asarray([shape.set_up_share for shape in self.shapes])
 
     @cached_property
     def fixed_seconds(self) -> FloatArray:
@@ -260,8 +259,8 @@ class StageTable:
 
     def unstretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
         """(m,) the time of observed size that `_stretched` makes so long."""
-        low, grown = self.overhead[places], SET_UP_SHARE + (1.0 - SET_UP_SHARE) * work
-        reach = SET_UP_SECONDS / SET_UP_SHARE
+        low, share = self.overhead[places], self.set_up_share[places]
+        grown, reach = share + (1.0 - share) * work, SET_UP_SECONDS / share
         above = seconds - self.dispatch_seconds[places] - low
         beyond = low + reach + (above - reach * grown) / work
         return np.where(
@@ -271,7 +270,8 @@ class StageTable:
     def stretched(self, places: IntArray, seconds: FloatArray, work: FloatArray) -> FloatArray:
         """`StageShape._stretched`, with what a slot idles before each task."""
         outside = np.minimum(seconds, self.overhead[places][:, None])
-        fixed = outside + np.minimum(SET_UP_SHARE * (seconds - outside), SET_UP_SECONDS)
+        share = self.set_up_share[places][:, None]
+        fixed = outside + np.minimum(share * (seconds - outside), SET_UP_SECONDS)
         idle = self.dispatch_seconds[places][:, None]
         return np.asarray(fixed + (seconds - fixed) * work + idle)
 

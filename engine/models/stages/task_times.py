@@ -30,16 +30,11 @@ from engine.models.stages.partitions import (
     whole_tasks,
 )
 from engine.models.stages.ranked_tasks import RankedTasks
+from engine.models.stages.set_up import SET_UP_SECONDS, set_up_share
 from engine.models.stages.stage_law import PRIOR_LAW, StageLaw
 from engine.models.stages.warm_up import WarmUp
 from engine.profile import StageRun
 from engine.scheduling.waves import DrawnTasks, Tasks
-
-SET_UP_SECONDS = 0.2
-SET_UP_SHARE = 0.5
-"""Prior: so much of a task's run time, or this share of it if that is less, goes to readers,
-writers, connections and code that is not compiled yet, however much data it has."""
-
 
 PLACED_TASKS = 4000
 """Tasks of larger stages are only drawn when they are placed one by one, unless some are hot."""
@@ -328,10 +323,15 @@ class StageShape:
         return np.asarray(self._stretched(cold - excess, work) + excess + dispatch_seconds)
 
     @cached_property
+    def set_up_share(self) -> float:
+        """Share of a task's run time that does not grow with its data, up to `SET_UP_SECONDS`."""
+        return set_up_share(self.stage, max(0.0, self.late_seconds - self.overhead_seconds))
+
+    @cached_property
     def fixed_seconds(self) -> float:
         """Part of a typical task's time that does not grow with its data."""
         ran = max(0.0, self.mean_seconds - self.overhead_seconds)
-        return self.mean_seconds - ran + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+        return self.mean_seconds - ran + min(self.set_up_share * ran, SET_UP_SECONDS)
 
     @cached_property
     def late_fixed_seconds(self) -> float:
@@ -341,7 +341,7 @@ class StageShape:
             return self.fixed_seconds
         outside = min(self.mean_seconds, self.overhead_seconds)
         ran = self.warm_up.late * (self.mean_seconds - outside)
-        return self.warm_up.late * outside + min(SET_UP_SHARE * ran, SET_UP_SECONDS)
+        return self.warm_up.late * outside + min(self.set_up_share * ran, SET_UP_SECONDS)
 
     @property
     def late_seconds(self) -> float:
@@ -356,7 +356,7 @@ class StageShape:
     def _stretched(self, seconds: FloatArray, work: FloatArray | float) -> FloatArray:
         outside = np.minimum(seconds, self.overhead_seconds)
         ran = seconds - outside
-        fixed = outside + np.minimum(SET_UP_SHARE * ran, SET_UP_SECONDS)
+        fixed = outside + np.minimum(self.set_up_share * ran, SET_UP_SECONDS)
         return np.asarray(fixed + (seconds - fixed) * work)
 
 

@@ -27,7 +27,7 @@ from engine.models.simcost.model import Simcost
 from engine.models.simcost.rates import observed_rates, revised
 from engine.models.simcost.redrawn import simulated
 from engine.models.simcost.report import bottleneck
-from engine.models.stages.task_times import SET_UP_SECONDS
+from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.profile import Measure, Profile, Run
 
 MIB = 1024.0**2

@@ -13,8 +13,9 @@ from engine.cluster import Workload
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.stage_laws import SLOTS, WORK, pair_fit, typical_seconds, with_laws
 from engine.models.stages.first_tasks import lost_to_new_code
+from engine.models.stages.set_up import SET_UP_SECONDS
 from engine.models.stages.shapes import shapes_of
-from engine.models.stages.task_times import SET_UP_SECONDS, Scaled
+from engine.models.stages.task_times import Scaled
 from engine.models.stages.warm_up import (
     PARTS,
     WarmUp,
@@ -223,7 +224,7 @@ def test_part_of_the_shortest_task_still_grows(seconds: float) -> None:
     late = replay.shapes[0].late_fixed_seconds
     curve = replay.shapes[0].warm_up
     assert curve is not None
-    assert 0.0 < late < 0.51 * curve.late * seconds + 1e-9
+    assert 0.0 < late < 0.91 * curve.late * seconds + 1e-9
     found = [replay.replayed(8, ratio=ratio).seconds for ratio in (100.0, 200.0)]
     assert found[1] > 1.7 * found[0]
 

@@ -1,0 +1,84 @@
+"""How much of a task's run time stays whatever it reads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, measure, observed, without_growth
+
+from engine.models.stages.set_up import (
+    BYTES_PER_SECOND,
+    MOST_SET_UP,
+    SET_UP_SHARE,
+    set_up_share,
+    share_of_data,
+)
+from engine.profile import Run, StageRun
+
+TASKS, SLOTS = 200, 4
+FIXED_SECONDS = 0.04
+
+
+def stage(seconds: float, *, task_bytes: float, records: float | None = None) -> StageRun:
+    made = Stage(np.full(TASKS, seconds), shuffle_bytes=task_bytes * TASKS)
+    found = observed([made], slots=SLOTS).stages[0]
+    return replace(found, shuffle_read_records=records)
+
+
+def run_of(size: float, *, task_bytes: float, bytes_per_second: float) -> Run:
+    """Tasks of a fixed number, each with a fixed part and a part for the bytes that it reads."""
+    seconds = FIXED_SECONDS + size * task_bytes / bytes_per_second
+    made = Stage(np.full(TASKS, seconds), shuffle_bytes=size * task_bytes * TASKS)
+    return observed([made], slots=SLOTS)
+
+
+def test_less_data_in_the_same_time_is_more_set_up() -> None:
+    read = 10.0 ** np.arange(2.0, 9.0)
+    shares = [set_up_share(stage(0.1, task_bytes=size), 0.1) for size in read]
+    assert shares == sorted(shares, reverse=True)
+    assert shares[0] == MOST_SET_UP
+    assert shares[-1] == SET_UP_SHARE
+
+
+def test_the_prior_is_one_of_the_two_parts_alone() -> None:
+    """So much time that no reader takes it went to data; so little data that no core takes so long
+    for it did not."""
+    assert share_of_data(1000.0, on_data=0.01) > 0.9
+    assert share_of_data(0.05, on_data=1e-7) < 0.01
+
+
+def test_the_share_is_the_mean_of_the_posterior() -> None:
+    """By drawing both parts from their priors and keeping those that add up to the time seen."""
+    rng = np.random.default_rng(1)
+    fixed = 0.05 * np.exp(rng.normal(size=4_000_000))
+    data = 0.03 * np.exp(2.0 * rng.normal(size=4_000_000))
+    near = np.abs(np.log((fixed + data) / 0.1)) < 0.02
+    assert near.sum() > 10_000
+    expected = float((data / (fixed + data))[near].mean())
+    assert share_of_data(0.1, on_data=0.03) == pytest.approx(expected, abs=0.01)
+
+
+def test_records_count_where_bytes_are_few() -> None:
+    """Columns that are packed well are few bytes of many records."""
+    few = stage(0.1, task_bytes=1e3)
+    many = stage(0.1, task_bytes=1e3, records=TASKS * 100_000.0)
+    assert set_up_share(many, 0.1) < set_up_share(few, 0.1)
+
+
+def test_tasks_of_which_nothing_is_known_have_the_prior() -> None:
+    none = replace(stage(0.1, task_bytes=1.0), shuffle_read_bytes=measure(np.zeros(TASKS)))
+    assert set_up_share(none, 0.1) == SET_UP_SHARE
+    assert set_up_share(stage(0.1, task_bytes=1e3), 0.0) == SET_UP_SHARE
+
+
+@pytest.mark.parametrize("task_bytes", [1e4, 1e5])
+@pytest.mark.parametrize("size", [3.0, 9.0])
+def test_short_tasks_that_read_little_hardly_grow(task_bytes: float, size: float) -> None:
+    """200 tasks of which each is mostly set-up: nearer than half of their time growing says."""
+    made = {"task_bytes": task_bytes, "bytes_per_second": BYTES_PER_SECOND}
+    found = without_growth(run_of(1.0, **made)).replayed(SLOTS, ratio=size).seconds
+    wanted = run_of(size, **made).seconds
+    by_halves = run_of(1.0, **made).seconds * (1.0 + SET_UP_SHARE * (size - 1.0))
+    assert wanted <= found < 1.0 + 0.5 * (wanted + by_halves)
