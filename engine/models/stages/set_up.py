@@ -7,11 +7,8 @@ anything can have been work on these.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
-from engine.forecast import FloatArray
 from engine.profile import StageRun
 
 SET_UP_SECONDS = 0.2
@@ -20,8 +17,8 @@ SET_UP_SHARE = 0.5
 writers, connections and code that is not compiled yet, however much data it has."""
 
 MOST_SET_UP = 0.9
-"""The share is more where a task read next to nothing, and never more than this: what it read next
-to nothing of may be what it waits for."""
+"""The share is more where a task is very short or read next to nothing, and never more than this:
+what it read next to nothing of may be what it waits for."""
 
 TYPICAL_SECONDS, LOG_SCALE = 0.05, 1.0
 """Prior of the part that is fixed: a log-normal."""
@@ -30,32 +27,27 @@ BYTES_PER_SECOND, RECORDS_PER_SECOND, LOG_SCALE_OF_RATES = 10e6, 1e6, 2.0
 """Prior of how fast a core goes through what it reads: log-normal too, and so wide that functions
 in Python and rows that become many are in it."""
 
-STEPS = 100
+SHARES = (np.arange(100) + 0.5) / 100
+"""Where the posterior is taken: inner points of [0, 1]."""
 
 
 def set_up_share(stage: StageRun, seconds: float) -> float:
     """Share of so many seconds of run time that does not grow with the task's data, as far as they
-    are within `SET_UP_SECONDS`: its posterior mean, with the two priors above, given their sum."""
+    are within `SET_UP_SECONDS`: its posterior mean, with the two priors above, given their sum.
+    Where a log does not say what was read it is `SET_UP_SHARE`."""
     records = (stage.input_records or 0.0) + (stage.shuffle_read_records or 0.0)
     on_data = max(stage.read_bytes / BYTES_PER_SECOND, records / RECORDS_PER_SECOND)
     if on_data <= 0.0 or seconds <= 0.0:
         return SET_UP_SHARE
-    on_data /= stage.tasks
+    on_data /= max(1, stage.task_seconds.count)  # of a log that breaks off: those that ended
     return min(MOST_SET_UP, max(SET_UP_SHARE, 1.0 - share_of_data(seconds, on_data)))
 
 
 def share_of_data(seconds: float, on_data: float) -> float:
     """Posterior mean share of `seconds` that went to data which the prior expects to take
     `on_data` seconds."""
-    shares = _shares()
-    fixed = np.log((1.0 - shares) * seconds / TYPICAL_SECONDS) / LOG_SCALE
-    data = np.log(shares * seconds / on_data) / LOG_SCALE_OF_RATES
-    log_density = -0.5 * (fixed**2 + data**2) - np.log(shares * (1.0 - shares))
+    fixed = np.log((1.0 - SHARES) * seconds / TYPICAL_SECONDS) / LOG_SCALE
+    data = np.log(SHARES * seconds / on_data) / LOG_SCALE_OF_RATES
+    log_density = -0.5 * (fixed**2 + data**2) - np.log(SHARES * (1.0 - SHARES))
     density = np.exp(log_density - log_density.max())
-    return float(density @ shares / density.sum())
-
-
-@cache
-def _shares() -> FloatArray:
-    """Inner points of [0, 1]."""
-    return np.asarray((np.arange(STEPS) + 0.5) / STEPS)
+    return float(density @ SHARES / density.sum())

@@ -325,7 +325,7 @@ class StageShape:
     @cached_property
     def set_up_share(self) -> float:
         """Share of a task's run time that does not grow with its data, up to `SET_UP_SECONDS`."""
-        return set_up_share(self.stage, max(0.0, self.late_seconds - self.overhead_seconds))
+        return set_up_share(self.stage, self._late_run_seconds)
 
     @cached_property
     def fixed_seconds(self) -> float:
@@ -339,9 +339,14 @@ class StageShape:
         always grows."""
         if self.warm_up is None:
             return self.fixed_seconds
-        outside = min(self.mean_seconds, self.overhead_seconds)
-        ran = self.warm_up.late * (self.mean_seconds - outside)
-        return self.warm_up.late * outside + min(self.set_up_share * ran, SET_UP_SECONDS)
+        ran = self._late_run_seconds
+        return self.late_seconds - ran + min(self.set_up_share * ran, SET_UP_SECONDS)
+
+    @property
+    def _late_run_seconds(self) -> float:
+        """Run time of a task whose code is no longer new: its overhead is less by as much."""
+        late = 1.0 if self.warm_up is None else self.warm_up.late
+        return late * max(0.0, self.mean_seconds - self.overhead_seconds)
 
     @property
     def late_seconds(self) -> float:

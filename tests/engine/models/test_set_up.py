@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from made_runs import Stage, measure, observed, without_growth
 
+from engine.models.replay.replayed_run import Replay
 from engine.models.stages.set_up import (
     BYTES_PER_SECOND,
     MOST_SET_UP,
@@ -71,6 +72,27 @@ def test_tasks_of_which_nothing_is_known_have_the_prior() -> None:
     none = replace(stage(0.1, task_bytes=1.0), shuffle_read_bytes=measure(np.zeros(TASKS)))
     assert set_up_share(none, 0.1) == SET_UP_SHARE
     assert set_up_share(stage(0.1, task_bytes=1e3), 0.0) == SET_UP_SHARE
+
+
+def test_of_a_log_that_breaks_off_the_tasks_that_ended_count() -> None:
+    whole = stage(0.1, task_bytes=1e5, records=TASKS * 1e4)
+    begun = replace(whole, tasks=100 * TASKS)
+    assert set_up_share(begun, 0.1) == set_up_share(whole, 0.1)
+
+
+def test_what_is_outside_the_run_time_is_no_part_of_it() -> None:
+    """Where half of a task is its overhead, and later tasks take half as long, the rest is still a
+    time of its own, that what the task read tells something of."""
+    made = stage(0.1, task_bytes=1e4)
+    falling = (3.0, 2.5, 2.0, 1.6, 1.4)
+    overhead = measure(np.full(TASKS, 0.07))
+    run = observed([Stage(np.full(TASKS, 0.1), shuffle_bytes=1e4 * TASKS)], slots=SLOTS)
+    warming = replace(run.stages[0], warm_up=falling, overhead_seconds=overhead)
+    shape = Replay.of(replace(run, stages=(warming,))).shapes[0]
+    assert shape.late_seconds < 0.07
+    expected = set_up_share(made, 0.03 * shape.late_seconds / 0.1)
+    assert shape.set_up_share == pytest.approx(expected)
+    assert expected > SET_UP_SHARE
 
 
 @pytest.mark.parametrize("task_bytes", [1e4, 1e5])
