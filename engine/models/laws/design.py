@@ -14,7 +14,7 @@ from engine.catalog import Catalog
 from engine.forecast import FloatArray
 from engine.models.curves.machines import MachineRuns, shape_of, vcpus_of
 from engine.models.curves.parameter_scales import ParameterScales
-from engine.models.laws.residual import Inputs
+from engine.models.laws.residual import Inputs, Moved
 from engine.models.laws.terms import Points
 
 LEVEL_SPREAD = 3.0
@@ -177,7 +177,8 @@ class Encoding:
         return Inputs(
             effects=np.concatenate(effects, axis=1),
             coordinates=self._coordinates(rows)[:, varying],
-            cores=np.log(rows.machines * rows.cores)[:, None],
+            cores=np.log(rows.machines * rows.cores),
+            sizes=np.log(rows.size),
         )
 
     def parameter_doublings(self, rows: Rows) -> FloatArray:
@@ -198,12 +199,10 @@ class Encoding:
         """(c,) prior lengths of the coordinates."""
         return np.asarray(LENGTH * self._coordinates(self.runs)[:, self._varying].std(axis=0))
 
-    def moved(
-        self, sizes: FloatArray, iterations: FloatArray | None
-    ) -> tuple[NDArray[np.int64], FloatArray]:
-        """(q,) the coordinates that the size and the iterations are, as far as these varied among
-        the runs, and (k s, q) their values for each of k numbers of iterations and s sizes; the
-        iterations are left alone for None."""
+    def moved(self, sizes: FloatArray, iterations: FloatArray | None) -> Moved:
+        """Points as they are with each of k numbers of iterations and s sizes in place of their own
+        (k s of them; the iterations are left alone for None), as far as these varied among the
+        runs."""
         counts = 1 if iterations is None else len(iterations)
         values = {SIZE: np.tile(np.log(sizes), counts)}
         if iterations is not None:
@@ -213,7 +212,7 @@ class Encoding:
         found = np.empty((counts * len(sizes), len(varied)))
         for column, place in enumerate(varied):
             found[:, column] = values[place]
-        return columns, found
+        return Moved(columns, found, values[SIZE])
 
     @cached_property
     def _varying(self) -> NDArray[np.bool_]:

@@ -126,7 +126,7 @@ class Candidates:
         done = rows.iterations[None] if iterations is None else iterations[:, None]
         laws = sized + law.laws.mean_log_iterations(done)[:, None]
         inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
-        parts = [process.means(inputs, law.residuals, *moved) for process in self.processes]
+        parts = [process.means(inputs, law.residuals, moved) for process in self.processes]
         apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
         return laws, self.level + laws[:, :, None] + apart
 

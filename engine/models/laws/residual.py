@@ -5,13 +5,15 @@ Eqs. 2.25 and 2.26, marginal likelihood 5.8 with its gradient 5.9, leave-one-out
 is
 
     k(x, x') = sum_e effect_e(x) effect_e(x') + a^2 exp(-1/2 sum_c (x_c - x'_c)^2 / l_c^2)
-               + b^2 exp(-1/2 (p - p')^2 / w^2)
+               + b^2 exp(-1/2 (p - p')^2 / w^2) + c^2 exp(-1/2 ((p - p')^2 + (z - z')^2) / w^2)
 
 plus noise: linear effects (the level, types, parameters) with fixed prior spreads, a smooth
-remainder with one length per coordinate, and what is peculiar to a number of cores p (log) whatever
-else is asked: how partitions fall into waves. The hyperparameters are the most probable ones under
-log-normal priors: few runs leave them where the priors are. Away from the runs the remainder
-fades: the mean goes back to the physical law, the variance to the prior's.
+remainder with one length per coordinate, and how partitions fall into waves: what is peculiar to a
+number of cores p (log) whatever else is asked, and to p together with an input z (log), since
+partitions follow the input. The last is left out where no two runs share both: it would be noise by
+another name. The hyperparameters are the most probable ones under log-normal priors: few runs leave
+them where the priors are. Away from the runs the remainder fades: the mean goes back to the
+physical law, the variance to the prior's.
 """
 
 from __future__ import annotations
@@ -23,31 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
+from engine.models.laws.hyperparameters import KnownParts, Posterior
 
-AMPLITUDE, AMPLITUDE_SPREAD = 0.05, 1.0
-"""Prior median of the amplitude a of log time and the spread of its log."""
-
-NOISE, NOISE_SPREAD = 0.03, 0.7
-"""The same for the noise: repetitions differ by 1 to 4 %."""
-
-WAVES, WAVES_SPREAD, WAVES_LENGTH = 0.02, 1.0, 0.1
-"""The same for the amplitude b, and its length w: neighbouring numbers of cores hardly share it."""
-
-LENGTH_SPREAD = 0.7
-"""Spread of the log of each length."""
-
-FARTHEST = 3.0
-"""Hyperparameters stay within so many spreads of their priors."""
-
-JITTER = 1e-8
+WAVES_LENGTH = 0.1
+"""The length w: neighbouring numbers of cores, and inputs, hardly share what is peculiar to one."""
 
 MOST_FOR_LENGTHS = 120
 """Runs that the hyperparameters are sought with: of more, a random part (always the same)."""
-
-NOISY = 1.0
-"""Noise, in spreads of its prior, from which on it is doubted that it is noise."""
-
-STEPS, SMALL_STEP = 40, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,15 +41,32 @@ class Inputs:
     Args:
         effects: (n, e) columns of the linear effects, each times its prior spread.
         coordinates: (n, c) of the smooth remainder.
-        cores: (n, 1) log of the cores in all.
+        cores: (n,) log of the cores in all.
+        sizes: (n,) log of the input.
     """
 
     effects: FloatArray
     coordinates: FloatArray
     cores: FloatArray
+    sizes: FloatArray
 
     def __len__(self) -> int:
         return len(self.effects)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """Points asked for with other sizes, and iterations, than their own: s times.
+
+    Args:
+        columns: (q,) the coordinates that change.
+        values: (s, q) what these become, the same for all points.
+        sizes: (s,) log of the input.
+    """
+
+    columns: NDArray[np.int64]
+    values: FloatArray
+    sizes: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Process:
     Args:
         runs: where they were made.
         amplitude: of the smooth remainder; 0 for none.
-        waves: amplitude of what is peculiar to a number of cores.
+        waves: (k,) amplitudes of what is peculiar to a number of cores, and to that and an input.
         lengths: (c,).
         noise: scale of log time.
         inverse: (r, r) of the covariance of the runs.
@@ -84,44 +85,46 @@ class Process:
 
     runs: Inputs
     amplitude: float
-    waves: float
+    waves: FloatArray
     lengths: FloatArray
     noise: float
     inverse: FloatArray
     counts: FloatArray
 
-    def means(
-        self,
-        at: Inputs,
-        residuals: FloatArray,
-        columns: NDArray[np.int64],
-        values: FloatArray,
-    ) -> FloatArray:
-        """(s, n) mean of log time about the law, after residuals (r,) of the runs, at s times the
-        same n points, each time with other `values` (s, q), the same for all points, of some
-        coordinates, `columns` (q,). What the kernel says of the others is worked out once."""
+    def means(self, at: Inputs, residuals: FloatArray, moved: Moved) -> FloatArray:
+        """(s, n) mean of log time about the law, after residuals (r,) of the runs, at the points as
+        they are `moved`. What the kernel says of all else is worked out once."""
         behind, runs = self.inverse @ residuals, self.runs
-        means = at.effects @ (runs.effects.T @ behind)
-        if self.waves > 0.0:
-            means += self._waves(at) @ np.bincount(self._cores[1], behind)
-        found = np.tile(means, (len(values), 1))
+        found = np.tile(at.effects @ (runs.effects.T @ behind), (len(moved.sizes), 1))
+        if len(self.waves):
+            found += self._waves_after(behind, moved.sizes) @ _alike(self._cores[0], at.cores)
         if self.amplitude > 0.0:
-            apart = (values[:, None] - runs.coordinates[:, columns]) / self.lengths[columns]
+            columns = moved.columns
+            apart = (moved.values[:, None] - runs.coordinates[:, columns]) / self.lengths[columns]
             weights = behind * np.exp(-0.5 * (apart**2).sum(axis=2))
             x = np.delete(at.coordinates / self.lengths, columns, axis=1)
             y = np.delete(runs.coordinates / self.lengths, columns, axis=1)
             found += self.amplitude**2 * weights @ np.exp(-0.5 * _distances(y, x))
         return found
 
+    def _waves_after(self, behind: FloatArray, sizes: FloatArray) -> FloatArray:
+        """(s, u) what each number of cores that runs had is weighed by at s sizes."""
+        known, back = self._cores
+        if len(self.waves) == 1:
+            own = np.bincount(back, self.waves[0] ** 2 * behind)
+            return np.broadcast_to(own, (len(sizes), len(known)))
+        weights = self.waves[0] ** 2 + self.waves[1] ** 2 * _alike(sizes, self.runs.sizes)
+        return np.asarray((weights * behind) @ (back[:, None] == np.arange(len(known))))
+
     def moments(self, at: Inputs, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n,) the mean, and (n,) its variance, noise included."""
         effects, behind = at.effects, self.inverse @ residuals
-        if self.amplitude == 0.0 and self.waves == 0.0:
+        if self.amplitude == 0.0 and not len(self.waves):
             variance = np.einsum("ne,ne->n", effects @ self._effects, effects)
             return effects @ (self.runs.effects.T @ behind), self.noise**2 + variance
         cross = self._cross(at)
         prior = np.einsum("ne,ne->n", effects, effects)
-        prior += self.amplitude**2 + self.waves**2 + self.noise**2
+        prior += self.amplitude**2 + self.waves @ self.waves + self.noise**2
         variance = prior - np.einsum("nr,nr->n", cross @ self.inverse, cross)
         return cross @ behind, np.maximum(variance, self.noise**2)
 
@@ -139,19 +142,19 @@ class Process:
         if self.amplitude > 0.0:
             apart = _distances(at.coordinates / self.lengths, self.runs.coordinates / self.lengths)
             cross += self.amplitude**2 * np.exp(-0.5 * apart)
-        if self.waves > 0.0:
-            cross += self._waves(at)[:, self._cores[1]]
+        if len(self.waves):
+            known, back = self._cores
+            alike = _alike(at.cores, known)[:, back]
+            cross += self.waves[0] ** 2 * alike
+            if len(self.waves) > 1:
+                alike *= _alike(at.sizes, self.runs.sizes)
+                cross += self.waves[1] ** 2 * alike
         return np.asarray(cross)
-
-    def _waves(self, at: Inputs) -> FloatArray:
-        """(n, u) covariance by what is peculiar to a number of cores, with each that runs had."""
-        apart = (at.cores - self._cores[0]) / WAVES_LENGTH
-        return np.asarray(self.waves**2 * np.exp(-0.5 * apart**2))
 
     @cached_property
     def _cores(self) -> tuple[FloatArray, NDArray[np.int64]]:
         """(u,) the numbers of cores that runs had, as logarithms, and (r,) which of them each."""
-        return np.unique(self.runs.cores[:, 0], return_inverse=True)
+        return np.unique(self.runs.cores, return_inverse=True)
 
     def left_out(self, residuals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(r,) error of log time and (r,) variance for each run without it; the noise in it is that
@@ -173,11 +176,28 @@ def _distances(x: FloatArray, y: FloatArray) -> FloatArray:
     return np.maximum(apart, 0.0, out=apart)
 
 
+def _alike(x: FloatArray, y: FloatArray) -> FloatArray:
+    """(n, r) correlation of what is peculiar to numbers of cores, or to inputs, (n,) and (r,)."""
+    return np.asarray(np.exp(-0.5 * ((x[:, None] - y) / WAVES_LENGTH) ** 2))
+
+
+def _waves(runs: Inputs) -> FloatArray:
+    """(k, r, r) correlations by numbers of cores, and by these and inputs where some runs share
+    both."""
+    by_cores = _alike(runs.cores, runs.cores)
+    places = np.column_stack((runs.cores, runs.sizes))
+    if np.ptp(runs.sizes) == 0.0 or len(np.unique(places, axis=0)) == len(runs):
+        return by_cores[None]
+    return np.stack((by_cores, by_cores * _alike(runs.sizes, runs.sizes)))
+
+
 def linear(runs: Inputs, noise: float, counts: FloatArray) -> Process:
     """The process of linear effects and noise alone."""
     covariance = runs.effects @ runs.effects.T + np.diag(noise**2 / counts)
     lengths = np.ones(runs.coordinates.shape[1])
-    return Process(runs, 0.0, 0.0, lengths, noise, np.asarray(np.linalg.inv(covariance)), counts)
+    return Process(
+        runs, 0.0, np.empty(0), lengths, noise, np.asarray(np.linalg.inv(covariance)), counts
+    )
 
 
 def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: FloatArray) -> Process:
@@ -188,103 +208,10 @@ def smooth(runs: Inputs, residuals: FloatArray, lengths: FloatArray, counts: Flo
         lengths: (c,) prior medians.
         counts: (r,) how much each run counts.
     """
-    centre = np.log(np.concatenate(([AMPLITUDE], lengths, [WAVES, NOISE])))
-    spread = np.full(len(centre), LENGTH_SPREAD)
-    spread[0], spread[-2:] = AMPLITUDE_SPREAD, (WAVES_SPREAD, NOISE_SPREAD)
     order = np.random.default_rng(0).permutation(len(runs))
     few = order[counts[order] >= 0.5][:MOST_FOR_LENGTHS]
-    some = Inputs(runs.effects[few], runs.coordinates[few], runs.cores[few])
-    sought = _Posterior(some, residuals[few], centre, spread)
-    best = centre + spread * _most_probable(sought, len(centre))
-    noise = float(np.exp(best[-1]))
-    covariance = _Posterior(runs, residuals, centre, spread).covariance(best)[0]
-    covariance += np.diag(noise**2 * (1.0 / counts - 1.0))
-    return Process(
-        runs=runs,
-        amplitude=float(np.exp(best[0])),
-        waves=float(np.exp(best[-2])),
-        lengths=np.exp(best[1:-2]),
-        noise=noise,
-        inverse=np.asarray(np.linalg.inv(covariance)),
-        counts=counts,
-    )
-
-
-def _most_probable(posterior: _Posterior, count: int) -> FloatArray:
-    """Hyperparameters in spreads of their prior, from its medians; and, where these end at much
-    noise, from where all that the laws leave is smooth: no step downhill crosses from one to the
-    other."""
-    found, smoother = _minimum(posterior, np.zeros(count)), np.zeros(count)
-    if found[-1] < NOISY:
-        return found
-    smoother[0], smoother[-2:] = 2.0, -2.0
-    other = _minimum(posterior, smoother)
-    return min((found, other), key=lambda standard: posterior(standard)[0])
-
-
-class _Posterior:
-    """Minus the log posterior of the hyperparameters and its gradient, both in spreads of the
-    prior."""
-
-    def __init__(
-        self, runs: Inputs, residuals: FloatArray, centre: FloatArray, spread: FloatArray
-    ) -> None:
-        self.centre, self.spread = centre, spread
-        self._linear = runs.effects @ runs.effects.T + JITTER * np.eye(len(runs))
-        x = runs.coordinates
-        self._squares = (x[:, None, :] - x[None, :, :]) ** 2
-        self._waves = np.exp(-0.5 * _distances(runs.cores, runs.cores) / WAVES_LENGTH**2)
-        self._residuals = residuals
-
-    def covariance(self, logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(r, r) of the runs, and the smooth part of it."""
-        scaled = self._squares @ np.exp(-2.0 * logs[1:-2])
-        part = np.exp(2.0 * logs[0] - 0.5 * scaled)
-        noise = np.exp(2.0 * logs[-1]) * np.eye(len(part))
-        return self._linear + part + np.exp(2.0 * logs[-2]) * self._waves + noise, part
-
-    def __call__(self, standard: FloatArray) -> tuple[float, FloatArray]:
-        logs = self.centre + self.spread * standard
-        covariance, part = self.covariance(logs)
-        factor = np.linalg.cholesky(covariance)
-        inverse = np.linalg.inv(covariance)
-        weights = inverse @ self._residuals
-        value = 0.5 * self._residuals @ weights + np.log(np.diag(factor)).sum()
-        slope = 0.5 * (inverse - np.outer(weights, weights))
-        by_part = slope * part
-        gradient = np.empty_like(logs)
-        gradient[0] = 2.0 * by_part.sum()
-        apart = np.einsum("ij,ijc->c", by_part, self._squares)
-        gradient[1:-2] = apart * np.exp(-2.0 * logs[1:-2])
-        gradient[-2] = 2.0 * np.exp(2.0 * logs[-2]) * (slope * self._waves).sum()
-        gradient[-1] = 2.0 * np.exp(2.0 * logs[-1]) * np.trace(slope)
-        return float(value + 0.5 * standard @ standard), gradient * self.spread + standard
-
-
-def _minimum(posterior: _Posterior, start: FloatArray) -> FloatArray:
-    """Where it is least: BFGS with halved steps (Nocedal and Wright, Numerical Optimization, 6.1).
-    SciPy's takes longer to import than this to run."""
-    x, (value, gradient) = start, posterior(start)
-    inverse = np.eye(len(x))
-    for _ in range(STEPS):
-        direction = -inverse @ gradient
-        direction /= max(1.0, float(np.abs(direction).max()))
-        slope = float(direction @ gradient)
-        if slope > -(SMALL_STEP**2):
-            break
-        step = 1.0
-        while step > SMALL_STEP:
-            candidate = np.clip(x + step * direction, -FARTHEST, FARTHEST)
-            new_value, new_gradient = posterior(candidate)
-            if new_value <= value + 1e-4 * step * slope:
-                break
-            step *= 0.5
-        else:
-            break
-        moved, change = candidate - x, new_gradient - gradient
-        x, value, gradient = candidate, new_value, new_gradient
-        curvature = float(moved @ change)
-        if curvature > 1e-10:
-            left = np.eye(len(x)) - np.outer(moved, change) / curvature
-            inverse = left @ inverse @ left.T + np.outer(moved, moved) / curvature
-    return x
+    parts = KnownParts(runs.effects @ runs.effects.T, _waves(runs), runs.coordinates, lengths)
+    found = Posterior(parts.pick(few), residuals[few]).most_probable()
+    covariance = parts.covariance(found)[0] + np.diag(found.noise**2 * (1.0 / counts - 1.0))
+    inverse = np.asarray(np.linalg.inv(covariance))
+    return Process(runs, found.amplitude, found.waves, found.lengths, found.noise, inverse, counts)

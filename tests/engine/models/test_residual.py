@@ -2,43 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
-from engine.models.laws.residual import AMPLITUDE, Inputs, Process, _Posterior, linear, smooth
+from engine.models.laws.hyperparameters import AMPLITUDE, KnownParts, Posterior
+from engine.models.laws.residual import Inputs, Moved, Process, linear, smooth
 
 
 def inputs(x: FloatArray) -> Inputs:
-    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * x[:, :1])
+    """Where the first coordinate says the cores, and no two share cores and input."""
+    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * x[:, 0], 10.0 * x[:, 1])
 
 
-def runs(count: int = 24) -> tuple[Inputs, FloatArray]:
+def gridded(x: FloatArray) -> Inputs:
+    """The same with few numbers of cores and few inputs, which many share."""
+    places = np.round(x)
+    return Inputs(np.full((len(x), 1), 3.0), x, 10.0 * places[:, 0], 0.1 * places[:, 1])
+
+
+def runs(count: int = 24, at: Callable[[FloatArray], Inputs] = inputs) -> tuple[Inputs, FloatArray]:
     random = np.random.default_rng(0)
     x = random.uniform(-1.5, 1.5, (count, 2))
-    return inputs(x), 0.2 * np.sin(2.0 * x[:, 0]) + 0.01 * random.normal(size=count)
+    return at(x), 0.2 * np.sin(2.0 * x[:, 0]) + 0.01 * random.normal(size=count)
+
+
+def picked(of: Inputs, places: NDArray[np.bool_] | NDArray[np.int64]) -> Inputs:
+    return Inputs(of.effects[places], of.coordinates[places], of.cores[places], of.sizes[places])
 
 
 def plain(process: Process, a: Inputs, b: Inputs) -> FloatArray:
     """The kernel by its definition."""
     found = np.empty((len(a), len(b)))
+    by_cores, by_both = (*process.waves, 0.0)[:2]
     for i in range(len(a)):
         for j in range(len(b)):
             apart = (a.coordinates[i] - b.coordinates[j]) / process.lengths
-            waves = (a.cores[i] - b.cores[j]) / 0.1
+            waves = ((a.cores[i] - b.cores[j]) / 0.1) ** 2
+            sizes = ((a.sizes[i] - b.sizes[j]) / 0.1) ** 2
             found[i, j] = (
                 a.effects[i] @ b.effects[j]
                 + process.amplitude**2 * np.exp(-0.5 * apart @ apart)
-                + process.waves**2 * np.exp(-0.5 * waves @ waves)
+                + by_cores**2 * np.exp(-0.5 * waves)
+                + by_both**2 * np.exp(-0.5 * (waves + sizes))
             )
     return found
 
 
-def test_moments_are_those_of_the_book() -> None:
+@pytest.mark.parametrize(("where", "waves"), [(inputs, 1), (gridded, 2)])
+def test_moments_are_those_of_the_book(where: Callable[[FloatArray], Inputs], waves: int) -> None:
     """Rasmussen and Williams 2.25 and 2.26, written out."""
-    known, values = runs()
+    known, values = runs(at=where)
     process = smooth(known, values, np.ones(2), np.ones(len(values)))
-    at = inputs(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
+    assert len(process.waves) == waves
+    at = where(np.asarray([[0.1, 0.2], [1.0, -1.0]]))
     covariance = plain(process, known, known) + process.noise**2 * np.eye(len(known))
     cross = plain(process, at, known)
     mean, variance = process.moments(at, values)
@@ -47,42 +67,66 @@ def test_moments_are_those_of_the_book() -> None:
     explained = np.einsum("nr,nr->n", cross, np.linalg.solve(covariance, cross.T).T)
     assert variance == pytest.approx(prior - explained, abs=1e-6)
     for columns in ([], [0], [0, 1]):
-        moved = np.asarray([[0.3] * len(columns), [-0.7] * len(columns)])
-        found = process.means(at, values, np.asarray(columns, dtype=np.int64), moved)
-        for row, values_at in zip(found, moved, strict=True):
+        to = np.asarray([[0.3] * len(columns), [-0.7] * len(columns)])
+        sizes = np.asarray([0.05, -0.1])
+        moved = Moved(np.asarray(columns, dtype=np.int64), to, sizes)
+        found = process.means(at, values, moved)
+        for row, values_at, size in zip(found, to, sizes, strict=True):
             coordinates = at.coordinates.copy()
             coordinates[:, columns] = values_at
-            there = Inputs(at.effects, coordinates, at.cores)
+            there = Inputs(at.effects, coordinates, at.cores, np.full(len(at), size))
             assert row == pytest.approx(process.moments(there, values)[0], rel=1e-9)
 
 
-def test_leave_one_out_is_that_of_processes_without_the_run() -> None:
-    known, values = runs()
+def test_what_is_peculiar_to_cores_and_input_is_learnt_from_those_that_share_both() -> None:
+    """Every third of the runs on 16 cores with the first input takes a tenth less, whatever else is
+    asked: so does a new run there, and one on other cores or of another input does not."""
+    random = np.random.default_rng(2)
+    cores, sizes = (values.ravel() for values in np.meshgrid([8.0, 16.0, 32.0], [1.0, 2.0, 4.0]))
+    cores, sizes = np.log(np.tile(cores, 6)), np.log(np.tile(sizes, 6))
+    other = random.uniform(-1.0, 1.0, len(cores))
+    dip = np.where((cores == np.log(16.0)) & (sizes == 0.0), -0.1, 0.0)
+    values = dip + 0.005 * random.normal(size=len(cores))
+
+    def at(p: FloatArray, z: FloatArray, x: FloatArray) -> Inputs:
+        return Inputs(np.full((len(p), 1), 3.0), np.column_stack((p, z, x)), p, z)
+
+    process = smooth(at(cores, sizes, other), values, np.full(3, 1.5), np.ones(len(cores)))
+    asked = np.log(np.asarray([[16.0, 1.0], [16.0, 4.0], [32.0, 1.0]])).T
+    mean = process.moments(at(*asked, np.asarray([0.4, 0.4, 0.4])), values)[0]
+    assert mean == pytest.approx([-0.1, 0.0, 0.0], abs=0.02)
+
+
+@pytest.mark.parametrize("where", [inputs, gridded])
+def test_leave_one_out_is_that_of_processes_without_the_run(
+    where: Callable[[FloatArray], Inputs],
+) -> None:
+    known, values = runs(at=where)
     process = smooth(known, values, np.ones(2), np.ones(len(values)))
     errors, variances = process.left_out(np.tile(values, (len(values), 1)))
     for place in (0, 5, 23):
         kept = np.arange(len(values)) != place
-        rest = Inputs(known.effects[kept], known.coordinates[kept], known.cores[kept])
+        rest = picked(known, kept)
         covariance = plain(process, rest, rest) + process.noise**2 * np.eye(len(rest))
         without = Process(
             rest, process.amplitude, process.waves, process.lengths, process.noise,
             np.linalg.inv(covariance), np.ones(len(rest)),
         )  # fmt: skip
-        one = np.asarray([place])
-        at = Inputs(known.effects[one], known.coordinates[one], known.cores[one])
-        mean, variance = without.moments(at, values[kept])
+        mean, variance = without.moments(picked(known, np.asarray([place])), values[kept])
         assert errors[place] == pytest.approx(values[place] - mean[0], abs=1e-6)
         assert variances[place] == pytest.approx(variance[0], rel=1e-4)
 
 
 def test_the_gradient_is_that_of_the_value() -> None:
     known, values = runs(12)
-    centre = np.log(np.asarray([0.05, 1.0, 1.0, 0.02, 0.03]))
-    posterior = _Posterior(known, values, centre, np.full(5, 0.7))
-    at = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3])
+    alike = np.exp(-0.5 * (known.cores[:, None] - known.cores) ** 2)
+    waves = np.stack((alike, alike**2))
+    parts = KnownParts(known.effects @ known.effects.T, waves, known.coordinates, np.ones(2))
+    posterior = Posterior(parts, values)
+    at = np.asarray([0.3, -0.2, 0.1, 0.4, -0.3, 0.2])
     slope = posterior(at)[1]
-    for place in range(5):
-        step = 1e-5 * np.eye(5)[place]
+    for place in range(len(at)):
+        step = 1e-5 * np.eye(len(at))[place]
         numeric = (posterior(at + step)[0] - posterior(at - step)[0]) / 2e-5
         assert slope[place] == pytest.approx(numeric, rel=1e-4, abs=1e-5)
 
@@ -109,13 +153,15 @@ def test_a_few_runs_leave_the_prior() -> None:
 def test_linear_effects_alone_are_ridge_regression() -> None:
     random = np.random.default_rng(3)
     effects = random.normal(size=(10, 2))
-    known = Inputs(effects, np.zeros((10, 0)), np.zeros((10, 1)))
+    known = Inputs(effects, np.zeros((10, 0)), np.zeros(10), np.zeros(10))
     values = random.normal(size=10)
     ridge = np.linalg.solve(effects.T @ effects + 0.09 * np.eye(2), effects.T @ values)
     process = linear(known, 0.3, np.ones(10))
     mean, variance = process.moments(known, values)
     assert mean == pytest.approx(effects @ ridge)
-    alone = process.means(known, values, np.empty(0, dtype=np.int64), np.empty((1, 0)))[0]
+    alone = process.means(
+        known, values, Moved(np.empty(0, dtype=np.int64), np.empty((1, 0)), np.zeros(1))
+    )[0]
     assert alone == pytest.approx(mean)
     explained = effects @ effects.T @ process.inverse @ effects @ effects.T
     prior = np.diag(effects @ effects.T) + 0.09
@@ -125,7 +171,7 @@ def test_linear_effects_alone_are_ridge_regression() -> None:
 def test_the_variance_of_linear_effects_is_exact_where_little_is_left_of_the_prior() -> None:
     """A level of prior spread 3 after 100 runs with noise of a thousandth: prior less what is
     explained would be the difference of numbers a million times as large."""
-    level = Inputs(np.full((100, 1), 3.0), np.zeros((100, 0)), np.zeros((100, 1)))
+    level = Inputs(np.full((100, 1), 3.0), np.zeros((100, 0)), np.zeros(100), np.zeros(100))
     process = linear(level, 1e-3, np.ones(100))
     variance = process.moments(level, np.zeros(100))[1]
     assert variance == pytest.approx(1e-6 + 1.0 / (1.0 / 9.0 + 100.0 / 1e-6), rel=1e-12)
