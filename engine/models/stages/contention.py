@@ -7,17 +7,24 @@ from engine.models.stages.task_times import StageShape
 
 GROWTH_CPU = 0.05
 GROWTH_WAITING = 0.20
-GROWTH_UNKNOWN = 0.10
+GROWTH_UNKNOWN = 0.07
 """Prior: growth of log task time per doubling of the tasks that run at once, of the part spent
 computing and of the part spent waiting (where from: docs/models/sparkplan_rules_replay.md)."""
 
 
 def contention_growth(shape: StageShape) -> float:
     """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
-    remote blocks) grows faster than computing (shared caches and memory bandwidth). What computes
-    in other processes does not say which of the two it does."""
-    cpu, ran = shape.stage.cpu_seconds, shape.stage.run_seconds
-    if cpu is None or ran is None or not ran.total or computes_elsewhere(shape.stage):
+    remote blocks) grows faster than computing (shared caches and memory bandwidth). Where the log
+    does not say how much a task computed, waiting for remote blocks at least is known."""
+    cpu, ran, waited = (
+        shape.stage.cpu_seconds,
+        shape.stage.run_seconds,
+        shape.stage.fetch_wait_seconds,
+    )
+    if ran is None or not ran.total:
         return GROWTH_UNKNOWN
-    share = min(1.0, cpu.total / ran.total)
-    return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
+    if cpu is not None and not computes_elsewhere(shape.stage):
+        share = min(1.0, cpu.total / ran.total)
+        return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
+    remote = min(1.0, waited.total / ran.total) if waited is not None else 0.0
+    return remote * GROWTH_WAITING + (1.0 - remote) * GROWTH_UNKNOWN

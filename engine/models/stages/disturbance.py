@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from engine.models.stages.job_phases import phases_of
 from engine.profile import Measure, Notice, Run, StageRun
 
 CALMEST = 0.1
@@ -22,6 +23,9 @@ CALMEST = 0.1
 CALM = 1.25
 """Tasks on a machine of their own run up to so many times as long as they compute in those stages
 (public logs of whole clusters: 1.0 to 1.3)."""
+
+MOST_FETCHING = 0.9
+"""A run of hardly anything but waiting for shuffles is as unsure as one of so large a share."""
 
 LEAST_CPU_SECONDS = 0.5
 """Less computing tells nothing: tasks of milliseconds mostly start and end."""
@@ -102,11 +106,20 @@ def loading_stretch(run: Run) -> float | None:
 
 
 def disturbance_spread(runs: Sequence[Run]) -> float:
-    """Standard deviation of log time that the disturbance of the runs behind a prediction brings;
-    0 for calm ones, and where no log tells."""
+    """Standard deviation of log time that the disturbance of the runs behind a prediction brings,
+    of their machines and of the network between them; 0 for calm ones, and where no log tells."""
     known = [stretch for run in runs if (stretch := stretch_of(run)) is not None]
-    excess = [max(0.0, math.log(stretch / CALM)) for stretch in known]
-    return EVENLY * sum(excess) / len(excess) if excess else 0.0
+    machines = [max(0.0, math.log(stretch / CALM)) for stretch in known]
+    network = [fetching(run) for run in runs if run.stages]
+    return EVENLY * math.hypot(*(sum(one) / len(one) for one in (machines, network) if one))
+
+
+def fetching(run: Run) -> float:
+    """Log of how many times as long a run took as without its waiting for blocks of a shuffle,
+    which others on the network decide: one stage of one query waited for them 24 s a task in one
+    run, and next to nothing in two others (docs/models/sparkplan_measured_clusters.md)."""
+    share = min(phases_of(run).communication / run.seconds, MOST_FETCHING)
+    return -math.log1p(-share)
 
 
 def with_disturbance(spread: float, runs: Sequence[Run], *, tested: bool) -> float:

@@ -19,10 +19,13 @@ from engine.models.stages.disturbance import (
     CALM,
     CALM_LOADING,
     EVENLY,
+    MOST_FETCHING,
     busy_notice,
     disturbance_spread,
+    fetching,
     stretch_of,
 )
+from engine.models.stages.job_phases import phases_of
 from engine.profile import Profile, Run
 
 TASKS, SECONDS = 20, 6.0
@@ -58,6 +61,26 @@ def width(found: Prediction) -> float:
     assert found.low is not None
     assert found.high is not None
     return math.log(found.high / found.low)
+
+
+def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
+    """A third of the slot time waited for blocks: the next run may wait not at all or twice as
+    much, with CPU times and without, as of Spark before 2.1; a run of nothing else stays finite."""
+    calm = run_of([1.0, 3.0])
+    waited = measure(np.full(TASKS, SECONDS * 2 / 3))
+    fetched = replace(calm.stages[1], fetch_wait_seconds=waited)
+    run = replace(calm, stages=(calm.stages[0], fetched))
+    share = phases_of(run).communication / run.seconds
+    assert share == pytest.approx(1 / 3, rel=0.1)
+    assert fetching(run) == pytest.approx(-math.log(1 - share))
+    assert disturbance_spread([run]) == pytest.approx(EVENLY * fetching(run))
+    assert stretch_of(run) == pytest.approx(1.0)
+    silent = replace(run, stages=tuple(replace(s, cpu_seconds=None) for s in run.stages))
+    assert disturbance_spread([silent]) == disturbance_spread([run])
+    assert width(ask(run)) > 2.0 * width(ask(calm))
+    lost = replace(fetched, fetch_wait_seconds=measure(np.full(TASKS, 1e6)))
+    alone = replace(run, stages=(calm.stages[0], lost))
+    assert fetching(alone) == pytest.approx(-math.log(1 - MOST_FETCHING))
 
 
 def test_every_stage_held_up_is_a_busy_machine() -> None:

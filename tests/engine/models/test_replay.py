@@ -204,10 +204,13 @@ def test_prior_growth_follows_the_tasks_at_once() -> None:
     run = observed([Stage(np.full(8, 10.0), input_bytes=8 * BLOCK)], slots=2)
     idle = replace(run.stages[0], cpu_seconds=measure(np.zeros(8) + 1e-9))
     busy = replace(run.stages[0], cpu_seconds=measure(np.full(8, 10.0)))
+    half = replace(run.stages[0], fetch_wait_seconds=measure(np.full(8, 5.0)))
+    half = replace(half, run_seconds=measure(np.full(8, 10.0)))
     for stage, rate in (
         (idle, GROWTH_WAITING),
         (busy, GROWTH_CPU),
         (run.stages[0], GROWTH_UNKNOWN),
+        (half, (GROWTH_WAITING + GROWTH_UNKNOWN) / 2),
     ):
         replay = Replay.of(replace(run, stages=(stage,)))
         assert replay.replayed(2).seconds == pytest.approx(40.0)

@@ -142,11 +142,11 @@ def test_all_at_once_is_one_by_one(
 
 
 def test_a_stage_of_one_task_grows_to_thousands() -> None:
-    """A single time is all quantiles at once."""
+    """A single time is all quantiles at once; a part of it was new code, which later tasks save."""
     run = observed([Stage(np.asarray([3.0]), input_bytes=200 * 1024**2)], [Job((), 0.5)], slots=4)
     found = Replay.of(run).replayed(64, ratio=6000.0)
     assert found.tasks == (6000,)
-    assert found.seconds == pytest.approx(6000 * 3.0 / 64, rel=0.2)
+    assert 0.6 * 6000 * 3.0 / 64 < found.seconds < 6000 * 3.0 / 64
 
 
 @pytest.mark.parametrize("slots", [2, 24, 96])
