@@ -4,7 +4,8 @@ A task that neither computes, collects garbage nor waits for a shuffle waits for
 or a core that somebody else has. Some stages wait for good reasons, and not all of them: what even
 the calmest ones waited is taken to be the machine's doing, and may be less or more the next time.
 Jobs that compute in Python are judged by what is Spark's own in them, loading their tasks' code;
-and where all tasks wait for a server, that loading shows that the machine was calm.
+and where all tasks wait for a server, that loading shows that the machine was calm. What tasks
+waited for blocks of a shuffle is the doing of the network and of who else uses it.
 """
 
 from __future__ import annotations
