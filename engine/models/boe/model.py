@@ -33,7 +33,7 @@ from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, sin
 from engine.models.log_notices import chosen_notice, single_run
 from engine.models.replay.corrections import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
-from engine.models.stages.disturbance import busy_notice, with_disturbance
+from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
@@ -128,7 +128,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
                 "add a log of a whole run, or ask the model sparkplan",
             )
         )
-    found = (busy_notice(runs), pause_notice(runs))
+    found = (*held_up_notices(runs), pause_notice(runs))
     notices += [notice for notice in found if notice is not None]
     fitted = FittedStates(NAME, profile, workflow, tuple(plans), bias)
     alone = single_run(runs)
@@ -214,7 +214,7 @@ def fit_workflow(
     ]
     explicit = any(part.observed is None for part in parts)
     runs = [part.observed.run for part in parts if part.observed is not None]
-    said = (busy_notice(runs), pause_notice(runs) if runs else None)
+    said = (*held_up_notices(runs), pause_notice(runs) if runs else None)
     return FittedStates(
         NAME,
         Profile(workflow.name, notices=in_order(notices)),

@@ -23,7 +23,7 @@ from engine.models.log_notices import chosen_notice
 from engine.models.peridot.equations import Parameters
 from engine.models.peridot.references import References, find_references
 from engine.models.peridot.spread import PUBLISHED_SPREAD, Doubt, prior_spread
-from engine.models.stages.disturbance import busy_notice, with_disturbance
+from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.one_machine import law_doubt, one_machine_notice
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import (
@@ -299,7 +299,7 @@ def _fit_notices(
     if len(whole(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
-    said = (busy_notice(references.runs), pause_notice(references.runs))
+    said = (*held_up_notices(references.runs), pause_notice(references.runs))
     found += [notice for notice in said if notice is not None]
     tests = len(np.unique(left_out))
     if tests < ENOUGH_LEFT_OUT:

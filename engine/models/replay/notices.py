@@ -14,7 +14,7 @@ from engine.models.log_notices import single_run
 from engine.models.replay.memory_report import unstored_notice
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.unseen_tasks import in_part_notice
-from engine.models.stages.disturbance import busy_notice
+from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notice_order import in_order
@@ -123,7 +123,7 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
             )
         )
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
-    said = (in_part_notice(runs), busy_notice(runs), pause_notice(runs), unstored_notice(runs))
+    said = (in_part_notice(runs), *held_up_notices(runs), pause_notice(runs), unstored_notice(runs))
     return in_order([*found, *(notice for notice in said if notice is not None)])
 
 

@@ -17,7 +17,7 @@ from engine.models.simcost.stages import (
     Stages,
     predicted_seconds,
 )
-from engine.models.stages.disturbance import busy_notice
+from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.notice_order import in_order
 from engine.profile import Notice
@@ -79,7 +79,7 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
     for run in learnt:
         found += rate_notices(run)
     runs = [run.run for run in learnt]
-    said = (busy_notice(runs), pause_notice(runs))
+    said = (*held_up_notices(runs), pause_notice(runs))
     return in_order([*found, *(notice for notice in said if notice is not None)])
 
 

@@ -165,6 +165,27 @@ def busy_notice(runs: Sequence[Run]) -> Notice | None:
 WORTH_SAYING = 2.0
 
 
+def network_notice(runs: Sequence[Run]) -> Notice | None:
+    """The warning that a run waited long for blocks of shuffles."""
+    worst = max((run for run in runs if run.stages), key=fetching, default=None)
+    if worst is None or (times := math.exp(fetching(worst))) < WORTH_SAYING_FETCHING:
+        return None
+    return Notice(
+        "waits-for-shuffles",
+        f"tasks waited for blocks of shuffles so long that the run took {times:.1f} times as long: "
+        "the next one may find the network freer or busier",
+        "log a repetition, which tells how much that varies",
+    )
+
+
+WORTH_SAYING_FETCHING = 1.25
+
+
+def held_up_notices(runs: Sequence[Run]) -> tuple[Notice | None, ...]:
+    """What held a model's runs up that may be otherwise the next time."""
+    return busy_notice(runs), network_notice(runs)
+
+
 def computes_elsewhere(stage: StageRun) -> bool:
     """Whether other processes do its work: Python functions, or a graphics card.
 

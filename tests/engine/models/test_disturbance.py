@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from engine.models.stages.disturbance import (
     busy_notice,
     disturbance_spread,
     fetching,
+    network_notice,
     stretch_of,
 )
 from engine.models.stages.job_phases import phases_of
@@ -51,6 +53,14 @@ def run_of(stretched: Sequence[float], *, scale: float = 1.0, **more: object) ->
     return observed(stages, slots=4, input_bytes=INPUT * scale)
 
 
+def fetching_run(*, scale: float = 1.0) -> Run:
+    """Of the second of two stages tasks wait two thirds of their time for blocks."""
+    run = run_of([1.0, 3.0], scale=scale)
+    waited = measure(np.full(TASKS, SECONDS * 2 / 3))
+    fetched = replace(run.stages[1], fetch_wait_seconds=waited)
+    return replace(run, stages=(run.stages[0], fetched))
+
+
 def ask(*runs: Run, model: str = "sparkplan") -> Prediction:
     fitted = engine.fit(Profile("job", runs), model=model)
     cluster = Cluster.of_executors(executors=1, executor_cores=4)
@@ -66,10 +76,7 @@ def width(found: Prediction) -> float:
 def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     """A third of the slot time waited for blocks: the next run may wait not at all or twice as
     much, with CPU times and without, as of Spark before 2.1; a run of nothing else stays finite."""
-    calm = run_of([1.0, 3.0])
-    waited = measure(np.full(TASKS, SECONDS * 2 / 3))
-    fetched = replace(calm.stages[1], fetch_wait_seconds=waited)
-    run = replace(calm, stages=(calm.stages[0], fetched))
+    calm, run = run_of([1.0, 3.0]), fetching_run()
     share = phases_of(run).communication / run.seconds
     assert share == pytest.approx(1 / 3, rel=0.1)
     assert fetching(run) == pytest.approx(-math.log(1 - share))
@@ -78,7 +85,12 @@ def test_waiting_for_shuffles_is_as_unsure_as_the_network() -> None:
     silent = replace(run, stages=tuple(replace(s, cpu_seconds=None) for s in run.stages))
     assert disturbance_spread([silent]) == disturbance_spread([run])
     assert width(ask(run)) > 2.0 * width(ask(calm))
-    lost = replace(fetched, fetch_wait_seconds=measure(np.full(TASKS, 1e6)))
+    notice = network_notice([calm, run])
+    assert notice is not None
+    assert notice.code == "waits-for-shuffles"
+    assert "1.5 times as long" in notice.text
+    assert network_notice([calm]) is None
+    lost = replace(run.stages[1], fetch_wait_seconds=measure(np.full(TASKS, 1e6)))
     alone = replace(run, stages=(calm.stages[0], lost))
     assert fetching(alone) == pytest.approx(-math.log(1 - MOST_FETCHING))
 
@@ -230,6 +242,18 @@ def test_a_calm_log_keeps_its_interval_and_a_busy_one_gets_a_wider_one(model: st
     codes = [{notice.code for notice in found.warnings} for found in (calm, busy)]
     assert "busy-machine" not in codes[0]
     assert "busy-machine" in codes[1]
+
+
+@pytest.mark.parametrize("model", OF_LOGS)
+def test_every_model_of_logs_is_as_unsure_as_the_network_and_says_so(model: str) -> None:
+    calm, waited = (
+        ask(*(make(scale=scale) for scale in OF_LOGS[model]), model=model)
+        for make in (partial(run_of, [1.0, 3.0]), fetching_run)
+    )
+    assert width(waited) > 1.2 * width(calm)
+    codes = [{notice.code for notice in found.warnings} for found in (calm, waited)]
+    assert "waits-for-shuffles" not in codes[0]
+    assert "waits-for-shuffles" in codes[1]
 
 
 @pytest.mark.parametrize("model", OF_LOGS)
