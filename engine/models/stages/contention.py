@@ -16,14 +16,11 @@ def contention_growth(shape: StageShape) -> float:
     """Growth of a stage's log task time per doubling of tasks at once: waiting (disk, network,
     remote blocks) grows faster than computing (shared caches and memory bandwidth). Where the log
     does not say how much a task computed, waiting for remote blocks at least is known."""
-    cpu, ran, waited = (
-        shape.stage.cpu_seconds,
-        shape.stage.run_seconds,
-        shape.stage.fetch_wait_seconds,
-    )
+    stage = shape.stage
+    cpu, ran, waited = stage.cpu_seconds, stage.run_seconds, stage.fetch_wait_seconds
     if ran is None or not ran.total:
         return GROWTH_UNKNOWN
-    if cpu is not None and not computes_elsewhere(shape.stage):
+    if cpu is not None and not computes_elsewhere(stage):
         share = min(1.0, cpu.total / ran.total)
         return share * GROWTH_CPU + (1.0 - share) * GROWTH_WAITING
     remote = min(1.0, waited.total / ran.total) if waited is not None else 0.0

@@ -174,7 +174,7 @@ def network_notice(runs: Sequence[Run]) -> Notice | None:
         "waits-for-shuffles",
         f"tasks waited for blocks of shuffles so long that the run took {times:.1f} times as long: "
         "the next one may find the network freer or busier",
-        "log a repetition, which tells how much that varies",
+        "log a run while the network is quiet",
     )
 
 
