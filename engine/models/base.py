@@ -20,6 +20,7 @@ from engine.cluster import Cluster, Layout, Workload, is_number, require_workloa
 from engine.errors import BadInput, require_kind
 from engine.forecast import FloatArray, Forecast
 from engine.machines.disk import disk_notice
+from engine.machines.idle_vcpus import fuller_notice
 from engine.machines.node_memory import crowded_notice
 from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
@@ -194,15 +195,20 @@ class FittedModel(ABC):
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         """`notices`, and what holds for every model of the one cluster of `batch`: whether the
         service that runs it has its types, whether its nodes hold the executors that were measured
-        on them, and whether shuffles and spills fill its disks."""
+        on them, whether those of another type are fuller than the measured ones, and whether
+        shuffles and spills fill its disks."""
         found = (*_support_notices(batch), *self.notices(batch, workload))
         found = (*found, *_crowded_notices(batch, self.profile))
         instance = batch.types[int(batch.type_index[0])]
-        nodes = float(batch.nodes[0])
+        nodes, run = float(batch.nodes[0]), self.profile.largest_run
         if instance is None or np.isnan(nodes):
             return found
-        full = disk_notice(instance, nodes, batch.catalog, self.profile.largest_run, workload)
-        return found if full is None else (*found, full)
+        full = disk_notice(instance, nodes, batch.catalog, run, workload)
+        fuller = None
+        if run is not None and instance.name not in self.profile.instance_types:
+            per_node = float(batch.slots[0]) / nodes
+            fuller = fuller_notice(run, instance, slots_per_node=per_node)
+        return (*found, *(notice for notice in (fuller, full) if notice is not None))
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog
