@@ -37,6 +37,7 @@ from engine.text.cells import (
     TypedTable,
     iso_date,
     number_above,
+    one_line,
     one_of,
     placed,
     typed_table,
@@ -81,15 +82,15 @@ _AMOUNT_COLUMNS: Mapping[str, Convert[Any]] = {
     "spot_price_per_hour": POSITIVE,
 }
 """Money is in USD, or in the currency of the file: `price_column` says which columns hold it."""
-_SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": str, **_SHAPE_COLUMNS}
+_SHAPE_FILE_COLUMNS: Mapping[str, Convert[Any]] = {"name": one_line, **_SHAPE_COLUMNS}
 _OFFER_COLUMNS: Mapping[str, Convert[Any]] = {
-    "name": str,
+    "name": one_line,
     **_SHAPE_COLUMNS,
     **_AMOUNT_COLUMNS,
     **_PRICE_COLUMNS,
 }
 _HISTORY_COLUMNS: Mapping[str, Convert[Any]] = {
-    "name": str,
+    "name": one_line,
     "usd_per_hour": POSITIVE,
     "price_per_hour": POSITIVE,
     "date": iso_date,
@@ -206,9 +207,9 @@ def _load(path: Path) -> tuple[Catalog | None, list[BadInput]]:
 
 def _catalog(top: Section, offers: Mapping[str, Offer], told: Told, dbus: Dbus | None) -> Catalog:
     return Catalog(
-        name=top.get("catalog", str) or top.path.name.split(".")[0],
-        provider=top.get("provider", str) or "other",
-        region=top.get("region", str) or "",
+        name=top.get("catalog", one_line) or top.path.name.split(".")[0],
+        provider=top.get("provider", one_line) or "other",
+        region=top.get("region", one_line) or "",
         currency=told.exchange.currency if told.exchange else "USD",
         date=told.day or max(offer.on_demand.date for offer in offers.values()),
         offers=offers,

@@ -14,6 +14,7 @@ from engine.text.cells import (
     iso_date,
     number_above,
     number_between,
+    one_line,
     one_of,
     placed,
     typed_table,
@@ -38,7 +39,7 @@ _BILLING: Mapping[str, Convert[Any]] = {
     "discount_fraction": number_between(0.0, 1.0),
 }
 _TIER_COLUMNS: Mapping[str, Convert[Any]] = {
-    "name": str,
+    "name": one_line,
     "usd_per_dbu": POSITIVE,
     "date": iso_date,
     "source": str,

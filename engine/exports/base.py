@@ -214,7 +214,7 @@ def rented_comments(handover: Handover) -> str:
         lines.append(
             f"starts the nodes you own as well ({owned}): billed unless a reservation covers them"
         )
-    return "\n".join([comments(handover), *(f"# {line}" for line in lines)])
+    return "\n".join([comments(handover), *(f"# {printable(line)}" for line in lines)])
 
 
 def printable(text: str) -> str:

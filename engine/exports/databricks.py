@@ -59,10 +59,9 @@ class Databricks(Export):
         if handover.dynamic_allocation is not None:
             head += "\n# bounds of executors are not set: Databricks counts workers"
         if _needs_volumes(handover):
-            head += (
-                f"\n# {', '.join(handover.diskless)}: no disk known, so each node gets a volume of "
-            )
-            head += f"{VOLUME_GB} GB, whose price is not in the cost"
+            bare = printable(", ".join(handover.diskless))
+            head += f"\n# {bare}: no disk known, so each node gets a volume of {VOLUME_GB} GB"
+            head += ", whose price is not in the cost"
         return f"{head}\ndatabricks clusters create --json {shlex.quote(cluster)}\n"
 
 

@@ -87,6 +87,14 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def one_line(text: str) -> str:
+    """A converter to a name: a line break or a control character in it would end a line, or steer a
+    terminal, wherever it is shown or pasted."""
+    if not text.isprintable():
+        raise ValueError(f"must be one line that can be printed, not {text!r}")
+    return text
+
+
 def currency_code(text: str) -> str:
     """A converter to a currency's code: three letters, as in ISO 4217."""
     if not (len(text) == 3 and text.isascii() and text.isalpha() and text.isupper()):
@@ -152,10 +160,12 @@ def typed_table(
             raise UnknownName("column", column, columns, where=section.where(line))
     wrong: dict[int, str] = {}
     values: dict[str, Sequence[Any]] = {}
-    for column, cells in zip(table.columns, zip(*table.rows, strict=True), strict=False):
+    written = dict(zip(table.columns, zip(*table.rows, strict=True), strict=False))
+    for column, cells in written.items():
         values[column] = _converted(column, cells, columns[column], wrong)
     names = values.get("name", [None] * len(table.lines))
-    wrong.update({place: "name is missing" for place, name in enumerate(names) if name is None})
+    unnamed = written.get("name", [""] * len(table.lines))
+    wrong.update({place: "name is missing" for place, name in enumerate(unnamed) if not name})
     for place in sorted(wrong):
         what = f"{names[place]}: {wrong[place]}".removeprefix("None: ")
         problems.append(BadInput(what, where=section.where(table.lines[place])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from test_headless import LOG, answer, run
@@ -45,6 +46,16 @@ def test_a_curve_says_what_its_columns_mean(capsys: pytest.CaptureFixture[str]) 
     assert "no interval, no cost: no price of m2.xlarge is known here (--catalog)" in out
     out, _ = run(capsys, f"curve {LOG} --executors 4 --over input-size")
     assert "no cost: no price of these nodes is known here" in out
+
+
+def test_a_types_name_cannot_steer_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{n},10,{20 + 100 / n},e\x1b[31mred" for n in (1, 2, 4)]
+    table = tmp_path / "runs.csv"
+    table.write_text("\n".join(["nodes,input_size,seconds,instance_type", *rows]))
+    out, _ = run(capsys, f"curve {table} --over nodes --nodes 1:3")
+    assert "no price of e\\x1b[31mred is known" in out
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         print(as_table(args.over, points, rows, unit=profile.input_unit))
         batch = "; of one micro-batch" if engine.of_one_batch(warnings) else ""
         said = legend(rows, args.confidence, instance_name(points[0].cluster))
-        print(f"\n{said}{batch}; model {fitted.model}")
+        print(f"\n{text.shown(said)}{batch}; model {fitted.model}")
     if args.output is not None:
         write(args, profile, points, rows)
     if not args.json:

@@ -196,6 +196,13 @@ def test_shapes_beside_the_price_file(tmp_path: Path) -> None:
         ("name: big", "name: small", "ours.yaml:9: small stands here for the second time"),
         ("name: big", "nmae: big", "unknown column 'nmae'"),
         ("{name: small, ", "{", "ours.yaml:8: name is missing"),
+        (
+            "name: small",
+            'name: "small\\nrm -rf"',
+            "ours.yaml:8: name must be one line that can be printed, not 'small\\nrm -rf'",
+        ),
+        ("cellar", '"cellar\\e[31m"', "ours.yaml:2: region must be one line that can be printed"),
+        ("ours", '"ou\\x9brs"', "ours.yaml:1: provider must be one line that can be printed"),
         ("2026-04-01", "soon", "ours.yaml:9: big: date must be a date like 2026-07-20"),
         ("date: 2026-05-01\n", "", "a price without date; say 'date:' once for the file"),
         ("small,0.13,2024", "tiny,0.13,2024", "unknown instance type 'tiny'"),

@@ -70,6 +70,14 @@ def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
         assert "rm" not in words(text)
 
 
+def test_names_of_types_cannot_leave_their_comments() -> None:
+    """What has no disk, and what one owns, was written as it is called."""
+    name = "x\nrm -rf /"
+    given = handover(composition={name: 2}, owned={name: 2}, diskless=(name,))
+    for target in ("emr", "databricks", "terraform"):
+        assert not any(line.startswith("rm") for line in render(given, to=target).splitlines())
+
+
 @pytest.mark.parametrize("target", ["emr", "terraform"])
 def test_a_cluster_of_emr_has_none_of_the_characters_that_its_names_refuse(target: str) -> None:
     text = render(handover(application="nightly <ETL> [a|b] `c` $5"), to=target)
