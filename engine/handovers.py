@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from engine.catalog import Catalog
 from engine.choosing.recommendation import Choice, Recommendation
@@ -13,7 +14,7 @@ from engine.exports.base import Handover
 from engine.machines.beside_heap import CODE
 from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
-from engine.memory import beside_heap_gib, usable_memory_gib
+from engine.memory import beside_heap_gib
 from engine.profile import Profile
 from engine.runs.carried_settings import TASK_CPUS, carried_settings
 
@@ -35,14 +36,7 @@ def handover_of(
             remedy="use a catalog that gives vCPUs and memory",
         )
     offer = catalog.offers.get(choice.instance) if catalog and choice.instance else None
-    memories = {
-        name: usable_memory_gib(catalog.offers[name].instance, catalog.memory_rule)
-        for name in (choice.composition if catalog else {})
-        if catalog is not None and name in catalog.offers
-    }
-    memory = None
-    if catalog is not None and offer is not None:
-        memory = yarn_memory_gib(offer.instance, catalog.memory_rule, layout)
+    memories = _yarn_memories(choice, layout, catalog) if catalog else {}
     carried = carried_settings(profile)
     cpus = _task_cpus(carried, layout.executor_cores)
     settings = carried | cpus
@@ -64,7 +58,7 @@ def handover_of(
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,
         master=catalog.billing.master if catalog else None,
-        node_memory_gib=memory,
+        node_memory_gib=memories.get(choice.instance) if choice.instance else None,
         spot=bool(choice.spot) if choice.composition else spot,
         part_spot=choice.spot,
         report=found,
@@ -82,6 +76,18 @@ def handover_of(
         diskless=diskless(catalog, choice.composition) if catalog else (),
         spark_version=profile.largest_run.spark_version if profile.largest_run else None,
     )
+
+
+def _yarn_memories(choice: Choice, layout: Layout, catalog: Catalog) -> dict[str, float]:
+    """Type -> what YARN is to hand out on its nodes, in GiB. In a mix the executors are those of
+    the smallest: nodes with more memory would hold more of them than they have cores for."""
+    found = {}
+    for name in choice.composition:
+        if name in catalog.offers:
+            count = choice.executors_per_node.get(name, layout.executors_per_node)
+            own = replace(layout, executors_per_node=count)
+            found[name] = yarn_memory_gib(catalog.offers[name].instance, catalog.memory_rule, own)
+    return found
 
 
 def _task_cpus(settings: Mapping[str, str], executor_cores: int) -> dict[str, str]:

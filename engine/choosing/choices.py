@@ -85,6 +85,7 @@ class Answers:
             vcore_seconds=executors * layout.executor_cores * seconds,
             note=self._note(row),
             spot=self._spot(row, nodes),
+            executors_per_node={name: layout.executors_per_node},
             warnings=in_order(
                 [
                     *self._service_notices(row),

@@ -101,6 +101,7 @@ class Choice:
     `executors` and `vcore_seconds` (executors x cores x seconds) count all nodes. `resource_time`
     adds the memory's share to these (SimCost Eq. 1), None where that is not known or not asked.
     `spot` is how many nodes of each type are rented at spot prices; empty for none.
+    `executors_per_node` is how many executors sit on a node of each type; empty without types.
     """
 
     composition: Mapping[str, int]
@@ -123,6 +124,7 @@ class Choice:
     why: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
     spot: Mapping[str, int] = field(default_factory=dict)
+    executors_per_node: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the object of `recommend --json`, with the parts of the cost."""

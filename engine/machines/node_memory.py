@@ -22,6 +22,9 @@ from engine.profile import Notice
 
 CODE = "executors-do-not-fit"
 
+_LEAST_STEP_GIB = 1.0 / 1024.0
+"""YARN counts in whole MiB."""
+
 
 def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
     """What the executors of one node take of its memory, in GiB, as what runs them counts; None
@@ -43,12 +46,20 @@ def taken_gib(layout: Layout, rule: MemoryRule) -> float | None:
 def yarn_memory_gib(instance: InstanceType, rule: MemoryRule, layout: Layout) -> float:
     """What YARN is to hand out on a node, in GiB: what is usual, or what measured executors and the
     application master (which may find its place on another node) need beyond that, where the
-    machine has it."""
+    machine has it.
+
+    Less than is usual where one executor more than planned would find its place: YARN counts memory
+    alone, so that it would run on cores that the others have, while another node stays idle. So
+    much is left that it just does not; a driver on the cluster may need it.
+    """
     usual, most = usable_memory_gib(instance, rule), instance.memory_gib - DAEMONS_GIB
     taken = taken_gib(layout, rule)
     if taken is None or taken > most:
         return usual
-    return max(usual, min(most, taken + YARN_MASTER_GIB))
+    step = CONTAINER_STEP_GIB.get(rule.kind, _LEAST_STEP_GIB)
+    needed = taken + math.ceil(YARN_MASTER_GIB / step) * step
+    one_more = taken * (1.0 + 1.0 / layout.executors_per_node)
+    return min(max(usual, min(most, needed)), max(needed, one_more - step))
 
 
 def crowded_notice(instance: InstanceType, layout: Layout, catalog: Catalog) -> Notice | None:

@@ -277,6 +277,9 @@ class Mix:
             vcore_seconds=executors * shape.executor_cores * seconds,
             note="mix" if only is None else "part spot",
             spot={names[row]: paid for row, spot, paid in self._paid() if spot and paid},
+            executors_per_node={
+                names[row]: candidates.layouts[row].executors_per_node for row, _, _ in self.members
+            },
         )
         return replace(choice, warnings=self._warnings(choice))
 

@@ -1,6 +1,7 @@
 """Executors that were measured on a type, against what a platform leaves of its nodes."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -106,10 +107,54 @@ def test_layouts_of_our_own_fit(vcpus: int, gib: float, platform: str, beside: B
     layout = layout_of(node, catalog.memory_rule, beside_per_core=beside)
     if layout is None:
         return
+    rule = catalog.memory_rule
     assert crowded_notice(node, layout, catalog) is None
-    usable = usable_memory_gib(node, catalog.memory_rule)
-    if catalog.memory_rule.on_yarn:
-        assert yarn_memory_gib(node, catalog.memory_rule, layout) == pytest.approx(usable)
+    if rule.on_yarn:
+        handed = yarn_memory_gib(node, rule, layout)
+        assert handed <= usable_memory_gib(node, rule) * (1.0 + 1e-9)
+        assert placed(handed, rule, layout) == [layout.executors_per_node] * 2
+
+
+def placed(handed_gib: float, rule: MemoryRule, layout: Layout) -> list[int]:
+    """Executors that YARN places on a node, by memory alone: beside the application master and
+    without it (as many as beside it where they are no larger than that, which cannot be helped)."""
+    taken = taken_gib(layout, rule)
+    assert taken is not None
+    container = taken / layout.executors_per_node
+    master = 1.0 if rule.kind == "yarn" else 0.875
+    beside, alone = (
+        math.floor(left / container * (1.0 + 1e-9)) for left in (handed_gib - master, handed_gib)
+    )
+    return [beside, alone if container > master else beside]
+
+
+@pytest.mark.parametrize("heap_gib", [0.5, 2.0, 5.0])
+def test_yarn_has_no_room_for_more_executors_than_were_measured_on_a_node(heap_gib: float) -> None:
+    """It counts memory alone: of small executors it put those of five nodes on one."""
+    yarn, spark = configured(answered(measured(heap_gib), None)[1])
+    assert spark["spark.executor.cores"] == "4", "all of the node's"
+    handed = int(yarn["yarn.nodemanager.resource.memory-mb"]) / 1024.0
+    assert placed(handed, MemoryRule("emr-yarn"), Layout(1, 4, heap_gib)) == [1, 1]
+
+
+def test_nodes_of_a_mix_hold_the_executors_that_they_have_cores_for() -> None:
+    """The heap is that of the type with the least memory: YARN put ten such executors of four cores
+    on an r5.2xlarge, and left others idle."""
+    catalog, profile = load_catalog("aws"), measured(5.0)
+    fitted = engine.fit(profile)
+    mix = {"c5.2xlarge": 4, "r5.4xlarge": 2}
+    choice = engine.predict_composition(fitted, composition=mix, catalog=catalog).choice
+    found = engine.recommend(fitted, catalog=catalog, deadline_seconds=7200, instances=[*mix])
+    text = engine.export(found, to="emr", choice=choice, profile=profile, catalog=catalog)
+    assert choice.layout is not None
+    assert choice.executors == 4 * 2 + 2 * 4
+    _, *workers = json.loads(after(words(text), "--instance-fleets"))
+    for fleet, count in zip(workers, (2, 4), strict=True):
+        (kind,) = fleet["InstanceTypeConfigs"]
+        properties = kind["Configurations"][0]["Properties"]
+        handed = int(properties["yarn.nodemanager.resource.memory-mb"]) / 1024.0
+        own = replace(choice.layout, executors_per_node=count)
+        assert placed(handed, catalog.memory_rule, own) == [count, count]
 
 
 def test_steps_of_yarn_and_unknown_heaps() -> None:
