@@ -65,12 +65,14 @@ class WhatIf:
         until, note, warnings = self._holds_until()
         bound_by_time = self.goal.deadline_seconds is not None
         by_budget = self.goal.budget_usd is not None
+        below_budget = self._below_budget(cost)
         return Sensitivity(
             one_more_hour=self._hour(promised),
             one_more_dollar=self._dollar(cost),
             least_deadline_seconds=promised if bound_by_time else None,
             least_budget_usd=cost if by_budget and cost > 0.0 else None,
-            below=self._below(promised, cost),
+            below=self._below_deadline(promised) if bound_by_time else below_budget,
+            below_budget=below_budget,
             looser=tuple(self._looser() if self.steps else self._looser_of_mixes()),
             holds_until=until,
             holds_note=note,
@@ -99,15 +101,19 @@ class WhatIf:
         )
         return found if found and found.saved_seconds > self.best.seconds * TIE else None
 
-    def _below(self, promised: float, cost: float) -> Change | None:
-        """The answer to a deadline (a budget, where that decides) that the present one just does
-        not satisfy; None where nothing does. Of owned nodes alone an answer may cost nothing, and
-        satisfies every budget."""
-        if self.goal.deadline_seconds is not None:
-            return self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
-        if self.goal.budget_usd is not None and cost > 0.0:
-            return self._change(replace(self.goal, budget_usd=cost * (1.0 - 1e-6)))
-        return None
+    def _below_deadline(self, promised: float) -> Change | None:
+        """The answer to a deadline that the present one just does not meet; None where nothing
+        does."""
+        return self._change(replace(self.goal, deadline_seconds=promised * (1.0 - 1e-6)))
+
+    def _below_budget(self, cost: float) -> Change | None:
+        """The answer to a budget that the present one just exceeds; None where there is no budget,
+        or nothing keeps it: the cheapest of all that end in time is the last to do so. Of owned
+        nodes alone an answer may cost nothing, and satisfies every budget."""
+        cheapest = self.goal.deadline_seconds is not None and self.goal.minimises == "cost"
+        if self.goal.budget_usd is None or cost <= 0.0 or cheapest:
+            return None
+        return self._change(replace(self.goal, budget_usd=cost * (1.0 - 1e-6)))
 
     def _looser(self) -> Iterator[Change]:
         """The next steps of the deadline (the budget, where that decides) and what they buy."""

@@ -227,7 +227,9 @@ class Sensitivity:
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
             where there is no such limit.
-        below: what it is then; None where nothing satisfies the goal any more.
+        below, below_budget: what it is then, below the least deadline (the least budget, where no
+            deadline is asked for) and below the least budget; None where nothing satisfies the goal
+            any more.
         looser: the next deadlines (with a budget alone: budgets) at which something better comes
             in reach, at least the first of them; None where that was not worked out (mixes).
         holds_until: the largest input, in multiples of the one asked, with which the recommended
@@ -240,6 +242,7 @@ class Sensitivity:
     least_deadline_seconds: float | None
     least_budget_usd: float | None
     below: Change | None
+    below_budget: Change | None
     looser: tuple[Change, ...] | None
     holds_until: float | None
     holds_note: str
@@ -257,6 +260,7 @@ class Sensitivity:
             "least_deadline_seconds": self.least_deadline_seconds,
             "least_budget_usd": self.least_budget_usd,
             "below": plain(self.below),
+            "below_budget": plain(self.below_budget),
             "looser": None if self.looser is None else [plain(change) for change in self.looser],
             "holds_until": self.holds_until,
             "holds_note": self.holds_note,

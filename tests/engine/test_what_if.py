@@ -81,6 +81,28 @@ def test_a_budget_is_moved_in_both_directions() -> None:
     assert found.below.seconds == pytest.approx(
         min(row[2] for row in ALL if row[4] < best.cost_usd * (1 - 2e-6))
     )
+    assert found.below_budget == found.below
+
+
+@pytest.mark.parametrize("objective", ["cost", "time", "resource-time"])
+def test_below_the_least_budget_another_may_still_be_in_time(objective: str) -> None:
+    """Whatever was to be the least, nothing was said to satisfy a smaller budget."""
+    deadline, vcpus = 450.0, {"small": 4, "big": 32}
+    answer = ask(deadline_seconds=deadline, budget_usd=1.4, objective=objective)
+    best, found = answer.recommended, answer.sensitivity
+    assert found.least_budget_usd == pytest.approx(best.cost_usd)
+    left = [row for row in ALL if row[3] <= deadline and row[4] < best.cost_usd * (1 - 2e-6)]
+    if objective == "cost":
+        assert not left
+        assert found.below_budget is None
+        return
+    values = {
+        "time": lambda row: row[2],
+        "resource-time": lambda row: row[1] * vcpus[row[0]] * row[2],
+    }
+    name, nodes, *_ = min(left, key=values[objective])
+    assert found.below_budget.composition == {name: nodes}
+    assert found.below_budget.cost_usd < found.least_budget_usd
 
 
 @pytest.mark.parametrize("mix", [1, 2])

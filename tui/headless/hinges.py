@@ -51,18 +51,21 @@ def _looser(found: engine.Sensitivity, answer: engine.Recommendation) -> list[st
 
 def _least(found: engine.Sensitivity) -> list[str]:
     """Down to where the answer stands, and what comes then."""
-    then = "nothing satisfies the goal"
-    if found.below is not None:
-        cost, time = text.usd(found.below.cost_usd), text.seconds(found.below.seconds)
-        then = f"{_composition(found.below)} ({time}, {cost})"
     shown = []
     if found.least_deadline_seconds is not None:
-        at = text.seconds(found.least_deadline_seconds)
+        at, then = text.seconds(found.least_deadline_seconds), _then(found.below)
         shown.append(f"stands down to a deadline of {at}; below it {then}")
-        then = "nothing satisfies the goal"
     if found.least_budget_usd is not None:
-        shown.append(f"stands down to a budget of {text.usd(found.least_budget_usd)}; below {then}")
+        at, then = text.usd(found.least_budget_usd), _then(found.below_budget)
+        shown.append(f"stands down to a budget of {at}; below {then}")
     return shown
+
+
+def _then(change: engine.Change | None) -> str:
+    """Another answer, or that there is none."""
+    if change is None:
+        return "nothing satisfies the goal"
+    return f"{_composition(change)} ({text.seconds(change.seconds)}, {text.usd(change.cost_usd)})"
 
 
 def _input(found: engine.Sensitivity) -> str:
