@@ -74,6 +74,8 @@ NAMES = Names(
         ("overhead-per-core 0", SetTerms(Terms(overhead_per_core_gib=0.0))),
         ("overhead-per-core off", SetTerms(Terms())),
         ("discount 15%", SetTerms(Terms(discount_fraction=0.15))),
+        ("discount 0", SetTerms(Terms(discount_fraction=0.0))),
+        ("discount off", SetTerms(Terms())),
         ("dbu-price premium", SetTerms(Terms(dbu="premium"))),
         ("region eu-west-1", SetTerms(Terms(region="eu-west-1"))),
         ("open a.zstd", OpenSources(("a.zstd",))),

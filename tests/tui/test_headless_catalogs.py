@@ -61,6 +61,22 @@ def test_a_discount_lowers_the_instance_price_alone(capsys: pytest.CaptureFixtur
     assert half["discount_usd"] == pytest.approx(-0.5 * instance)
 
 
+def test_a_discount_of_a_file_can_be_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "ours.yaml"
+    file.write_text(
+        "date: 2026-05-01\nsource: x\nbilling: {discount_fraction: 0.5}\ninstances: |\n"
+        "  name,vcpus,memory_gib,usd_per_hour\n  small,4,16,0.1\n"
+    )
+    line = f"recommend {LOG} --deadline 5h --catalog {file}"
+    theirs = answer(capsys, line)["recommended"]["cost"]
+    assert theirs["discount_usd"] == pytest.approx(-0.5 * theirs["workers_usd"], rel=1e-2)
+    for none in ("0", "0%"):
+        full = answer(capsys, f"{line} --discount {none}")["recommended"]["cost"]
+        assert full["discount_usd"] == 0.0
+
+
 @pytest.mark.parametrize(
     ("ran_on", "shown"),
     [

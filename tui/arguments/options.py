@@ -13,6 +13,7 @@ from math import isfinite
 from typing import TypeVar
 
 import engine
+from tui.words.term_words import parse_discount
 
 DEFAULT_CATALOG = "aws"
 DEFAULT_MAX_NODES = 64
@@ -179,9 +180,9 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--region", metavar="R", help="where a catalog has several")
     parser.add_argument(
         "--discount",
-        type=quantity(engine.parse_fraction),
+        type=quantity(parse_discount),
         metavar="P",
-        help="off the instance prices, such as 15%%",
+        help="off the instance prices, such as 15%%; 0 for none, whatever the catalog says",
     )
     parser.add_argument(
         "--dbu-price",

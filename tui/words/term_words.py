@@ -29,7 +29,7 @@ def changed(terms: Terms, key: str, typed: str) -> Terms:
     if key == "region":
         return terms._replace(region=None if off else typed)
     if key == "discount":
-        return terms._replace(discount_fraction=None if off else engine.parse_fraction(typed))
+        return terms._replace(discount_fraction=None if off else parse_discount(typed))
     if key == "dbu-price":
         return terms._replace(dbu=None if off else _dbu(typed))
     if key == "overhead-per-core":
@@ -37,6 +37,11 @@ def changed(terms: Terms, key: str, typed: str) -> Terms:
     if not off and typed not in engine.PLATFORMS:
         raise engine.UnknownName("platform", typed, engine.PLATFORMS)
     return terms._replace(platform=None if off else typed)
+
+
+def parse_discount(typed: str) -> float:
+    """A share of the prices; "0" is none, whatever the catalog's file takes off."""
+    return 0.0 if typed.strip() in ("0", "0%") else engine.parse_fraction(typed)
 
 
 def parse_overhead(typed: str) -> float:
