@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -87,7 +87,8 @@ def refresh_catalog(
         base: the catalog whose prices are refreshed.
         files: the price list (`engine.catalog_files.price_formats`).
         region: which one, where the list has several; the base's where it does not say.
-        day: since when the prices hold; where None the list's own date, else `today`.
+        day: since when the prices hold; where None the list's own dates (a table may have one for
+            each row), else `today`.
 
     Raises:
         BadInput: for a list that is none, one without a type of the catalog, a currency other than
@@ -97,9 +98,13 @@ def refresh_catalog(
         raise BadInput(f"catalog {base.name} is in {base.currency}; only USD is refreshed")
     found = read_price_list(files, provider=base.provider)
     prices = prices_in(found, region, where=str(files[0]))
-    since = day or found.day or today or date.today()
+    since = day or prices.day or found.day or today or date.today()
     place = prices.region or base.region
-    offers, shapeless = _offers(base, prices, Price(0.0, since, found.source), place)
+
+    def told(quote: Quote) -> Price:
+        return Price(quote.usd_per_hour, day or quote.day or since, found.source)
+
+    offers, shapeless = _offers(base, prices, told, place)
     if not offers:
         raise BadInput(
             f"no type of catalog {base.name} is in the list",
@@ -114,13 +119,14 @@ def refresh_catalog(
     note = base.note if place == base.region else None  # it may speak of the region
     fresh = replace(base, region=place, date=since, offers=offers, note=note)
     _write(path, price_file_text(fresh, found.source))
-    return _report(path, base, fresh, shapeless, prices.ambiguous)
+    return _report(path, base, fresh, shapeless, prices)
 
 
 def _offers(
-    base: Catalog, prices: RegionPrices, told: Price, region: str
+    base: Catalog, prices: RegionPrices, told: Callable[[Quote], Price], region: str
 ) -> tuple[dict[str, Offer], tuple[str, ...]]:
-    """The offers at the new prices, and the names of types without a shape."""
+    """The offers at the new prices, and the names of types without a shape; `told` makes a price
+    of a quote."""
     offers: dict[str, Offer] = {}
     shapeless: list[str] = []
     for name, quote in sorted(prices.on_demand.items()):
@@ -133,12 +139,13 @@ def _offers(
         same = old if old is not None and region == base.region else None
         spot = prices.spot.get(name)
         kept = same.spot if same else None
+        price = told(quote)
         offers[name] = Offer(
             instance,
-            replace(told, usd_per_hour=quote.usd_per_hour),
-            replace(told, usd_per_hour=spot.usd_per_hour) if spot else kept,
+            price,
+            told(spot) if spot else kept,
             same.interruption if same else None,
-            _history(same, told.date),
+            _history(same, price.date),
             dbus,
         )
     return offers, tuple(shapeless)
@@ -174,7 +181,7 @@ def _report(
     base: Catalog,
     fresh: Catalog,
     shapeless: tuple[str, ...],
-    ambiguous: tuple[str, ...],
+    prices: RegionPrices,
 ) -> Refreshed:
     same_region = fresh.region == base.region
     both = [name for name in fresh.offers if name in base.offers] if same_region else []
@@ -186,7 +193,7 @@ def _report(
         )
         for name in both
     ]
-    spots = [offer.spot for offer in fresh.offers.values() if offer.spot is not None]
+    spots = [name for name, offer in fresh.offers.items() if offer.spot is not None]
     return Refreshed(
         path=path,
         catalog=base.name,
@@ -198,8 +205,8 @@ def _report(
         added=tuple(name for name in fresh.offers if name not in base.offers),
         gone=tuple(name for name in base.offers if name not in fresh.offers),
         shapeless=shapeless,
-        ambiguous=ambiguous,
-        kept_spot=sum(spot.date != fresh.date for spot in spots),
+        ambiguous=prices.ambiguous,
+        kept_spot=sum(name not in prices.spot for name in spots),
     )
 
 

@@ -293,7 +293,6 @@ def _csv(path: Path, start: bytes, provider: str) -> PriceList:
         table = csv.reader(file, skipinitialspace=True)
         columns = _columns(next(table, []), f"{path}:1")
         quotes: list[Quote] = []
-        days: list[date] = []
         for row in filter(None, table):
             where = f"{path}:{table.line_num}"
             if len(row) != len(columns):
@@ -302,8 +301,7 @@ def _csv(path: Path, start: bytes, provider: str) -> PriceList:
                 raise BadInput(what, where=where, remedy=remedy)
             cells = {name: cell.strip() for name, cell in zip(columns, row, strict=True)}
             quotes += _row_quotes(cells, where)
-            days += [_need_day(cells["date"], where)] if cells.get("date") else []
-    return PriceList(quotes, max(days, default=None), f"price table {path.name}")
+    return PriceList(quotes, None, f"price table {path.name}")
 
 
 _KNOWN = ("name", "usd_per_hour", "spot_usd_per_hour", "region", "date", "vcpus", "memory_gib")
@@ -340,6 +338,7 @@ def _row_quotes(cells: Mapping[str, str], where: str) -> list[Quote]:
         "region": cells.get("region") or None,
         "vcpus": _number(cells, "vcpus", where),
         "memory_gib": _number(cells, "memory_gib", where),
+        "day": _need_day(cells["date"], where) if cells.get("date") else None,
     }
     usd, spot = (_number(cells, key, where) for key in ("usd_per_hour", "spot_usd_per_hour"))
     if not cells["name"] or usd is None:

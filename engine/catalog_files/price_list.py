@@ -11,7 +11,8 @@ from engine.errors import BadInput, UnknownName
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """One price of one type in USD per hour; the shape where the list tells it."""
+    """One price of one type in USD per hour; the shape, and since when it holds, where the list
+    tells them for it."""
 
     name: str
     usd_per_hour: float
@@ -19,6 +20,7 @@ class Quote:
     spot: bool = False
     vcpus: float | None = None
     memory_gib: float | None = None
+    day: date | None = None
 
 
 @dataclass(frozen=True)
@@ -39,12 +41,13 @@ class PriceList:
 @dataclass(frozen=True)
 class RegionPrices:
     """The prices of one region: name -> quote. `ambiguous` names have several different prices
-    and are in neither."""
+    and are in neither. `day` is the newest of those that rows say; None where none does."""
 
     region: str | None
     on_demand: Mapping[str, Quote]
     spot: Mapping[str, Quote]
     ambiguous: tuple[str, ...] = ()
+    day: date | None = None
 
 
 def prices_in(found: PriceList, region: str | None, *, where: str) -> RegionPrices:
@@ -64,7 +67,8 @@ def prices_in(found: PriceList, region: str | None, *, where: str) -> RegionPric
     here = [quote for quote in found.quotes if quote.region in (None, chosen)]
     on_demand, first = _one_each(quote for quote in here if not quote.spot)
     spot, second = _one_each(quote for quote in here if quote.spot)
-    return RegionPrices(chosen, on_demand, spot, tuple(sorted(first | second)))
+    day = max((quote.day for quote in here if quote.day is not None), default=None)
+    return RegionPrices(chosen, on_demand, spot, tuple(sorted(first | second)), day)
 
 
 def _one_each(quotes: Iterable[Quote]) -> tuple[dict[str, Quote], set[str]]:

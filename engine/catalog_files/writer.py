@@ -96,7 +96,7 @@ def _rows(
     catalog: Catalog, source: str, bundled: Mapping[str, InstanceType], *, with_shapes: bool
 ) -> tuple[list[str], list[list[str]]]:
     """The columns that hold anything, and the rows of all types."""
-    columns = ["name", "usd_per_hour", "spot_usd_per_hour", "spot_date", "spot_source"]
+    columns = ["name", "usd_per_hour", "date", "spot_usd_per_hour", "spot_date", "spot_source"]
     columns += ["spot_estimated", "interruption", "dbu_per_hour", *(_SHAPE if with_shapes else ())]
     shape = _SHAPE if with_shapes else ()
     rows = []
@@ -108,11 +108,13 @@ def _rows(
 
 
 def _prices(offer: Offer, day: date, source: str) -> list[object]:
-    """A type's prices; date and source of a spot price only where the file's do not hold."""
+    """A type's prices; their dates, and the source of a spot price, only where the file's do not
+    hold."""
     spot, told = offer.spot, list[object]([None, None, None])
     if spot is not None and (spot.date, spot.source, spot.estimated) != (day, source, False):
         told = [spot.date, spot.source, spot.estimated]
-    usd = [offer.on_demand.usd_per_hour, spot.usd_per_hour if spot else None]
+    since = None if offer.on_demand.date == day else offer.on_demand.date
+    usd = [offer.on_demand.usd_per_hour, since, spot.usd_per_hour if spot else None]
     return [offer.instance.name, *usd, *told, offer.interruption, offer.dbu_per_hour]
 
 

@@ -119,10 +119,23 @@ def test_what_is_no_hour_of_a_plain_machine_is_no_price_of_it(tmp_path: Path) ->
     assert catalog.offer("m5.xlarge").on_demand.usd_per_hour == 0.182
 
 
-def test_the_newest_date_of_a_table_is_that_of_its_prices(tmp_path: Path) -> None:
-    text = "name,usd_per_hour,date\nm5.xlarge,1,2026-10-01\nr5.xlarge,2,2026-10-09\n"
-    done, _ = refreshed("aws", write(tmp_path, "p.csv", text), into=tmp_path / "mine")
-    assert done.day == date(2026, 10, 9)
+def test_every_price_of_a_table_keeps_the_date_of_its_row(tmp_path: Path) -> None:
+    """All took the newest, also that of another region: an old price was not warned of any more."""
+    rows = ["m5.xlarge,1,,2025-10-01,a", "r5.xlarge,2,0.5,2026-10-09,a", "c5.xlarge,3,,,a"]
+    rows += ["m5.xlarge,4,,2026-10-31,b"]
+    text = "\n".join(["name,usd_per_hour,spot_usd_per_hour,date,region", *rows])
+    done, catalog = refreshed(
+        "aws", write(tmp_path, "p.csv", text), into=tmp_path / "mine", region="a"
+    )
+    assert done.day == catalog.date == date(2026, 10, 9)
+    dates = {name: offer.on_demand.date for name, offer in catalog.offers.items()}
+    assert dates == {
+        "m5.xlarge": date(2025, 10, 1),
+        "r5.xlarge": date(2026, 10, 9),
+        "c5.xlarge": date(2026, 10, 9),
+    }
+    assert catalog.offer("r5.xlarge").spot.date == date(2026, 10, 9)
+    assert done.kept_spot == 0
 
 
 def test_spot_prices_that_the_list_lacks_keep_their_date_and_label(tmp_path: Path) -> None:
