@@ -217,7 +217,12 @@ def itemised(
         billed_seconds=billed,
         assumptions=(
             *owned_lines(owned, offer.instance.name),
-            *assumptions(price if nodes else None, billing, catalog.exchange),
+            *assumptions(
+                price if nodes else None,
+                billing,
+                catalog.exchange,
+                head=master.on_demand if master else None,
+            ),
         ),
         owned={offer.instance.name: owned} if owned else {},
     )
@@ -238,13 +243,19 @@ def surcharge_rate(offer: Offer, billing: Billing) -> float:
 
 
 def assumptions(
-    price: Price | None, billing: Billing, exchange: Exchange | None = None
+    price: Price | None,
+    billing: Billing,
+    exchange: Exchange | None = None,
+    *,
+    head: Price | None = None,
 ) -> tuple[str, ...]:
     """What of a cost rests on an assumption, an estimate or one's own terms, one line each; a price
-    of None is one that nobody pays."""
+    of None is one that nobody pays, `head` that of the master."""
     lines = []
     if price is not None and price.estimated:
         lines.append(f"price estimated ({price.date}): {price.source}")
+    if head is not None and head.estimated and head != price:
+        lines.append(f"master's price estimated ({head.date}): {head.source}")
     if exchange is not None:
         lines.append(
             f"prices converted from {exchange.currency} at {exchange.usd:g} USD "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -181,8 +181,20 @@ class Answers:
         return (*self.surface.notices(flat), *self._paid_notices(row, column + 1))
 
     def _paid_notices(self, row: int, nodes: int) -> tuple[Notice, ...]:
-        """What the price list warns of, where any of the nodes is paid for."""
-        return self.price_notices(row) if self._paid(row, nodes) else ()
+        """What the price list warns of, for the nodes that are paid for."""
+        workers = self.price_notices(row) if self._paid(row, nodes) else ()
+        return (*workers, *self.master_notices(workers))
+
+    def master_notices(self, said: Sequence[Notice]) -> tuple[Notice, ...]:
+        """What the price list warns of for the master node, which is paid for beside nodes that one
+        owns too; what is said of the workers' prices is not said again."""
+        master, codes = master_offer(self.catalog, self.billing), {notice.code for notice in said}
+        if master is None:
+            return ()
+        name = f"the master {master.instance.name}"
+        found = price_notices(master.on_demand, name, self.catalog, self.today)
+        found += dbu_notices(self.billing, self.catalog, self.today)
+        return tuple(notice for notice in found if notice.code not in codes)
 
     def _service_notices(self, row: int) -> tuple[Notice, ...]:
         notice = support_notice(self.catalog, self.surface.candidates.names[row])

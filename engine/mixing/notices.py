@@ -68,7 +68,8 @@ def of_members(
 
 
 def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[Notice]:
-    """What the price list warns of, for the nodes that are paid for and as they are rented.
+    """What the price list warns of, for the nodes that are paid for and as they are rented, and for
+    the master.
 
     Args:
         paid: (row of the surface, spot or not, nodes).
@@ -77,4 +78,4 @@ def of_prices(answers: Answers, paid: Sequence[tuple[int, bool, int]]) -> list[N
     for row, spot, nodes in paid:
         rented = replace(answers, billing=replace(answers.billing, spot=spot))
         found += rented.price_notices(row) if nodes else []
-    return found
+    return [*found, *answers.master_notices(found)]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, replace
+from datetime import date
 
 import numpy as np
 import pytest
 from synthetic import DAY, TableModel, catalog_of, model, offer, profile_on
 
 from engine.batch import ClusterBatch
-from engine.catalog import Billing, Catalog
+from engine.catalog import Billing, Catalog, Price
 from engine.choosing.interruptions import HOURS_PER_MONTH
+from engine.choosing.limits import Limits
 from engine.cluster import Workload
 from engine.cost import assumptions, billing_notes, owned_lines
 from engine.optimiser import Recommendation, recommend
@@ -175,3 +177,31 @@ def test_types_that_hold_no_executor_are_listed_behind_those_that_miss_the_goal(
     assert len(answer.rejected) == 2
     assert answer.rejected[-1].instance == "tiny"
     assert answer.sensitivity is None, "it takes a while, and nobody asked for it"
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+@pytest.mark.parametrize("owned", [(), (("one", 8),)])
+def test_what_the_master_costs_is_warned_of_as_the_workers_prices_are(
+    owned: tuple[tuple[str, int], ...], mix: int
+) -> None:
+    """Its price may be a guess and years old, and that of its DBUs; beside nodes that one owns it
+    is all that is paid."""
+    guess = Price(1.0, date(2019, 1, 1), "a guess", estimated=True)
+    head = replace(offer("head", 1.0), on_demand=guess, dbu_per_hour=1.0)
+    metered = replace(offer("one", 0.36), dbu_per_hour=1.0)
+    rules = replace(EXACT, master="head", usd_per_dbu=0.3, dbu_date=date(2020, 1, 1))
+    catalog = catalog_of(metered, head, billing=rules)
+    fitted = model(lambda name, nodes: 60.0 * nodes + 1800.0 / nodes, log_scale=0.1)
+    best = ask(
+        fitted, catalog, deadline_seconds=1000.0, mix=mix,
+        limits=Limits(owned=owned, most=(("head", 0),)),
+    ).recommended  # fmt: skip
+    assert set(best.composition) == {"one"}
+    said = [notice.text for notice in best.warnings if notice.code.endswith("-price")]
+    of_dbus = f"the price of a DBU is {(DAY - date(2020, 1, 1)).days} days old (2020-01-01)"
+    assert "the price of the master head is an estimate of 2019-01-01: a guess" in said
+    assert of_dbus in said
+    assert "master's price estimated (2019-01-01): a guess" in best.cost.assumptions
+    alike = replace(catalog, offers={**catalog.offers, "one": replace(metered, on_demand=guess)})
+    paid = ask(fitted, alike, deadline_seconds=1000.0, limits=Limits(most=(("head", 0),)))
+    assert not any("master" in notice.text for notice in paid.recommended.warnings), "said already"
