@@ -177,7 +177,8 @@ class Placed:
         return behind(self.found, stock.law(surface), stock, surface)
 
     def on_spot(self, share: float) -> Placed:
-        """With that share of the nodes as spot nodes, those that save most first."""
+        """With at most that share of the nodes as spot nodes, those that save most first; none that
+        cost as much on demand."""
         offers, left = self.candidates.offers, int(share * sum(self.counts) + 1e-9)
         saved = [
             offer.on_demand.usd_per_hour - offer.spot.usd_per_hour if offer.spot else 0.0
@@ -185,7 +186,7 @@ class Placed:
         ]
         spot = [0] * len(offers)
         for row in sorted(range(len(offers)), key=lambda row: -saved[row]):
-            if offers[row].spot is not None:
+            if saved[row] > 0.0:
                 spot[row] = min(left, self.counts[row])
                 left -= spot[row]
         return replace(self, spot=tuple(spot))

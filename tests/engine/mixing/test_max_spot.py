@@ -130,6 +130,22 @@ def test_a_named_composition_is_priced_as_it_would_be_found() -> None:
     assert named.cost_usd == pytest.approx(chosen.cost_usd, rel=0.05)
 
 
+def test_no_node_of_a_named_composition_is_spot_where_that_costs_more() -> None:
+    """Where spot nodes of one type are dearer than its nodes on demand, only others are spot."""
+    small, big = (WITH_SPOT.offers[name] for name in ("small", "big"))
+    dearer = replace(small.spot, usd_per_hour=1.4 * small.on_demand.usd_per_hour)
+    catalog = replace(WITH_SPOT, offers={"small": replace(small, spot=dearer), "big": big})
+
+    def rented(composition: dict[str, int]) -> dict[str, int]:
+        return engine.predict_composition(
+            fitted(), composition=composition, catalog=catalog, spot=True, max_spot=0.75,
+            confidence=0.5, today=TODAY,
+        ).choice.spot  # fmt: skip
+
+    assert rented({"small": 4}) == {}
+    assert rented({"small": 4, "big": 4}) == {"big": 4}
+
+
 @pytest.mark.parametrize("share", [-0.1, 1.5])
 def test_a_share_is_between_none_and_all(share: float) -> None:
     with pytest.raises(engine.BadInput, match="between 0 and 100 %"):
