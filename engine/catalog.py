@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import date
 from functools import cached_property
 from types import MappingProxyType
@@ -40,6 +40,21 @@ class InstanceType:
     emr_supported: bool | None = None
     cpu_score_spread: float | None = None
     cpu_benchmark: str | None = None
+
+    def __eq__(self, other: object) -> bool:
+        """By all of it. A shape that is not known (nan) equals another that is not, which from
+        Python 3.13 on what a dataclass has of its own denies, even of one and the same."""
+        if not isinstance(other, InstanceType):
+            return NotImplemented
+        return self is other or self._known == other._known
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def _known(self) -> tuple[object, ...]:
+        """Its values, None for nan."""
+        return tuple(None if value != value else value for value in astuple(self))
 
     @classmethod
     def of_shape(cls, vcpus: float, memory_gib: float) -> InstanceType:

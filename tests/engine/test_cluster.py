@@ -1,6 +1,9 @@
+import copy
+
 import pytest
 
 from engine.batch import ClusterBatch
+from engine.catalog import InstanceType
 from engine.cluster import Cluster, Layout, Workload, parse_heap_gib
 from engine.errors import BadInput, EngineError
 from engine.profile import Profile, Run
@@ -156,3 +159,13 @@ def test_whole_numbers_without_end_are_refused_in_a_line() -> None:
         Cluster.of_nodes(instance_type="x", nodes=8, vcpus=4, memory_gib=ENDLESS)
     with pytest.raises(BadInput, match="no machine has a heap of more than 64 TiB"):
         Cluster.of_executors(executors=4, executor_cores=2, executor_memory_gib=ENDLESS)
+
+
+def test_types_whose_shape_is_not_known_equal_themselves_and_others_alike() -> None:
+    """Nodes that a run names without their shape are one type, whichever nan stands for it."""
+    one, same = (InstanceType("m", 4.0, float("nan")) for _ in range(2))
+    assert one == same
+    assert len({one, same, copy.deepcopy(one)}) == 1
+    assert one != InstanceType("m", 4.0, 16.0)
+    assert one != InstanceType("n", 4.0, float("nan"))
+    assert one != "m"
