@@ -21,7 +21,8 @@ IntArray = NDArray[np.int64]
 
 GRADIENT_TOLERANCE = 1e-9
 """A term enters a fit when its cosine with what is left unexplained, relative to the whole target,
-exceeds this."""
+exceeds this. Of several whose cosines are as large, within it, the first enters: they explain the
+rest alike, and rounding, which the unit of sizes and times decides, is not to choose."""
 
 RIDGE = 1e-13
 """Relative to unit columns: keeps a system of coinciding terms solvable, changes no digit shown."""
@@ -126,8 +127,9 @@ def _active_set(gram: FloatArray, moment: FloatArray, usable: BoolArray) -> Floa
     for _ in range(6 * moment.shape[1]):
         gradient = moment - np.einsum("bij,bj->bi", gram, x)
         gradient = np.where(usable & ~passive, gradient, -np.inf)
-        entering = np.argmax(gradient, axis=1)
-        going = np.flatnonzero(np.max(gradient, axis=1) > tolerance)
+        steepest = np.max(gradient, axis=1)
+        entering = np.argmax(gradient >= (steepest - tolerance)[:, None], axis=1)
+        going = np.flatnonzero(steepest > tolerance)
         if going.size == 0:
             break
         passive[going, entering[going]] = True

@@ -71,6 +71,25 @@ def test_terms_that_coincide_or_vanish_do_no_harm() -> None:
     assert found.coefficients[2] == 0.0
 
 
+@given(st.integers(0, 100_000), st.sampled_from([3, 4]), st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_units_of_time_and_size_leave_every_left_out_run_as_it_was(
+    seed: int, runs: int, relative: bool
+) -> None:
+    """Runs on one number of machines that remain of a few explain 1, ln m and m alike: which of
+    them answered for the run left out, on other machines, had been a matter of rounding."""
+    random = np.random.default_rng(seed)
+    machines, size = random.choice([2.0, 3.0, 6.0], runs), random.choice([1.0, 2.0, 5.0], runs)
+    seconds = random.uniform(10.0, 100.0, runs)
+
+    def left_out(size_unit: float, time_unit: float) -> FloatArray:
+        terms = (np.ones(runs), size * size_unit / machines, np.log(machines), machines)
+        fit = fit_nonnegative(np.stack(terms, axis=1), seconds * time_unit, relative=relative)
+        return fit.left_out_seconds / time_unit
+
+    assert left_out(1e-3, 7.0) == pytest.approx(left_out(1.0, 1.0), rel=1e-6)
+
+
 @pytest.mark.parametrize("relative", [False, True])
 def test_known_coefficients_are_found_again(relative: bool) -> None:
     machines, scale = (grid.ravel() for grid in np.meshgrid([1.0, 2, 4, 8, 16], [0.1, 0.5, 1.0]))
