@@ -26,6 +26,7 @@ from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
+from engine.models.stages.task_times import StageShape
 from engine.profile import Run, StageRun
 
 BoolArray = NDArray[np.bool_]
@@ -190,19 +191,20 @@ class MemoryCliff:
         total, share = np.zeros(len(slots)), np.minimum(share, self.fits)
         if (share == self.fits).all():
             return total
-        alike: dict[float, FloatArray] = {}
+        alike: dict[tuple[float, int], tuple[StageShape, FloatArray]] = {}
         for reread in self.rereads:
             shape = self.replay.shapes[reread.place]
             scaled = shape.scaled(ratio, None)
             lost = reread.lost_seconds * (scaled.partitions * scaled.work / shape.stage.tasks)
             if shape.counts_slots:
                 tasks, _ = shape.data_on(ratio, shuffle_partitions, slots)
-                total += self._more_lost(lost, share) / np.minimum(slots, tasks)
+                total += self._more_lost(lost, share) / shape.at_once(slots, tasks)
             else:
                 count = float(shape.scaled(ratio, shuffle_partitions).tasks)
-                alike[count] = alike[count] + lost if count in alike else lost
-        for count, lost in alike.items():
-            total += self._more_lost(lost, share) / np.minimum(slots, count)
+                key = count, shape.stage.task_cpus
+                alike[key] = shape, alike[key][1] + lost if key in alike else lost
+        for (count, _), (shape, lost) in alike.items():
+            total += self._more_lost(lost, share) / shape.at_once(slots, count)
         return total
 
     def _more_lost(self, lost_seconds: FloatArray, share: FloatArray) -> FloatArray:

@@ -10,7 +10,12 @@ import numpy as np
 from engine.batch import ClusterBatch
 from engine.machines.transfer import speed_of
 from engine.models.replay.memory_cliff import MemoryCliff, never_stored
-from engine.models.replay.spilling import SpillingStage, spilled_bytes
+from engine.models.replay.spilling import (
+    Offered,
+    SpillingStage,
+    memory_of_task,
+    spilled_bytes,
+)
 from engine.profile import Notice, Run
 from engine.runs.stage_labels import stage_label
 from engine.units import format_bytes
@@ -86,21 +91,21 @@ def not_fitting_share(
 
 def spill_notices(
     stages: Sequence[SpillingStage],
-    available: float,
-    slots: float,
+    offered: Offered,
     ratio: float,
     shuffle_partitions: int | None,
 ) -> list[Notice]:
-    """The warning about the stage that spills most on so many slots with so many bytes of memory
-    per task."""
+    """The warning about the stage that spills most on the one cluster of `offered`; none where its
+    memory is not known."""
     most, worst = 0.0, None
     for stage in stages:
-        spilled = spilled_bytes(stage, available, slots, ratio, shuffle_partitions)
+        spilled = spilled_bytes(stage, offered, ratio, shuffle_partitions)
         if spilled > max(most, SPILL_WORTH_SAYING * stage.task_bytes):
             most, worst = spilled, stage
     if worst is None:
         return []
     name = f"stage {worst.shape.stage.stage_id} ({stage_label(worst.shape.stage)})"
+    available = memory_of_task(worst, offered, ratio, shuffle_partitions)
     return [
         Notice(
             "memory-spill",

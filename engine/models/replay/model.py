@@ -24,7 +24,6 @@ from engine.models.base import Explanation, FittedModel
 from engine.models.log_notices import range_notices
 from engine.models.replay.broadcasts import broadcast_notice
 from engine.models.replay.corrections import Pairs
-from engine.models.replay.executor_memory import ExecutorMemory
 from engine.models.replay.held_answers import held_logs
 from engine.models.replay.log_answers import AnswersOfLogs, doublings
 from engine.models.replay.memory_cliff import MemoryCliff, cliffs_of, roomy_with
@@ -47,7 +46,7 @@ from engine.models.replay.priors import (
 )
 from engine.models.replay.replayed_run import Replay
 from engine.models.replay.report import explanation, skewed_stages, too_few_tasks
-from engine.models.replay.spilling import SpillingStage, spill_seconds, spilling_stages
+from engine.models.replay.spilling import Offered, SpillingStage, spill_seconds, spilling_stages
 from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs_to, steps_to
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
@@ -195,8 +194,7 @@ class ReplayModel(FittedModel):
                 all_found = self._replayed(cliff.all_found, wanted).at(batch.slots, speed)
                 found += more * (np.minimum(1.0, all_found.seconds / times.seconds) - 1.0)
         if spilling:
-            available = ExecutorMemory.of(run).task_bytes(batch)
-            added += spill_seconds(spilling, available, batch.slots, ratio, partitions)
+            added += spill_seconds(spilling, Offered.of(run, batch), ratio, partitions)
         changed = np.maximum(1.0 + added / speed / times.seconds, LEAST_OF_REPLAY)
         return np.asarray(np.log(changed * found))
 
@@ -289,9 +287,8 @@ class ReplayModel(FittedModel):
     def _memory_notices(self, place: int, batch: ClusterBatch, wanted: Workload) -> list[Notice]:
         run, cliff = self.replays[place].run, self.cliffs[place]
         ratio = ratio_of(wanted, run)
-        available = float(ExecutorMemory.of(run).task_bytes(batch)[0])
-        slots, partitions = float(batch.slots[0]), wanted.shuffle_partitions
-        notices = spill_notices(self.spilling[place], available, slots, ratio, partitions)
+        offered, partitions = Offered.of(run, batch), wanted.shuffle_partitions
+        notices = spill_notices(self.spilling[place], offered, ratio, partitions)
         return notices + (cache_notices(cliff, batch, ratio) if cliff is not None else [])
 
     def _speed_notice(self, target: InstanceType | None, catalog: Catalog | None) -> Notice | None:

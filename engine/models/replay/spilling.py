@@ -1,19 +1,20 @@
 """Task memory: what stages spill to disk on other executors, and what that takes.
 
 A task's share of its executor's memory is that memory over the tasks beside it (Spark gives each at
-least half of that, and all of it where others need less). What a task needs beyond its share is
-written to disk and read again.
+least half of that, and all of it where others need less): as many as its cores hold, fewer where a
+stage has fewer tasks than the cluster has slots. What a task needs beyond its share is written to
+disk and read again.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from engine.forecast import FloatArray
+from engine.batch import ClusterBatch
+from engine.forecast import FloatArray, IntArray
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.partitions import LARGEST_TASKS
@@ -34,6 +35,45 @@ MOST_EXPANSION = 8.0
 does not grow with the data, and is given up before anything is spilled."""
 
 
+@dataclass(frozen=True, eq=False)
+class Offered:
+    """What n clusters offer to running tasks.
+
+    Args:
+        task_bytes: (n,) memory of each when every core of its executor runs one; NaN where unknown.
+        slots: (n,) in all.
+        cores: (n,) of an executor.
+    """
+
+    task_bytes: FloatArray
+    slots: FloatArray
+    cores: FloatArray
+
+    @classmethod
+    def of(cls, run: Run, batch: ClusterBatch) -> Offered:
+        """By the settings of a run."""
+        return cls(ExecutorMemory.of(run).task_bytes(batch), batch.slots, batch.executor_cores)
+
+    def to_each(self, tasks: FloatArray | float, cpus: int) -> FloatArray:
+        """(n,) memory of each of (n,) tasks that hold so many cores. Spark launches one on every
+        executor before a second, so that few of them share an executor with fewer others."""
+        together = np.maximum(1.0, self.cores // cpus)
+        beside = np.clip(tasks * self.cores / self.slots, 1.0, together)
+        return np.asarray(self.task_bytes * self.cores / beside)
+
+    def distinct(self) -> tuple[Offered, IntArray, IntArray]:
+        """The unlike ones of those whose memory is known, the places of these, and of each of them
+        which of the unlike ones it is."""
+        known = np.flatnonzero(~np.isnan(self.task_bytes))
+        columns = [column[known] for column in (self.task_bytes, self.slots, self.cores)]
+        code = np.zeros(len(known), dtype=np.int64)
+        for column in columns:
+            values, which = np.unique(column, return_inverse=True)
+            code = code * len(values) + which
+        _, first, alike = np.unique(code, return_index=True, return_inverse=True)
+        return Offered(*(column[first] for column in columns)), known, alike
+
+
 @dataclass(frozen=True, slots=True)
 class SpillingStage:
     """A stage that may spill.
@@ -46,6 +86,7 @@ class SpillingStage:
         disk_bytes_per_second: of one task.
         fills: share of a task's memory that it fills before it spills, as the log shows where it
             spilled: memory grows by doubling, others use it too, and pages are taken as a whole.
+            More than all where it had more and did not spill: others needed less.
     """
 
     shape: StageShape
@@ -67,7 +108,7 @@ class SpillingStage:
 
 def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
     """The stages of a log whose tasks report execution memory or spills."""
-    own, found = _own_bytes(replay.run), []
+    own, found = _own(replay.run), []
     for shape in replay.shapes:
         stage = shape.stage
         peak = stage.peak_execution_memory_bytes
@@ -76,19 +117,21 @@ def spilling_stages(replay: Replay) -> tuple[SpillingStage, ...]:
         held = min(peak.mean or 0.0, most) if peak else 0.0
         if held + spilled > 0.0:
             share, rate = _disk(stage, spilled)
+            had = float(own.to_each(stage.tasks, stage.task_cpus)[0]) if own else 0.0
             if spilled and not held:
-                held = own or 0.0
-            fills = held / own if spilled and own else 1.0
+                held = had
+            filled = held / had if had else 1.0
+            fills = filled if spilled else max(1.0, filled)
             need = held + spilled / stage.tasks
             found.append(SpillingStage(shape, need, spilled, share, rate, fills))
     return tuple(found)
 
 
-def _own_bytes(run: Run) -> float | None:
-    """Memory of each running task of the run itself; None where it is not known."""
+def _own(run: Run) -> Offered | None:
+    """What the run's own cluster offered; None where its memory is not known."""
     batch = own_batch(run)
-    own = math.nan if batch is None else float(ExecutorMemory.of(run).task_bytes(batch)[0])
-    return own if own > 0.0 else None
+    own = None if batch is None else Offered.of(run, batch)
+    return own if own is not None and own.task_bytes[0] > 0.0 else None
 
 
 def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
@@ -107,8 +150,7 @@ def _disk(stage: StageRun, spilled: float) -> tuple[float, float]:
 
 def spill_seconds(
     stages: tuple[SpillingStage, ...],
-    available: FloatArray,
-    slots: FloatArray,
+    offered: Offered,
     ratio: float,
     shuffle_partitions: int | None = None,
 ) -> FloatArray:
@@ -116,35 +158,43 @@ def spill_seconds(
     memory, or smaller partitions, save what the log spilled.
 
     Args:
-        available: (n,) bytes of memory for each running task; NaN where unknown.
         shuffle_partitions: number of shuffle partitions, None for the run's own.
     """
-    added = np.zeros(len(slots))
-    known = np.flatnonzero(~np.isnan(available))
+    added = np.zeros(len(offered.slots))
+    unlike, known, alike = offered.distinct()
     if not known.size:
         return added
-    least, fewest = float(available[known].min()), float(slots[known].min())
+    least, fewest = float(unlike.task_bytes.min()), float(unlike.slots.min())
     affected = list(_affected(stages, least, fewest, ratio, shuffle_partitions))
     if not affected:
         return added
-    counted, of_slots = np.unique(slots[known], return_inverse=True)
-    memory, of_memory = np.unique(available[known], return_inverse=True)
-    alike: dict[float, FloatArray] = {}
+    found = np.zeros(len(unlike.slots))
     for stage in affected:
-        asked = counted if stage.shape.counts_slots else counted[:1]
-        tasks, data = stage.shape.data_on(ratio, shuffle_partitions, asked)
-        grown = stage.grown_bytes(ratio)
-        if len(asked) == 1:
-            beyond = np.maximum(0.0, stage.task_bytes * data - stage.fills * memory) * tasks
-            count = float(tasks[0])
-            alike[count] = alike.get(count, 0.0) + stage.seconds(beyond - grown)
-            continue
-        needed, many = stage.task_bytes * data[of_slots], tasks[of_slots]
-        beyond = np.maximum(0.0, needed - stage.fills * memory[of_memory]) * many
-        added[known] += stage.seconds(beyond - grown) / np.minimum(slots[known], many)
-    for count, seconds in alike.items():
-        added[known] += seconds[of_memory] / np.minimum(slots[known], count)
+        tasks, spilled = _spilled(stage, unlike, ratio, shuffle_partitions)
+        at_once = stage.shape.at_once(unlike.slots, tasks)
+        found += stage.seconds(spilled - stage.grown_bytes(ratio)) / at_once
+    added[known] = found[alike]
     return added
+
+
+def _spilled(
+    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """(n,) tasks of a stage, and (n,) bytes that it spills."""
+    tasks, data = _tasks(stage, offered, ratio, shuffle_partitions)
+    filled = stage.fills * offered.to_each(tasks, stage.shape.stage.task_cpus)
+    return tasks, np.maximum(0.0, stage.task_bytes * data - filled) * tasks
+
+
+def _tasks(
+    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """`StageShape.data_on`, where slots do not matter only once."""
+    if not stage.shape.counts_slots:
+        return stage.shape.data_on(ratio, shuffle_partitions, offered.slots[:1])
+    counted, which = np.unique(offered.slots, return_inverse=True)
+    tasks, data = stage.shape.data_on(ratio, shuffle_partitions, counted)
+    return tasks[which], data[which]
 
 
 def _affected(
@@ -165,12 +215,15 @@ def _affected(
 
 
 def spilled_bytes(
-    stage: SpillingStage,
-    available: float,
-    slots: float,
-    ratio: float,
-    shuffle_partitions: int | None = None,
+    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None = None
 ) -> float:
-    """What a stage spills on so many slots with so many bytes of memory per task."""
-    tasks, data = stage.shape.data_on(ratio, shuffle_partitions, np.asarray([slots]))
-    return float(max(0.0, stage.task_bytes * data[0] - stage.fills * available) * tasks[0])
+    """What a stage spills on the one cluster of `offered`."""
+    return float(_spilled(stage, offered, ratio, shuffle_partitions)[1][0])
+
+
+def memory_of_task(
+    stage: SpillingStage, offered: Offered, ratio: float, shuffle_partitions: int | None = None
+) -> float:
+    """Bytes of memory that a task of the stage has there."""
+    tasks, _ = _tasks(stage, offered, ratio, shuffle_partitions)
+    return float(offered.to_each(tasks, stage.shape.stage.task_cpus)[0])

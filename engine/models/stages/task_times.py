@@ -146,6 +146,11 @@ class StageShape:
         tasks, partitions, _ = whole_tasks(wanted)
         return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
 
+    def at_once(self, slots: FloatArray, tasks: FloatArray | float) -> FloatArray:
+        """(n,) how many of (n,) tasks run at once on (n,) slots, of which each may hold several."""
+        lanes = np.maximum(1.0, slots // self.stage.task_cpus)
+        return np.asarray(np.minimum(lanes, tasks))
+
     @cached_property
     def counts_slots(self) -> bool:
         """Whether the number of partitions depends on the cluster."""

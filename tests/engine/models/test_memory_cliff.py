@@ -394,3 +394,9 @@ def test_what_is_computed_again_is_shared_by_the_tasks_that_each_cluster_has() -
     assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(again / slots)
     one_by_one = [cliff.added_seconds(slots[k : k + 1], share[:1], 1.0)[0] for k in range(4)]
     assert cliff.added_seconds(slots, share, 1.0) == pytest.approx(one_by_one)
+    two = tuple(replace(stage, task_cpus=2) for stage in run.stages)
+    pairs = MemoryCliff.of(Replay.of(replace(run, stages=two)))
+    assert pairs is not None
+    again = float(sum(np.interp(0.5, SHARES, reread.lost_seconds) for reread in pairs.rereads))
+    at_once = np.asarray([2.0, 4.0, 8.0, 8.0])
+    assert pairs.added_seconds(slots, share, 1.0) == pytest.approx(again / at_once)

@@ -17,6 +17,7 @@ from engine.models.replay.replayed_run import Replay
 from engine.models.replay.spilling import (
     DISK_BYTES_PER_SECOND,
     SPILLED_SIZE,
+    Offered,
     spill_seconds,
     spilled_bytes,
     spilling_stages,
@@ -56,6 +57,11 @@ def ask(run: Run, *, heap: float, scale: float = 1.0, cores: int = 2) -> Predict
     return fitted.predict(cluster=cluster, workload=Workload(size * scale))
 
 
+def offered(task_bytes: float, slots: float = 4.0, cores: float = 2.0) -> Offered:
+    """One cluster whose tasks have so much memory when all its cores are busy."""
+    return Offered(np.asarray([task_bytes]), np.asarray([slots]), np.asarray([cores]))
+
+
 def codes(found: Prediction) -> set[str]:
     return {notice.code for notice in found.warnings}
 
@@ -76,10 +82,70 @@ def test_tasks_that_had_their_memory_off_the_heap_spill_no_more_than_in_their_lo
     run = run_of()
     on_heap = replace(run.cluster, executor_memory_gib=0.5)
     off_heap = replace(on_heap, beside=BesideHeap(off_heap_gib=1.0))
-    assert "memory-spill" in codes(ask(replace(run, cluster=on_heap), heap=0.5))
+    for cluster, suffices in ((on_heap, False), (off_heap, True)):
+        one = replace(run, cluster=cluster)
+        told = Offered.of(one, ClusterBatch.of([cluster], Profile("", (one,))))
+        assert bool(told.task_bytes[0] >= PEAK) == suffices
+        assert (spilling_stages(Replay.of(one))[0].fills == 1.0) == suffices
     own = ask(replace(run, cluster=off_heap), heap=0.5)
     assert "memory-spill" not in codes(own)
     assert own.seconds == pytest.approx(ask(run, heap=4.0).seconds)
+
+
+def test_few_tasks_share_an_executor_with_few_others() -> None:
+    """The one task of a last stage held 1.5 GiB, of 2.2 GiB that two cores share, and spilled
+    nothing. It has all of its executor's memory on any cluster."""
+    run, held = run_of(), 1536 * MIB
+    more = {"peak_execution_memory_bytes": measure(np.full(1, held))}
+    stages = [
+        Stage(np.full(TASKS, 1.0), input_bytes=TASKS * 128 * MIB),
+        Stage(np.full(1, 20.0), (0,), shuffle_bytes=held, more=more),
+    ]
+    last = replace(observed(stages, slots=4), cluster=run.cluster)
+    own = ask(last, heap=4.0)
+    assert own.seconds == pytest.approx(last.seconds)
+    assert "memory-spill" not in codes(own)
+    (stage,) = spilling_stages(Replay.of(last))
+    assert stage.fills == 1.0
+    assert spilled_bytes(stage, offered(400 * MIB, cores=4.0), 1.0) == 0.0
+    assert spilled_bytes(stage, offered(400 * MIB), 1.0) == pytest.approx(held - 800 * MIB)
+    assert "memory-spill" in codes(ask(last, heap=1.0))
+
+
+def test_tasks_between_one_for_each_executor_and_one_for_each_slot() -> None:
+    """On 3 executors of 4 cores: 2 tasks have an executor each, of 6 two share one."""
+    three = offered(100.0, slots=12.0, cores=4.0)
+    shares = [float(three.to_each(tasks, 1)[0]) for tasks in (1, 2, 3, 6, 12, 100)]
+    assert shares == pytest.approx([400.0, 400.0, 400.0, 200.0, 100.0, 100.0])
+    assert [float(three.to_each(tasks, 2)[0]) for tasks in (2, 100)] == pytest.approx([400, 200])
+
+
+def test_tasks_of_several_cores_share_an_executor_with_fewer_others() -> None:
+    """`spark.task.cpus` of 2: 40 tasks of 1.5 GiB, one at a time on each executor of two cores."""
+    run, held = run_of(), 1536 * MIB
+    peak = measure(np.full(TASKS, held))
+    two = replace(run.stages[1], task_cpus=2, peak_execution_memory_bytes=peak)
+    shuffled = replace(two, shuffle_read_bytes=measure(np.full(TASKS, held)))
+    wide = replace(run, stages=(run.stages[0], shuffled))
+    (stage,) = spilling_stages(Replay.of(wide))
+    assert stage.fills == 1.0
+    assert "memory-spill" not in codes(ask(wide, heap=4.0))
+    spilled = spilled_bytes(stage, offered(500 * MIB), 1.0)
+    assert spilled == pytest.approx(TASKS * (held - 1000 * MIB))
+    seconds = spill_seconds((stage,), offered(500 * MIB), 1.0)
+    assert seconds == pytest.approx(stage.seconds(np.asarray([spilled])) / 2.0)
+
+
+def test_what_did_not_spill_in_a_log_does_not_on_its_own_executors() -> None:
+    """Tasks of 300 MiB on executors that have 49 MiB for each by the rule: others needed less."""
+    run = run_of()
+    small = replace(run, cluster=replace(run.cluster, executor_memory_gib=0.5))
+    (stage,) = spilling_stages(Replay.of(small))
+    assert stage.fills > 1.0
+    own = ask(small, heap=0.5)
+    assert own.seconds == pytest.approx(run.seconds)
+    assert "memory-spill" not in codes(own)
+    assert "memory-spill" in codes(ask(small, heap=0.45))
 
 
 def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:
@@ -93,10 +159,10 @@ def test_a_fixed_number_of_partitions_spills_as_the_input_grows() -> None:
 def test_spilled_bytes_and_their_time() -> None:
     (stage,) = spilling_stages(Replay.of(run_of()))
     available = np.asarray([100 * MIB, 300 * MIB, np.nan])
-    assert spilled_bytes(stage, 100 * MIB, 4.0, 1.0) == pytest.approx(TASKS * 200 * MIB)
-    assert spilled_bytes(stage, 300 * MIB, 4.0, 1.0) == 0.0
+    assert spilled_bytes(stage, offered(100 * MIB), 1.0) == pytest.approx(TASKS * 200 * MIB)
+    assert spilled_bytes(stage, offered(300 * MIB), 1.0) == 0.0
     assert stage.grown_bytes(1.0) == 0.0
-    seconds = spill_seconds((stage,), available, np.asarray([4.0, 4.0, 4.0]), 1.0)
+    seconds = spill_seconds((stage,), Offered(available, np.full(3, 4.0), np.full(3, 2.0)), 1.0)
     moved = 2.0 * SPILLED_SIZE * TASKS * 200 * MIB
     assert seconds == pytest.approx([moved / DISK_BYTES_PER_SECOND / 4.0, 0.0, 0.0])
 
@@ -108,11 +174,11 @@ def test_the_disk_s_rate_and_compression_come_from_a_log_that_spilled() -> None:
     assert stage.disk_share == pytest.approx(0.25)
     assert stage.disk_bytes_per_second == pytest.approx(50 * MIB)
     assert stage.task_bytes == PEAK + 200 * MIB
-    more = spill_seconds((stage,), np.asarray([1e12]), np.asarray([4.0]), 1.0)
+    more = spill_seconds((stage,), offered(1e12), 1.0)
     assert more[0] == pytest.approx(-TASKS * 2.0 / 4.0)
     own = ExecutorMemory.of(run).task_bytes(ClusterBatch.of([run.cluster], Profile("", (run,))))
     assert stage.fills == pytest.approx(PEAK / own[0])
-    same = spill_seconds((stage,), own, np.asarray([4.0]), 1.0)
+    same = spill_seconds((stage,), offered(own[0]), 1.0)
     assert same[0] == pytest.approx(0.0, abs=1e-9)
 
 
@@ -160,7 +226,7 @@ def test_more_shuffle_partitions_cure_a_spill() -> None:
     assert "memory-spill" not in codes(smaller)
     assert smaller.seconds < as_it_is.seconds
     (stage,) = spilling_stages(Replay.of(run))
-    spilled = [spilled_bytes(stage, 400 * MIB, 4.0, 8.0, count) for count in (40, 80, 160, 320)]
+    spilled = [spilled_bytes(stage, offered(400 * MIB), 8.0, count) for count in (40, 80, 160, 320)]
     needs = [8 * PEAK * TASKS / count for count in (40, 80, 160, 320)]
     beyond = [max(0.0, need - 400 * MIB) for need in needs]
     assert spilled == pytest.approx([40 * beyond[0], 80 * beyond[1], 160 * beyond[2], 0.0])
@@ -184,12 +250,12 @@ def test_partitions_that_the_cores_decide_are_counted_on_each_cluster() -> None:
     wide = replace(stage, shape=replace(stage.shape, partitioning=WIDE))
     slots = np.asarray([4.0, 8.0, 16.0, 16.0, 16.0])
     available = np.asarray([200.0, 200.0, 200.0, 100.0, np.nan]) * MIB
-    found = spill_seconds((wide,), available, slots, 1.0)
+    found = spill_seconds((wide,), Offered(available, slots, np.full(5, 4.0)), 1.0)
     spilled = np.asarray([4 * 400.0, 8 * 100.0, 0.0, 16 * 50.0, 0.0]) * MIB
     moved = 2.0 * SPILLED_SIZE * spilled / DISK_BYTES_PER_SECOND
     assert found == pytest.approx(moved / np.asarray([4.0, 8.0, 16.0, 16.0, 16.0]))
     for at in range(4):
-        one = spilled_bytes(wide, available[at], slots[at], 1.0)
+        one = spilled_bytes(wide, offered(available[at], slots[at]), 1.0)
         assert one == pytest.approx(spilled[at])
 
 
@@ -200,11 +266,8 @@ def test_seconds_that_do_not_grow_are_not_bytes(work: float, ratio: float) -> No
     slow = replace(plain, shape=replace(plain.shape, law=StageLaw(work)))
     assert slow.grown_bytes(ratio) == pytest.approx(ratio * TASKS * 200 * MIB)
     need = ratio * (PEAK + 200 * MIB)
-    assert spilled_bytes(slow, 0.0, 4.0, ratio) == pytest.approx(TASKS * need)
-    seconds = [
-        spill_seconds((stage,), np.asarray([400 * MIB]), np.asarray([4.0]), ratio)[0]
-        for stage in (plain, slow)
-    ]
+    assert spilled_bytes(slow, offered(0.0), ratio) == pytest.approx(TASKS * need)
+    seconds = [spill_seconds((stage,), offered(400 * MIB), ratio)[0] for stage in (plain, slow)]
     assert seconds[0] == seconds[1]
 
 
@@ -212,7 +275,9 @@ def test_bytes_grow_with_the_power_that_logs_tell() -> None:
     (stage,) = spilling_stages(Replay.of(run_of(spilled=TASKS * 200 * MIB)))
     half = replace(stage, shape=replace(stage.shape, law=StageLaw(data=0.5)))
     assert half.grown_bytes(64.0) == pytest.approx(8.0 * TASKS * 200 * MIB)
-    assert spilled_bytes(half, 0.0, 4.0, 64.0) == pytest.approx(8.0 * TASKS * (PEAK + 200 * MIB))
+    assert spilled_bytes(half, offered(0.0), 64.0) == pytest.approx(
+        8.0 * TASKS * (PEAK + 200 * MIB)
+    )
 
 
 def test_part_of_a_partition_needs_part_of_its_memory() -> None:
@@ -220,7 +285,7 @@ def test_part_of_a_partition_needs_part_of_its_memory() -> None:
     peak = measure(np.full(TASKS, PEAK))
     first = replace(run_of().stages[0], peak_execution_memory_bytes=peak)
     stages = spilling_stages(Replay.of(replace(run_of(), stages=(first, run_of().stages[1]))))
-    assert spilled_bytes(stages[0], 0.0, 4.0, 0.01) == pytest.approx(0.4 * PEAK)
+    assert spilled_bytes(stages[0], offered(0.0), 0.01) == pytest.approx(0.4 * PEAK)
 
 
 @pytest.mark.parametrize("ratio", [0.02, 1.0, 3.0, 40.0])
@@ -245,17 +310,18 @@ def test_many_stages_and_clusters_spill_as_each_by_itself(
     assert len(known) == len(stages)
     slots = np.asarray([1.0, 4.0, 8.0, 30.0, 30.0, 200.0])
     available = np.asarray([50.0, 300.0, 800.0, 100.0, 3000.0, 20.0]) * MIB
-    found = spill_seconds(known, available, slots, ratio, partitions)
-    for at in range(len(slots)):
-        memory, count = float(available[at]), float(slots[at])
+    cores = np.asarray([1.0, 2.0, 4.0, 4.0, 2.0, 4.0])
+    found = spill_seconds(known, Offered(available, slots, cores), ratio, partitions)
+    for at, count in enumerate(slots.tolist()):
+        alone = offered(available[at], count, cores[at])
         expected = 0.0
         for stage in known:
-            beyond = spilled_bytes(stage, memory, count, ratio, partitions)
+            beyond = spilled_bytes(stage, alone, ratio, partitions)
             tasks, _ = stage.shape.data_on(ratio, partitions, slots[at : at + 1])
             moved = np.asarray([beyond - stage.grown_bytes(ratio)])
             expected += float(stage.seconds(moved)[0] / min(count, tasks[0]))
         assert found[at] == pytest.approx(expected)
-        one = spill_seconds(known, available[at : at + 1], slots[at : at + 1], ratio, partitions)
+        one = spill_seconds(known, alone, ratio, partitions)
         assert one[0] == pytest.approx(expected)
 
 
