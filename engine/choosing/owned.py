@@ -343,6 +343,8 @@ class _Owned:
             return choice
         if self.batch.executors[place - 1] != self.batch.executors[place] - 1:
             return choice
+        if np.isinf(self.bounds[place - 1]):
+            return replace(choice, why=("the model has no prediction for one executor fewer",))
         p = self._p_deadline(place - 1)
         late = float(self.bounds[place - 1]) - deadline
         missed = missed_by(late, None) if p is None else f"misses the deadline {in_runs(1.0 - p)}"

@@ -118,14 +118,14 @@ class Grid:
         return np.asarray(np.maximum(1.0, np.minimum(self.slots, held)))
 
     def fitting(self, activities: Sequence[Activity]) -> NDArray[np.bool_]:
-        """(n,) whether a container of every activity's tasks fits a node."""
+        """(n,) whether a container of every activity's tasks fits: a node, or all together where
+        these are not known to be alike."""
         found = np.ones(len(self.slots), dtype=bool)
+        nodes = np.where(self.alike > 0.0, self.nodes, 1.0)
         kinds = {(entry.cores, entry.memory_gib): entry for entry in activities if entry.tasks}
         for entry in kinds.values():
-            held = containers_on(
-                entry, nodes=self.nodes, slots=self.slots, memory_gib=self.memory_gib
-            )
-            found &= (self.alike == 0.0) | (np.asarray(held) >= 1.0)
+            held = containers_on(entry, nodes=nodes, slots=self.slots, memory_gib=self.memory_gib)
+            found &= np.asarray(held) >= 1.0
         return found
 
     def middle(

@@ -63,7 +63,7 @@ def seconds_on(
     plan: Plan, batch: ClusterBatch, *, scale: float = 1.0, partitions: int | None = None
 ) -> FloatArray:
     """(n,) seconds of a plan on the clusters of a batch; NaN where slots are not known, a task's
-    container fits no node, or nothing says how long any task takes."""
+    container does not fit, or nothing says how long any task takes."""
     if len(batch) > LARGE:
         return _interpolated(plan, batch, scale, partitions)
     places, inverse = distinct_targets(batch)
@@ -81,9 +81,9 @@ def seconds_on(
 
 
 def fits(target: Target, activities: Sequence[Activity]) -> bool:
-    """Whether a container of every activity's tasks fits a node."""
+    """Whether a container of every activity's tasks fits."""
     machines = target.machines
-    return all(machines.most_containers(entry) >= 1.0 for entry in activities if entry.tasks)
+    return all(machines.holds(entry) for entry in activities if entry.tasks)
 
 
 def _timed(seconds: FloatArray) -> FloatArray:
@@ -114,22 +114,32 @@ def _interpolated(
     if not chosen:
         return seconds
     grid = Grid.of(plan, batch, chosen, slots)
-    if len(plan.parts) == 1:
-        logs = np.log(_timed(_Curve.of(plan, grid, scale, partitions, JOB_POINTS).at(grid)))
-    else:
-        logs = np.empty(len(grid.slots))
-        makes, which = grid.makes()
-        for make in range(makes):
-            alike = grid.part(which == make)
-            each = max(LEAST_POINTS, POINTS // makes)
-            logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, each)
-    logs[~grid.fitting(plan.activities(scale, partitions))] = math.nan
+    fitting = grid.fitting(plan.activities(scale, partitions))
+    if not fitting.any():
+        return seconds
+    logs = np.full(len(grid.slots), math.nan)
+    logs[fitting] = _logs(plan, batch, grid.part(fitting), scale, partitions)
     start = 0
     for rows, points in zip(spans, chosen, strict=True):
         own = logs[start : start + len(points)]
         seconds[rows] = np.exp(np.interp(np.log(size[rows]), np.log(size[points]), own))
         start += len(points)
     return seconds
+
+
+def _logs(
+    plan: Plan, batch: ClusterBatch, grid: Grid, scale: float, partitions: int | None
+) -> FloatArray:
+    """(n,) log seconds on clusters that hold the containers of all tasks."""
+    if len(plan.parts) == 1:
+        return np.log(_timed(_Curve.of(plan, grid, scale, partitions, JOB_POINTS).at(grid)))
+    logs = np.empty(len(grid.slots))
+    makes, which = grid.makes()
+    for make in range(makes):
+        alike = grid.part(which == make)
+        each = max(LEAST_POINTS, POINTS // makes)
+        logs[which == make] = _log_of_make(plan, batch, alike, scale, partitions, each)
+    return logs
 
 
 def _log_of_make(

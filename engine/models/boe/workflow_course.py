@@ -14,7 +14,7 @@ import numpy as np
 from engine.errors import BadInput
 from engine.forecast import FloatArray
 from engine.models.boe.task_time import Rates, TaskTime, TaskWork
-from engine.scheduling.drf import SLACK, Pool
+from engine.scheduling.drf import SLACK, Claim, Pool
 
 Quantity = float | FloatArray
 
@@ -74,6 +74,12 @@ class Machines:
             entry, nodes=self.nodes, slots=self.pool.cores, memory_gib=self.pool.memory_gib
         )
         return float(found)
+
+    def holds(self, entry: Activity) -> bool:
+        """Whether a container of an activity's tasks fits a node, or where those are not known one
+        by one all of them together."""
+        one = Claim(entry.job, 1, entry.cores, entry.memory_gib)
+        return self.most_containers(entry) >= 1.0 and self.pool.room(one) >= 1
 
 
 def containers_on(

@@ -114,3 +114,15 @@ def test_what_decides_is_evaluated_exactly() -> None:
     assert found.recommended is not None
     assert found.recommended.executors == exact.recommended.executors == 16
     assert found.recommended.seconds == exact.recommended.seconds
+
+
+def test_where_the_model_has_no_prediction_for_one_executor_fewer() -> None:
+    def from_two_on(name: str, executors: np.ndarray) -> np.ndarray:
+        return np.where(executors < 2.0, np.nan, amdahl(name, executors))
+
+    found = recommend_owned(
+        model(from_two_on), executor_cores=1, max_executors=8, deadline_seconds=3600.0
+    )
+    assert found.recommended is not None
+    assert found.recommended.executors == 2
+    assert found.recommended.why == ("the model has no prediction for one executor fewer",)

@@ -343,3 +343,26 @@ def test_states_show_containers_that_change_hands() -> None:
     assert seen[0] <= 2
     assert 8 in seen
     assert len(shown) < len(timeline.states) / 3
+
+
+@pytest.mark.parametrize("most", [8, 200])
+def test_executors_that_hold_no_task_together_are_no_answer_and_leave_the_others_theirs(
+    most: int,
+) -> None:
+    """Tasks of two cores on one executor of one: evaluated one by one, and on a curve."""
+    wide = Stage(np.full(8, 5.0), more={"task_cpus": 2})
+    fitted = engine.fit(engine.Profile("wide", (observed([wide], slots=4),)), model="boe")
+    clusters = [
+        engine.Cluster.of_executors(executors=count, executor_cores=1)
+        for count in range(1, most + 1)
+    ]
+    seconds = fitted.predict_many(clusters=clusters).seconds
+    assert np.isnan(seconds[0])
+    assert np.isfinite(seconds[1:]).all()
+    with pytest.raises(engine.BadInput, match="needs 2 cores, the whole cluster offers 1 core"):
+        fitted.predict(cluster=clusters[0])
+    found = engine.recommend_owned(
+        fitted, executor_cores=1, max_executors=most, deadline_seconds=3600.0
+    )
+    assert found.recommended is not None
+    assert (found.recommended.executors or 0) >= 2
