@@ -221,7 +221,8 @@ class Replay:
         """Time of a typical task relative to the observed one of the same size: more run at once,
         and slots run the stage's code for longer or shorter."""
         cpus = shape.stage.task_cpus
-        doublings = math.log2(min(slots, scaled.tasks) / min(self.slots, shape.stage.tasks))
+        at_once, in_log = shape.at_once(slots, scaled.tasks), shape.at_once(self.slots)
+        doublings = math.log2(at_once / in_log)
         warm = 0.0
         if shape.warm_up is not None:
             own, beyond = max(1, self.slots // cpus), max(0.0, scaled.work - 1.0)

@@ -140,7 +140,7 @@ def _likelihood(
         return np.zeros((len(WORK), len(SLOTS)), dtype=np.float32)
     work = np.asarray([StageLaw(law).total(ratio, base) for law in WORK]) * stage.tasks / count
     expected = typical_seconds(one, place, work, tasks=count, slots=slots)
-    doublings = math.log2(min(slots, count) / min(one.slots, stage.tasks))
+    doublings = math.log2(shape.at_once(slots, count) / shape.at_once(one.slots))
     grown = np.log(expected * count / (shape.mean_seconds * stage.tasks))
     error = math.log(found / own) - grown[:, None] - SLOTS * doublings
     noise = math.hypot(STAGE_NOISE, STAGE_NOISE_SECONDS / min(own, found))
@@ -154,7 +154,7 @@ def typical_seconds(
     log alone tells: `StageShape.tasks`, `Replay.slowdown` and `Tasks.slowed` for many at once."""
     shape = replay.shapes[place]
     typical, fixed = shape.mean_seconds * work, shape.fixed_seconds
-    doublings = math.log2(min(slots, tasks) / min(replay.slots, shape.stage.tasks))
+    doublings = math.log2(shape.at_once(slots, tasks) / shape.at_once(replay.slots))
     warm = np.zeros_like(work)
     if shape.warm_up is not None:
         own = max(1, replay.slots // shape.stage.task_cpus)

@@ -91,7 +91,7 @@ class StageBatch:
             places,
             cuts.tasks,
             slots,
-            np.minimum(float(slots), table.observed[places]),
+            np.minimum(_lanes(slots, table.cpus[places]), table.observed[places]),
             table.cpus[places],
             cuts.work,
             cuts.partitions,
@@ -116,7 +116,7 @@ class StageBatch:
 
     def slowdowns(self, slots: int) -> tuple[FloatArray, FloatArray]:
         """(s,) each, as `Replay.slowdown`: contention and how new code is."""
-        doublings = np.log2(np.minimum(float(slots), self.count) / self.observed)
+        doublings = np.log2(np.minimum(self._lanes(slots), self.count) / self.observed)
         factor = warmed(
             self.warm_ups.mean,
             np.maximum(1.0, self.partitions / self._lanes(self.slots)) * self.own,
@@ -131,7 +131,7 @@ class StageBatch:
 
     def _lanes(self, slots: int) -> FloatArray:
         """(s,) tasks that so many slots run at once."""
-        return np.asarray(np.maximum(1.0, slots // self.cpus))
+        return _lanes(slots, self.cpus)
 
     def _busiest(self, slots: int) -> FloatArray:
         """(s,) tasks of the observed size of the busiest slot."""
@@ -189,6 +189,11 @@ class StageBatch:
         low, up = self.points[rows, high - 1], self.points[rows, high]
         found = low + np.clip(part, 0.0, 1.0) * (up - low)
         return np.where(place == 0, self.points[:, 0], found)
+
+
+def _lanes(slots: int, cpus: FloatArray) -> FloatArray:
+    """(s,) tasks that so many slots run at once, of which each holds (s,) several."""
+    return np.asarray(np.maximum(1.0, slots // cpus))
 
 
 def _residuals(

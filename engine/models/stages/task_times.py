@@ -146,10 +146,13 @@ class StageShape:
         tasks, partitions, _ = whole_tasks(wanted)
         return tasks, self.data(ratio) * self.stage.tasks / np.maximum(1.0, partitions)
 
-    def at_once(self, slots: FloatArray, tasks: FloatArray | float) -> FloatArray:
-        """(n,) how many of (n,) tasks run at once on (n,) slots, of which each may hold several."""
+    def at_once(
+        self, slots: FloatArray | float, tasks: FloatArray | float | None = None
+    ) -> FloatArray:
+        """(n,) how many of (n,) tasks, None for the log's, run at once on (n,) slots, of which each
+        may hold several."""
         lanes = np.maximum(1.0, slots // self.stage.task_cpus)
-        return np.asarray(np.minimum(lanes, tasks))
+        return np.asarray(np.minimum(lanes, self.stage.tasks if tasks is None else tasks))
 
     @cached_property
     def counts_slots(self) -> bool:

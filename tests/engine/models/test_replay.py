@@ -219,6 +219,18 @@ def test_prior_growth_follows_the_tasks_at_once() -> None:
         assert replay.replayed(64).seconds == replay.replayed(8).seconds
 
 
+def test_tasks_of_several_cores_run_at_once_as_far_as_these_go() -> None:
+    """8 tasks of two cores: 4 at once on 8 slots, all of them on 16, which is a doubling."""
+    stage = Stage(np.full(8, 10.0), input_bytes=8 * BLOCK, more={"task_cpus": 2})
+    replay = Replay.of(observed([stage], slots=8))
+    (shape,) = replay.shapes
+    scaled = shape.scaled(1.0, None)
+    tasks = shape.tasks(scaled, dispatch_seconds=0.0, rotation=0.0)
+    for slots, doublings in ((8, 0.0), (16, 1.0), (64, 1.0), (4, -1.0)):
+        found = replay.slowdown(replace(shape, warm_up=None), 0.3, scaled, tasks, slots)
+        assert found.contention == pytest.approx(math.exp(0.3 * doublings))
+
+
 def test_drawn_times_keep_their_sum_and_their_longest() -> None:
     values = RANDOM.lognormal(0.0, 1.5, 5000)
     known = measure(values)
