@@ -204,6 +204,8 @@ class Application:
     def task_start(self, event: events.TaskStart) -> None:
         self.starts_to_read -= 1
         executor = self.executor_of(event.info.executor)
+        if executor.launched_ms is None:
+            executor.launched_ms = event.info.launch_ms
         if executor.cores is None:
             executor.running += 1
             executor.busiest = max(executor.busiest, executor.running)

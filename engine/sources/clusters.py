@@ -115,7 +115,8 @@ def _workers(
 ) -> list[Executor]:
     """The executors that ran tasks, with cores inferred where the log does not tell them.
 
-    One that came after the end was of no use; if it ran tasks all the same its clock is wrong.
+    One that came after the end was of no use: tasks that it began there, a log that breaks off did
+    not see end. If it ran tasks before it came all the same its clock is wrong.
     """
     local = application.local_cores
     named = [*application.executors.items(), *(("", e) for e in application.retired)]
@@ -133,9 +134,10 @@ def _workers(
             notices.append(_INFERRED_CORES)
     first = busy[0][0] if busy else 0
     late = [e for e in workers if e.added_ms is not None and e.added_ms > end_ms]
-    useless = [executor for executor in late if not executor.ran_tasks]
-    if useless:
-        notices.append(_late(useless, end_ms))
+    useless = [executor for executor in late if not executor.ran_before_it_came]
+    idle = [executor for executor in useless if not executor.ran_tasks]
+    if idle:
+        notices.append(_late(idle, end_ms))
     if len(useless) < len(late):
         notices.append(_WRONG_CLOCK)
     for executor in workers:

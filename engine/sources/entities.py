@@ -14,7 +14,8 @@ PYTHON_NAMES = ("Python", "Pandas", "Arrow")
 
 @dataclass(slots=True)
 class Executor:
-    """One executor; `cores` is None where the log does not say, `busiest` then bounds it."""
+    """One executor; `cores` is None where the log does not say, `busiest` then bounds it.
+    `launched_ms` is the launch of the first task that was seen to start on it."""
 
     host: str
     added_ms: int | None
@@ -26,11 +27,19 @@ class Executor:
     running: int = 0
     busiest: int = 0
     cold_slots: int = 0
+    launched_ms: int | None = None
 
     @property
     def ran_tasks(self) -> bool:
         """Whether a task was seen to start on it."""
         return self.busiest > 0 or self.cold_slots < (self.cores or 0)
+
+    @property
+    def ran_before_it_came(self) -> bool:
+        """Whether its tasks started before the log says that it came."""
+        if not self.ran_tasks or self.added_ms is None:
+            return False
+        return self.launched_ms is None or self.launched_ms < self.added_ms
 
 
 @dataclass(slots=True)

@@ -227,6 +227,26 @@ def test_an_executor_after_the_end_is_left_out_and_said(tmp_path: Path) -> None:
     assert said.text.startswith("1 executor was added 1h 00m after the last event")
 
 
+@pytest.mark.parametrize(("began", "wrong"), [(14.0, False), (3.0, True)])
+def test_an_executor_that_came_for_tasks_whose_end_was_not_seen(
+    tmp_path: Path, began: float, wrong: bool
+) -> None:
+    """The log breaks off in a stage that waited for executors: those that came for it did not run
+    the stages before. One that began tasks earlier than it came has a wrong clock."""
+    waiting = log.info(7, 4)
+    events = [
+        *log.header(), *busy(2.0, 12.0)[:-1], log.submitted(waiting, 12.5),
+        log.added("3", 13.0), log.task_start(7, 70, began, executor="3"),
+    ]  # fmt: skip
+    run = run_of(tmp_path, events)
+    assert not run.complete
+    assert run.seconds == 12.5
+    assert run.cluster.executors == (3 if wrong else 2)
+    told = [notice.code for notice in run.notices]
+    assert ("wrong-clock" in told) == wrong
+    assert "late-executors" not in told
+
+
 @pytest.mark.parametrize(("told", "cores"), [("4", 4), ("16", 16), ("many", 3), ("0", 3)])
 def test_cores_of_unannounced_executors_are_as_configured(
     tmp_path: Path, told: str, cores: int
