@@ -105,6 +105,7 @@ class StageRun:
     in a task, 0 for those whose result is read from the cache; left out where that is once each.
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
     `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
+    `barrier` stages start all of their tasks at once or none.
     `cached_rdds` are the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
     `disk_backed_rdds` are those of them whose blocks go to disk where memory is full;
     others are computed again; `cached_disk_bytes` is what of the blocks that it needs was on disk
@@ -163,6 +164,7 @@ class StageRun:
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
     in_part: bool = False
+    barrier: bool = False
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()

@@ -21,6 +21,7 @@ from engine.machines.beside_heap import planned_beside, planned_notices
 from engine.machines.platforms import NOT_SUPPORTED, SERVICE
 from engine.memory import executor_cores_for, layout_of
 from engine.profile import Notice, Profile
+from engine.runs.at_once import AtOnce, at_once
 from engine.runs.carried_settings import task_cpus
 
 MINIMUM_MEMORY_GIB = 8.0
@@ -43,6 +44,7 @@ class Candidates:
         assumed_arch: the architecture that was taken for granted and hides others; None where
             somebody says it, or it hides nothing.
         beside: what is to be said of the memory beside the heap.
+        at_once: what the job needs for its barrier stages; None for nothing.
     """
 
     catalog: Catalog
@@ -53,6 +55,7 @@ class Candidates:
     compared: frozenset[str] = frozenset()
     assumed_arch: str | None = None
     beside: tuple[Notice, ...] = ()
+    at_once: AtOnce | None = None
 
     @property
     def notices(self) -> tuple[Notice, ...]:
@@ -74,7 +77,9 @@ class Candidates:
         return self.compared - {name for name, _ in limits.owned}
 
     def within(self, limits: Limits) -> Limits:
-        """The limits, and that no node is rented of what is compared alone."""
+        """The limits, what the job itself needs, and that no node is rented of what is compared
+        alone."""
+        limits = replace(limits, at_once=self.at_once)
         barred = sorted(self.barred(limits))
         if not barred:
             return limits
@@ -150,6 +155,7 @@ def select_candidates(
         compared=chosen.compared & set(found.names),
         assumed_arch=DEFAULT_ARCH if chosen.assumed else None,
         beside=tuple(planned_notices(profile)),
+        at_once=at_once(profile),
     )
     if found.barred(limits) == set(found.names):
         raise BadInput(

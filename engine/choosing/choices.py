@@ -221,7 +221,7 @@ class Answers:
             return Rejected(name, None, reason, "not-supported")
         asked = slice(self.goal.max_nodes)
         if not self.surface.allowed[row, asked].any():
-            return Rejected(name, None, "the limits allow none of it", "limits")
+            return self._not_allowed(row)
         if not np.isfinite(self.surface.seconds[row, asked]).any():
             return Rejected(name, None, "the model has no prediction for it", "no-prediction")
         if not np.isfinite(cost):
@@ -241,6 +241,25 @@ class Answers:
             late_seconds=late,
             over_usd=over if is_over else None,
         )
+
+    def _not_allowed(self, row: int) -> Rejected:
+        """A type of which no number of nodes keeps all limits."""
+        candidates, most = (
+            self.surface.candidates,
+            self.surface.constraints.most(self.goal.max_nodes),
+        )
+        name, layout, nodes = candidates.names[row], candidates.layouts[row], int(most[row])
+        need = candidates.at_once
+        if need is None or not nodes:
+            return Rejected(name, None, "the limits allow none of it", "limits")
+        held = need.tasks_of(nodes * layout.executors_per_node, layout.executor_cores)
+        if held >= need.tasks:
+            return Rejected(name, None, "the limits allow none of it", "limits")
+        reason = (
+            f"has room for {held:.0f} tasks on {plural(nodes, 'node')}, and {need.tasks} start all "
+            "at once (barrier mode)"
+        )
+        return Rejected(name, None, reason, "barrier")
 
     def _unpriced(self, row: int, seconds: float | None) -> Rejected:
         """A type that cannot be paid for."""

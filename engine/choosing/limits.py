@@ -18,6 +18,7 @@ from engine.choosing.sweeps import IntArray
 from engine.cluster import Layout, is_finite, is_number
 from engine.errors import BadInput, UnknownName
 from engine.forecast import FloatArray
+from engine.runs.at_once import AtOnce
 
 ARCHITECTURES = ("x86_64", "arm64")
 
@@ -74,6 +75,7 @@ class Limits:
         max_spot: where spot prices are asked for, at most this share of the nodes is rented at
             them, and the others on demand; None for all of the workers.
         executors: bounds of dynamic allocation, (fewest, most) executors; None where it is off.
+        at_once: what the job needs for its barrier stages; None for nothing.
     """
 
     owned: tuple[tuple[str, int], ...] = ()
@@ -84,6 +86,7 @@ class Limits:
     exclude: tuple[str, ...] = ()
     max_spot: float | None = None
     executors: tuple[int, int] | None = None
+    at_once: AtOnce | None = None
 
     def __post_init__(self) -> None:
         for what, entries, least in (("owned", self.owned, 1), ("limit", self.most, 0)):
@@ -157,7 +160,8 @@ class Limits:
         """These limits, under which there is room for a cluster of some of k types.
 
         Raises:
-            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`.
+            BadInput: for a quota that holds no node of any of them, or fewer than `min_nodes`, and
+                where none starts the job's barrier stages.
         """
         constraints = self.constraints(instances, layouts)
         most = constraints.most(max_nodes)
@@ -172,6 +176,8 @@ class Limits:
             )
         if self.executors is not None:
             self._hold_executors(layouts, constraints, max_nodes)
+        if self.at_once is not None:
+            self._hold_tasks(self.at_once, layouts, constraints, max_nodes)
         return self
 
     def _loosened(self) -> str:
@@ -190,17 +196,33 @@ class Limits:
     ) -> None:
         """Raises BadInput where no cluster holds as many executors as are asked for at least."""
         each = np.asarray([layout.executors_per_node for layout in layouts], dtype=float)
-        most = constraints.most(max_nodes)
-        together = _whole(
-            float((each * most).sum()), max_nodes * float(each[most > 0].max()),
-            constraints.most_of(each),
-        )  # fmt: skip
+        together = constraints.most_together(each, max_nodes)
         fewest = self.executors[0] if self.executors else 0
         if together < fewest:
             raise BadInput(
                 f"no cluster that the limits allow holds {fewest} executors: at most {together}",
                 where="dynamic-allocation",
                 remedy="lower the fewest, or raise --max-nodes or the limits",
+            )
+
+    def _hold_tasks(
+        self, need: AtOnce, layouts: Sequence[Layout], constraints: Constraints, max_nodes: int
+    ) -> None:
+        """Raises BadInput where no cluster starts a barrier stage."""
+        if self.executors is not None:
+            raise BadInput(
+                f"{need.stage} starts all of its tasks at once (barrier mode): Spark refuses such "
+                "stages with dynamic allocation",
+                where="dynamic-allocation",
+                remedy="leave it out",
+            )
+        together = constraints.most_together(_tasks_of_nodes(need, layouts), max_nodes)
+        if together < need.tasks:
+            raise BadInput(
+                f"{need.stage} starts its {need.tasks} tasks all at once (barrier mode), and no "
+                f"cluster that the limits allow has room for more than {together}",
+                where="limits",
+                remedy=self._loosened(),
             )
 
     def excludes(self, name: str) -> bool:
@@ -225,8 +247,20 @@ class Limits:
             each = [float(layout.executors_per_node) for layout in layouts]
             rows += [each, [-one for one in each]]
             caps += [float(self.executors[1]), -float(self.executors[0])]
+        if self.at_once is not None:
+            rows.append([-one for one in _tasks_of_nodes(self.at_once, layouts)])
+            caps.append(-float(self.at_once.tasks))
         weights = np.asarray(rows, dtype=float).reshape(len(caps), len(instances))
         return Constraints(weights, np.asarray(caps), self.min_nodes)
+
+
+_NEVER = float(2**53)
+"""Nodes that no cluster has."""
+
+
+def _tasks_of_nodes(need: AtOnce, layouts: Sequence[Layout]) -> FloatArray:
+    """(k,) tasks of a barrier stage that run at once on a node of each type."""
+    return np.asarray([need.tasks_of(x.executors_per_node, x.executor_cores) for x in layouts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +294,7 @@ class Constraints:
             binds = weights < 0.0
             needs = np.ceil(cap * (1.0 - 1e-12) / np.where(binds, weights, -1.0))
             fewest = np.where(binds, np.maximum(fewest, needs), fewest)
+            fewest = np.where((weights == 0.0) & (cap < 0.0), _NEVER, fewest)
         return np.asarray(fewest, dtype=np.int64)
 
     def most_of(self, worth: FloatArray) -> float:
@@ -271,6 +306,13 @@ class Constraints:
             if (weights > 0.0).all()
         ]
         return min(every, default=np.inf)
+
+    def most_together(self, each: FloatArray, max_nodes: int) -> int:
+        """At most so many of what a node of each of k types holds (k,) are in one cluster."""
+        most = self.most(max_nodes)
+        return _whole(
+            float((each * most).sum()), max_nodes * float(each[most > 0].max()), self.most_of(each)
+        )
 
     def taken(self, rows: IntArray) -> Constraints:
         """The constraints over some types, repeated or reordered."""

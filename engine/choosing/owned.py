@@ -30,6 +30,7 @@ from engine.models.simcost.costs import THETA, resource_time, throughput
 from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order
 from engine.profile import Notice
+from engine.runs.at_once import at_once
 
 MAX_EXECUTORS = 100_000
 
@@ -81,6 +82,7 @@ def recommend_owned(
     question = _Question(
         fitted, workload, goal, executor_cores, executor_memory_gib, assured, objective, theta
     )
+    question.require_room(max_executors)
     if epsilon is not None:
         return question.searched(max_executors, epsilon)
     return question.of(range(1, max_executors + 1)).settled().recommendation()
@@ -115,6 +117,26 @@ class _Question:
             memory = self.assured.executor_gib(executors=count, executor_cores=cores)
         return Cluster.of_executors(
             executors=count, executor_cores=cores, executor_memory_gib=memory
+        )
+
+    def startable(self, executors: FloatArray) -> np.ndarray:
+        """(n,) whether so many executors start the job's barrier stages."""
+        need = at_once(self.fitted.profile)
+        if need is None:
+            return np.full(executors.shape, True)
+        return np.asarray(executors * need.tasks_of(1.0, self.executor_cores) >= need.tasks)
+
+    def require_room(self, max_executors: int) -> None:
+        """Raises BadInput where no number of executors starts the job's barrier stages."""
+        need = at_once(self.fitted.profile)
+        if need is None or self.startable(np.asarray([float(max_executors)]))[0]:
+            return
+        held = need.tasks_of(max_executors, self.executor_cores)
+        raise BadInput(
+            f"{need.stage} starts its {need.tasks} tasks all at once (barrier mode), and there is "
+            f"room for {held:.0f} on {plural(max_executors, 'executor')} of "
+            f"{plural(self.executor_cores, 'core')}",
+            remedy="raise --max-executors or --executor-cores",
         )
 
     def searched(self, max_executors: int, epsilon: int) -> Recommendation:
@@ -183,7 +205,7 @@ class _Owned:
     @cached_property
     def resource(self) -> FloatArray:
         """(n,) resource time, of vcores alone where no memory is known; inf without a
-        prediction."""
+        prediction, and where Spark ends the job."""
         memory = np.nan_to_num(self.batch.executors * self.batch.executor_memory_gib)
         resource = np.asarray(
             resource_time(
@@ -193,7 +215,8 @@ class _Owned:
                 theta=self.question.theta,
             )
         )
-        return np.where(np.isfinite(resource), resource, np.inf)
+        usable = np.isfinite(resource) & self.question.startable(self.batch.executors)
+        return np.where(usable, resource, np.inf)
 
     @property
     def costs(self) -> FloatArray:
@@ -211,11 +234,12 @@ class _Owned:
 
     @cached_property
     def bounds(self) -> FloatArray:
-        """(n,) the shortest deadline that is met, as `Surface.bounds`; inf without a prediction."""
+        """(n,) the shortest deadline that is met, as `Surface.bounds`; inf as `resource`."""
         quantile = self.forecast.quantile(self.goal.confidence)
         alone = np.nextafter(self.forecast.seconds, np.inf)
         bounds = np.where(np.isnan(quantile), alone, quantile)
-        return np.where(np.isfinite(bounds), bounds, np.inf)
+        usable = np.isfinite(bounds) & np.isfinite(self.resource)
+        return np.where(usable, bounds, np.inf)
 
     def settled(self) -> _Owned:
         """The same with the deciding numbers of executors evaluated exactly, a few at a time, where
@@ -344,7 +368,11 @@ class _Owned:
         if self.batch.executors[place - 1] != self.batch.executors[place] - 1:
             return choice
         if np.isinf(self.bounds[place - 1]):
-            return replace(choice, why=("the model has no prediction for one executor fewer",))
+            started = self.question.startable(self.batch.executors[place - 1 : place])[0]
+            fewer = "the model has no prediction for one executor fewer"
+            if not started:
+                fewer = "one executor fewer has too few slots for its barrier stages"
+            return replace(choice, why=(fewer,))
         p = self._p_deadline(place - 1)
         late = float(self.bounds[place - 1]) - deadline
         missed = missed_by(late, None) if p is None else f"misses the deadline {in_runs(1.0 - p)}"

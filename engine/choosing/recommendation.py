@@ -155,7 +155,7 @@ class Rejected:
     """An instance type that cannot serve, at its nearest miss.
 
     `code` is one of "deadline", "budget", "deadline-and-budget", "no-executor", "no-spot-price",
-    "no-dbus", "no-prediction", "limits", "not-supported". What does not apply is None;
+    "no-dbus", "no-prediction", "limits", "barrier", "not-supported". What does not apply is None;
     `composition` is None where no number of nodes would help. `late_seconds` is by how much the
     shortest deadline that is met at the goal's confidence exceeds the goal's: what `reason` says,
     and what they go by.

@@ -26,6 +26,7 @@ from engine.machines.platforms import support_notice
 from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
+from engine.runs.at_once import at_once_notice
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
 
@@ -195,10 +196,13 @@ class FittedModel(ABC):
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         """`notices`, and what holds for every model of the one cluster of `batch`: whether the
         service that runs it has its types, whether its nodes hold the executors that were measured
-        on them, whether those of another type are fuller than the measured ones, and whether
-        shuffles and spills fill its disks."""
+        on them, whether it starts the job's barrier stages, whether nodes of another type are
+        fuller than the measured ones, and whether shuffles and spills fill its disks."""
         found = (*_support_notices(batch), *self.notices(batch, workload))
         found = (*found, *_crowded_notices(batch, self.profile))
+        executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
+        if (barred := at_once_notice(executors, cores, self.profile)) is not None:
+            found = (*found, barred)
         instance = batch.types[int(batch.type_index[0])]
         nodes, run = float(batch.nodes[0]), self.profile.largest_run
         if instance is None or np.isnan(nodes):

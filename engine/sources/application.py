@@ -323,6 +323,7 @@ class Application:
         stage.parents = info.parents
         if info.rdds:
             stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
+            stage.barrier = info.rdds[0].barrier
         stage.library = self.lineage.library_of(line)
         stage.operations = self.lineage.operations_of(info.rdds)
         stage.operation_counts = self.lineage.operation_counts(info.rdds, stage.operations)

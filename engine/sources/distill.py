@@ -304,6 +304,7 @@ class _Context:
             operations=stage.operations,
             operation_counts=stage.operation_counts,
             coalesced=stage.coalesced,
+            barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
             cached_rdds=stage.on_heap(stage.cached_rdds),
             disk_backed_rdds=stage.on_heap(stage.disk_backed_rdds),

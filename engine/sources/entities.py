@@ -86,6 +86,7 @@ class Stage:
     operations: tuple[str, ...] = ()
     operation_counts: tuple[int, ...] = ()
     coalesced: bool = False
+    barrier: bool = False
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
     fed: int | None = None

@@ -138,6 +138,7 @@ class RddInfo(Struct, frozen=True, gc=False):
     parents: tuple[int, ...] = field(default=(), name="Parent IDs")
     partitions: int = field(default=0, name="Number of Partitions")
     level: StorageLevel = field(default=StorageLevel(), name="Storage Level")
+    barrier: bool = field(default=False, name="Barrier")
 
 
 class StageInfo(Struct, frozen=True, gc=False):

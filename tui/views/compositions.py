@@ -244,6 +244,7 @@ _UNFIT = {
     "no-dbus": "DBUs unknown",
     "no-prediction": "not predicted",
     "limits": "not allowed",
+    "barrier": "too few slots",
     "not-supported": "not supported",
 }
 """Why a type lost, by the code of its rejection, in the cells of an interval."""

@@ -65,13 +65,14 @@ def removed(name: str, at: float, *, reason: Any = None) -> Event:
 
 
 def rdd(rdd_id: int, parents: list[int] | None = None, *, name: str = "X", cached: bool = False,
-        scope: str | None = None, partitions: int = 0) -> Event:  # fmt: skip
+        scope: str | None = None, partitions: int = 0, barrier: bool = False) -> Event:  # fmt: skip
     found: Event = {
         "RDD ID": rdd_id,
         "Name": name,
         "Parent IDs": parents or [],
         "Number of Partitions": partitions,
         "Storage Level": {"Use Disk": False, "Use Memory": cached},
+        "Barrier": barrier,
     }
     return found | ({"Scope": json.dumps({"id": "1", "name": scope})} if scope else {})
 

@@ -1,0 +1,128 @@
+"""Barrier stages: what starts on all of its slots at once, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Job, Stage, observed
+from synthetic import catalog_of, model, offer
+
+import engine
+from engine.choosing.limits import Limits
+from engine.cluster import Cluster, Layout
+from engine.errors import BadInput
+from engine.optimiser import recommend, recommend_owned
+from engine.profile import Profile, Run
+from engine.runs.at_once import AtOnce, at_once
+
+BARRIER = {"barrier": True}
+SMALL, BIG = offer("small", 0.1, vcpus=2, memory_gib=8.0), offer("big", 9.0, vcpus=8, memory_gib=32)
+
+
+def run_with(tasks: int, *, slots: int = 6, barrier: bool = True, **more: object) -> Run:
+    """A run of a stage of twelve tasks and one of training."""
+    training = Stage(np.full(tasks, 5.0), (0,), more=BARRIER | more if barrier else {})
+    return observed([Stage(np.full(12, 2.0)), training], [Job()], slots=slots)
+
+
+def profile_of(*runs: Run) -> Profile:
+    return Profile("training", runs)
+
+
+def law(name: str, count: np.ndarray) -> np.ndarray:
+    return 60.0 + (300.0 if name == "small" else 100.0) / count
+
+
+def test_what_runs_need_is_the_least_that_one_did_with() -> None:
+    assert at_once(profile_of(run_with(6))) == AtOnce("stage 1 (stage 1)", 6)
+    found = at_once(profile_of(run_with(6), run_with(4)))
+    assert found is not None
+    assert found.tasks == 4
+    assert at_once(profile_of(run_with(6), run_with(6, barrier=False))) is None
+    assert at_once(profile_of(run_with(7, slots=6))) is None, "it had more slots than the log tells"
+    assert at_once(Profile("empty")) is None
+
+
+def test_tasks_of_several_cores_take_as_many_slots() -> None:
+    need = at_once(profile_of(run_with(3, slots=6, task_cpus=2)))
+    assert need == AtOnce("stage 1 (stage 1)", 3, 2)
+    assert need.tasks_of(2.0, 3.0) == 2.0
+    assert at_once(profile_of(run_with(4, slots=6, task_cpus=2))) is None
+
+
+@pytest.mark.parametrize("name", ["sparkplan", "simcost", "boe"])
+def test_predictions_on_fewer_slots_say_that_the_job_ends_there(name: str) -> None:
+    fitted = engine.fit(profile_of(run_with(6)), model=name)
+
+    def codes(executors: int) -> list[str]:
+        cluster = Cluster.of_executors(executors=executors, executor_cores=2)
+        return [notice.code for notice in fitted.predict(cluster=cluster).warnings]
+
+    assert codes(2)[0] == "barrier-needs-slots"
+    assert "barrier-needs-slots" not in codes(3)
+
+
+@pytest.mark.parametrize("mix", [1, 2])
+def test_no_cluster_is_recommended_that_does_not_start_them(mix: int) -> None:
+    fitted, catalog = model(law, profile_of(run_with(6)), log_scale=0.1), catalog_of(SMALL, BIG)
+    found = recommend(fitted, catalog=catalog, deadline_seconds=900.0, max_nodes=4, mix=mix)
+    best = found.recommended
+    assert best is not None
+    assert best.composition == {"small": 3}, "one would be in time, and Spark would end the job"
+    assert not [line for line in best.why if line.startswith("one node fewer")]
+
+
+def test_a_type_with_too_few_slots_says_so() -> None:
+    fitted, catalog = model(law, profile_of(run_with(6))), catalog_of(SMALL, BIG)
+    found = recommend(fitted, catalog=catalog, deadline_seconds=61.0, max_nodes=2)
+    assert found.recommended is None
+    told = {rejected.instance: (rejected.code, rejected.reason) for rejected in found.rejected}
+    assert told["small"] == (
+        "barrier",
+        "has room for 4 tasks on 2 nodes, and 6 start all at once (barrier mode)",
+    )
+    assert told["big"][0] == "deadline"
+
+
+def test_executors_with_too_few_cores_for_a_task_never_start_them() -> None:
+    need = AtOnce("stage 1", 3, task_cpus=4)
+    layouts = [Layout(2, 2, 4.0), Layout(2, 4, 8.0)]
+    shapes = [SMALL.instance, BIG.instance]
+    constraints = Limits(at_once=need).constraints(shapes, layouts)
+    fewest, most = constraints.fewest(), constraints.most(10)
+    assert fewest[0] > most[0]
+    assert fewest[1] == 2
+
+
+def test_limits_under_which_no_cluster_starts_them_are_refused() -> None:
+    fitted, catalog = model(law, profile_of(run_with(6))), catalog_of(SMALL)
+    with pytest.raises(BadInput, match=r"6 tasks all at once .* room for more than 4; raise --max"):
+        recommend(fitted, catalog=catalog, deadline_seconds=900.0, max_nodes=2)
+    with pytest.raises(BadInput, match="refuses such stages with dynamic allocation; leave it out"):
+        recommend(fitted, catalog=catalog, limits=Limits(executors=(1, 40)))
+
+
+@pytest.mark.parametrize("epsilon", [None, 1])
+def test_executors_of_ones_own_start_them(epsilon: int | None) -> None:
+    fitted = model(law, profile_of(run_with(6)), log_scale=0.1)
+    found = recommend_owned(
+        fitted, executor_cores=2, max_executors=20, deadline_seconds=900.0, epsilon=epsilon
+    )
+    best = found.recommended
+    assert best is not None
+    assert best.executors == 3
+    assert not [line for line in best.why if line.startswith("one executor fewer")]
+    assert min(choice.executors or 0 for choice in found.alternatives) > 3
+    with pytest.raises(BadInput, match="room for 4 on 2 executors of 2 cores; raise --max-exec"):
+        recommend_owned(fitted, executor_cores=2, max_executors=2)
+
+
+def test_a_job_without_them_goes_anywhere() -> None:
+    plain = replace(run_with(6), stages=run_with(6, barrier=False).stages)
+    found = recommend(
+        model(law, profile_of(plain)), catalog=catalog_of(SMALL), deadline_seconds=900.0
+    )
+    assert found.recommended is not None
+    assert found.recommended.composition == {"small": 1}
