@@ -307,6 +307,8 @@ class ReplayModel(FittedModel):
         limit, low, high = seconds(slots) * HARDLY, 1, slots
         if most > 1 and seconds(most - 1) > limit:
             return most
+        if seconds(low) <= limit:
+            return low
         while high - low > max(1, high // 32):
             middle = round(math.sqrt(low * high))
             low, high = (low, middle) if seconds(middle) <= limit else (middle, high)

@@ -142,7 +142,7 @@ def test_a_stage_of_one_task_is_said_in_the_singular() -> None:
         cluster=executors(64)
     )
     notice = next(n for n in found.warnings if n.code == "too-few-tasks")
-    assert "has 1 task for 64 slots: " in notice.text
+    assert "has 1 task for 64 slots: beyond 1 slot the time hardly falls" in notice.text
 
 
 def test_more_shuffle_partitions_help_where_tasks_are_too_few() -> None:
