@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from engine.profile import Notice
 
 WRONG = (
-    *("barrier-needs-slots", "executors-do-not-fit"),
+    *("needs-other-resources", "barrier-needs-slots", "executors-do-not-fit"),
     *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
@@ -16,10 +16,10 @@ WRONG = (
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
     *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),
 )
-"""What may make the answer wrong outright, the worst first: a job that Spark ends, nodes that do
-not hold the executors, memory and disks that do not hold the data, a model that does not describe
-the job, code or machines that are not those of the runs, joins and work that no run shows, time
-that belongs to nobody's work."""
+"""What may make the answer wrong outright, the worst first: a job that does not start or that
+Spark ends, nodes that do not hold the executors, memory and disks that do not hold the data, a
+model that does not describe the job, code or machines that are not those of the runs, joins and
+work that no run shows, time that belongs to nobody's work."""
 
 NOTES = (
     *("ran-on-from-log", "origin-already-named", "newest-application", "old-log"),

@@ -254,10 +254,6 @@ class Limits:
         return Constraints(weights, np.asarray(caps), self.min_nodes)
 
 
-_NEVER = float(2**53)
-"""Nodes that no cluster has."""
-
-
 def _tasks_of_nodes(need: AtOnce, layouts: Sequence[Layout]) -> FloatArray:
     """(k,) tasks of a barrier stage that run at once on a node of each type."""
     return np.asarray([need.tasks_of(x.executors_per_node, x.executor_cores) for x in layouts])
@@ -294,7 +290,6 @@ class Constraints:
             binds = weights < 0.0
             needs = np.ceil(cap * (1.0 - 1e-12) / np.where(binds, weights, -1.0))
             fewest = np.where(binds, np.maximum(fewest, needs), fewest)
-            fewest = np.where((weights == 0.0) & (cap < 0.0), _NEVER, fewest)
         return np.asarray(fewest, dtype=np.int64)
 
     def most_of(self, worth: FloatArray) -> float:

@@ -30,10 +30,11 @@ class AtOnce:
     task_cpus: int = 1
 
     def tasks_of(self, executors: float, executor_cores: float) -> float:
-        """How many such tasks run at once on these executors; NaN where these are not known."""
+        """How many such tasks run at once on these executors, at least one on each: a task gets
+        no more cores than its executor has. NaN where these are not known."""
         if math.isnan(executors) or math.isnan(executor_cores):
             return math.nan
-        return executors * (executor_cores // self.task_cpus)
+        return executors * max(1.0, executor_cores // self.task_cpus)
 
 
 def at_once(profile: Profile) -> AtOnce | None:

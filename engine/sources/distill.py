@@ -25,15 +25,10 @@ from engine.sources.executed import (
     fruitless_stages,
 )
 from engine.sources.losses import incomplete_notice
+from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
-from engine.sources.settings import (
-    kept_config,
-    old_version,
-    spark_version,
-    stated_type,
-    task_cpus,
-)
+from engine.sources.settings import kept_config, old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_seconds
 from engine.sources.timeline import (
     Timeline,
@@ -228,6 +223,7 @@ class _Context:
             *stated_type(application, cluster),
             *service_notices(application.properties, cluster),
             *told_beside(cluster),
+            *other_resource_notices(application, (x.stage for x in self._executed.values())),
             *other_engine(application),
             *application.clients.notices(),
             *old_version(application, early=self._says_method),
@@ -299,7 +295,9 @@ class _Context:
             deserialize_seconds=summary.deserialize_seconds,
             deserialize_cpu_seconds=summary.deserialize_cpu_seconds,
             python_start_seconds=stage.python_start_seconds,
-            task_cpus=task_cpus(self._application, stage),
+            task_cpus=cores_of_task(
+                self._application, stage, self._observed.cluster.executor_cores
+            ),
             resource_profile_id=stage.profile,
             operations=stage.operations,
             operation_counts=stage.operation_counts,

@@ -1,0 +1,102 @@
+"""What tasks hold beside cores and memory: GPUs and whatever else a cluster hands out by number.
+
+Spark runs no more tasks of an executor at once than its GPUs serve (since 3.0), whatever its cores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from math import isfinite
+
+from engine.profile import Notice
+from engine.sources.application import Application
+from engine.sources.entities import Stage
+from engine.sources.settings import task_cpus
+
+_CORES = "cpus"
+_NAME = re.compile(r"[\w.-]{1,32}\Z", re.ASCII)
+_SETTING = re.compile(r"spark\.task\.resource\.([\w.-]{1,32})\.amount\Z", re.ASCII)
+
+
+def cores_of_task(application: Application, stage: Stage, executor_cores: int | None) -> int:
+    """Cores that a task keeps others from: what it holds itself, or where an executor has GPUs for
+    fewer tasks than its cores would run, an even share of these, rounded up."""
+    held = task_cpus(application, stage)
+    if executor_cores is None:
+        return held
+    served = _tasks_served(application, stage.profile)
+    return held if served is None else max(held, -(-executor_cores // served))
+
+
+def other_resource_notices(application: Application, stages: Iterable[Stage]) -> list[Notice]:
+    """That tasks need what no type of a catalog is known to have."""
+    asked = (_of_tasks(application, stage.profile) for stage in stages)
+    names = sorted({name for each in asked for name in each})
+    if not names:
+        return []
+    return [
+        Notice(
+            "needs-other-resources",
+            f"tasks hold {' and '.join(names)} (spark.task.resource): the bundled catalogs list no "
+            "type with any, so that the job does not start on what they recommend, and exports do "
+            "not ask for it; a cluster is taken to have as much for each core as the log's",
+            "plan the number of executors alone (--executors, or --executor-cores with "
+            "--max-executors) or with a catalog of such types (--catalog FILE), and set "
+            "spark.executor.resource and spark.task.resource as the log's run had them",
+        )
+    ]
+
+
+def _tasks_served(application: Application, profile: int) -> int | None:
+    """How many tasks at once what an executor has beside its cores is enough for; None where it
+    binds none, or the log does not say how much it has."""
+    offered = _of_executors(application, profile)
+    served = [
+        _tasks_of(offered[name], amount)
+        for name, amount in _of_tasks(application, profile).items()
+        if name in offered
+    ]
+    return max(1, min(served)) if served else None
+
+
+def _tasks_of(offered: float, amount: float) -> int:
+    """A task takes whole pieces, or several take parts of one, as many as it is cut into."""
+    return int(offered * (1.0 / amount + 1e-9) if amount < 1.0 else offered / amount)
+
+
+def _of_tasks(application: Application, profile: int) -> dict[str, float]:
+    """What a task holds beside cores: name -> amount."""
+    requests = application.profiles.get(profile)
+    if requests is not None:
+        told = {name: request.amount for name, request in requests.task.items() if name != _CORES}
+    else:
+        found = ((_SETTING.match(key), text) for key, text in application.properties.items())
+        told = {match[1]: _amount(text) for match, text in found if match}
+    return _sensible(told)
+
+
+def _of_executors(application: Application, profile: int) -> dict[str, float]:
+    """What an executor has of what tasks hold: name -> amount."""
+    requests, names = application.profiles.get(profile), _of_tasks(application, profile)
+    if requests is not None:
+        told = {name: request.amount for name, request in requests.executor.items()}
+    else:
+        key = "spark.executor.resource.{}.amount".format
+        told = {name: _amount(application.properties.get(key(name), "")) for name in names}
+    return {name: amount for name, amount in _sensible(told).items() if name in names}
+
+
+def _amount(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _sensible(amounts: Mapping[str, float]) -> dict[str, float]:
+    return {
+        name: amount
+        for name, amount in amounts.items()
+        if _NAME.match(name) and isfinite(amount) and 1e-4 <= amount <= 1e4
+    }
