@@ -198,21 +198,21 @@ class FittedModel(ABC):
         service that runs it has its types, whether its nodes hold the executors that were measured
         on them, whether it starts the job's barrier stages, whether nodes of another type are
         fuller than the measured ones, and whether shuffles and spills fill its disks."""
-        found = (*_support_notices(batch), *self.notices(batch, workload))
-        found = (*found, *_crowded_notices(batch, self.profile))
-        executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
-        if (barred := at_once_notice(executors, cores, self.profile)) is not None:
-            found = (*found, barred)
+        run, nodes = self.profile.largest_run, float(batch.nodes[0])
         instance = batch.types[int(batch.type_index[0])]
-        nodes, run = float(batch.nodes[0]), self.profile.largest_run
-        if instance is None or np.isnan(nodes):
-            return found
-        full = disk_notice(instance, nodes, batch.catalog, run, workload)
-        fuller = None
-        if run is not None and instance.name not in self.profile.instance_types:
-            per_node = float(batch.slots[0]) / nodes
-            fuller = fuller_notice(run, instance, slots_per_node=per_node)
-        return (*found, *(notice for notice in (fuller, full) if notice is not None))
+        executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
+        fuller = full = None
+        if instance is not None and not np.isnan(nodes):
+            full = disk_notice(instance, nodes, batch.catalog, run, workload)
+            if run is not None and instance.name not in self.profile.instance_types:
+                fuller = fuller_notice(run, instance, slots_per_node=executors * cores / nodes)
+        others = (at_once_notice(executors, cores, self.profile), fuller, full)
+        return (
+            *_support_notices(batch),
+            *self.notices(batch, workload),
+            *_crowded_notices(batch, self.profile),
+            *(notice for notice in others if notice is not None),
+        )
 
     def transferred(
         self, instance: InstanceType, catalog: Catalog
