@@ -79,7 +79,7 @@ class Candidates:
     def within(self, limits: Limits) -> Limits:
         """The limits, what the job itself needs, and that no node is rented of what is compared
         alone."""
-        limits = replace(limits, at_once=self.at_once)
+        limits = replace(limits, at_once=limits.at_once or self.at_once)
         barred = sorted(self.barred(limits))
         if not barred:
             return limits

@@ -249,7 +249,7 @@ class Answers:
             self.surface.constraints.most(self.goal.max_nodes),
         )
         name, layout, nodes = candidates.names[row], candidates.layouts[row], int(most[row])
-        need = candidates.at_once
+        need = candidates.within(self.surface.limits).at_once
         if need is None or not nodes:
             return Rejected(name, None, "the limits allow none of it", "limits")
         held = need.tasks_of(nodes * layout.executors_per_node, layout.executor_cores)

@@ -93,6 +93,15 @@ def test_executors_with_too_few_cores_for_a_task_hold_one() -> None:
     assert constraints.fewest().tolist() == [5, 3]
 
 
+def test_what_a_program_is_said_to_need_counts_without_a_log_of_it() -> None:
+    plain, limits = profile_of(run_with(6, barrier=False)), Limits(at_once=AtOnce("stage 1", 6))
+    found = recommend(
+        model(law, plain), catalog=catalog_of(SMALL), limits=limits, deadline_seconds=900.0
+    )
+    assert found.recommended is not None
+    assert found.recommended.composition == {"small": 3}
+
+
 def test_limits_under_which_no_cluster_starts_them_are_refused() -> None:
     fitted, catalog = model(law, profile_of(run_with(6))), catalog_of(SMALL)
     with pytest.raises(BadInput, match=r"6 tasks all at once .* room for more than 4; raise --max"):
