@@ -15,6 +15,9 @@ from engine.files import unreadable
 ROLLING_PART = re.compile(r"events_(\d{1,9})_.+?(\.compact)?$")
 _DATABRICKS = re.compile(r"eventlog(-\d{4}-\d{2}-\d{2}--\d{2}-\d{2}.*)?$")
 _NOT_LOGS = ("appstatus_", ".", "_SUCCESS")
+_BEING_COMPACTED = ".compact.inprogress"
+"""How a history server calls a compacted part until it is whole; what it will hold still stands in
+the parts that it is made of."""
 
 MOST_FILES = 100_000
 MOST_DEPTH = 16
@@ -127,6 +130,7 @@ def _walk(
 def _rolling(folder: Path, files: list[Path]) -> LogFiles | None:
     """A rolling log: parts by number, from 1 on as Spark counts or from 0 as EMR on EKS and EMR
     Serverless do; a compacted part stands for all up to its number."""
+    files = [path for path in files if not path.name.endswith(_BEING_COMPACTED)]
     numbered = [(int(m[1]), bool(m[2]), p) for p in files if (m := ROLLING_PART.match(p.name))]
     if not numbered:
         return None

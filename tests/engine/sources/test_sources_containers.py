@@ -235,6 +235,20 @@ def test_compacted_part_stands_for_those_before_it(tmp_path: Path) -> None:
     assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
 
 
+def test_a_part_that_is_being_compacted_is_not_read_a_second_time(tmp_path: Path) -> None:
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    parts = TEXT.splitlines(keepends=True)
+    (folder / "events_1_app-1").write_bytes(b"".join(parts[:4]))
+    (folder / "events_2_app-1").write_bytes(b"".join(parts[4:8]))
+    (folder / "events_2_app-1.compact.inprogress").write_bytes(b"".join(parts[:7]))
+    (folder / "events_3_app-1").write_bytes(b"".join(parts[8:]))
+    run = read(folder).runs[0]
+    assert run.complete
+    assert run.lost == ()
+    assert run.stages == read_bytes(tmp_path, TEXT).runs[0].stages
+
+
 def test_databricks_parts_in_the_order_of_time(tmp_path: Path) -> None:
     folder = tmp_path / "4567"
     folder.mkdir()
