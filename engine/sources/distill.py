@@ -178,7 +178,7 @@ class _Context:
         )
         stages = inferred.stages
         seconds = max(0.001, timeline.seconds(window.end_ms))
-        ran = self._useful if window.batch_id is None else self._busy
+        ran = self._useful if window.batch_id is None else self._ran_for(window)
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
         fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
         unfinished = self._unfinished(stages, fruitless, timeline, seconds)
@@ -215,6 +215,10 @@ class _Context:
             batch_id=window.batch_id,
             notices=(*notices, *self._of_settings()),
         )
+
+    def _ran_for(self, batch: Window) -> list[Span]:
+        """When stages of a micro-batch ran: those of other queries do nothing for it."""
+        return busy_spans(attempt_spans(self._application, batch.end_ms, of=batch.stage_ids))
 
     def _of_settings(self) -> list[Notice]:
         """What the log's settings, not its tasks, say of machines, services and engine."""
@@ -253,7 +257,7 @@ class _Context:
     def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
         own = set(self._executed)
         if window.batch_id is not None:
-            own &= {stage_id for job in window.jobs for stage_id in job.stage_ids}
+            own &= window.stage_ids
         ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
         return tuple(self._stage(stage_id, own, timeline) for stage_id in ordered)
 

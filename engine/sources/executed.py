@@ -78,8 +78,9 @@ def attempt_spans(
         of: the stages that count; None for all.
     """
     spans: list[Span] = []
-    for stage_id, stage in application.stages.items():
-        if of is not None and stage_id not in of:
+    for stage_id in application.stages if of is None else of:
+        stage = application.stages.get(stage_id)
+        if stage is None:
             continue
         for attempt in stage.attempts.values():
             start = attempt.submitted_ms

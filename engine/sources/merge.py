@@ -144,7 +144,9 @@ def _batches(runs: Sequence[Run]) -> list[Notice]:
         logs.setdefault((run.source, run.app_id, run.application), []).append(run)
     total = format_seconds(sum(run.seconds for run in runs))
     count = "1 micro-batch" if len(runs) == 1 else f"{len(runs)} micro-batches"
-    streams = "a streaming query" if len(logs) == 1 else f"streaming queries in {len(logs)} logs"
+    files = len({(run.source, run.app_id) for run in runs})
+    beside = f"{len(logs)} streaming queries" if len(logs) > 1 else "a streaming query"
+    streams = beside if files == 1 else f"streaming queries in {files} logs"
     more = _longer_first(list(logs.values()))
     first, add = "", ""
     if more is not None:

@@ -23,6 +23,11 @@ class Window:
     query: str | None = None
     complete: bool = True
 
+    @property
+    def stage_ids(self) -> frozenset[int]:
+        """The stages of its jobs."""
+        return frozenset(stage_id for job in self.jobs for stage_id in job.stage_ids)
+
 
 def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[Window]:
     """One window per micro-batch, in time order; empty where the application does not stream.
@@ -101,9 +106,16 @@ def trigger_seconds(windows: Sequence[Window]) -> float | None:
     multiple of the interval that follows the start of the one before, or at once where that time
     has passed. The interval is the usual one (or the median distance of batches) that explains
     the most batches, the largest among equals. It is only given where it explains most of them
-    and at least one batch has waited: batches without a pause have no interval.
+    and at least one batch has waited: batches without a pause have no interval. Queries that run
+    beside each other each wait for their own batches alone.
+
+    Args:
+        windows: in time order, of one or more queries.
     """
-    pairs = [(a, b) for a, b in pairwise(windows) if a.query == b.query]
+    of_query: defaultdict[str | None, list[Window]] = defaultdict(list)
+    for window in windows:
+        of_query[window.query].append(window)
+    pairs = [pair for own in of_query.values() for pair in pairwise(own)]
     if not pairs:
         return None
     import statistics  # costs some milliseconds, which other logs need not wait for

@@ -12,14 +12,16 @@ from engine.sources import read
 from engine.sources.profile_file import write_profile
 
 
-def batch(number: int, start: float, seconds: float, *, reported: bool = True) -> list[log.Event]:
+def batch(
+    number: int, start: float, seconds: float, *, reported: bool = True, query: str = "q"
+) -> list[log.Event]:
     stage = log.info(number, 1)
-    properties = {"streaming.sql.batchId": str(number), "sql.streaming.queryId": "q"}
+    properties = {"streaming.sql.batchId": str(number), "sql.streaming.queryId": query}
     iso = f"2023-11-14T22:{13 + int(20 + start) // 60:02d}:{(20 + start) % 60:06.3f}Z"
     progress = {
         "Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryProgressEvent",
         "progress": {
-            "id": "q",
+            "id": query,
             "batchId": number,
             "timestamp": iso,
             "durationMs": {"triggerExecution": round(seconds * 1000)},
@@ -105,12 +107,29 @@ def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path)
 
 
 def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
-    other = batch(1, 10.0, 2.0)
-    other[0]["Properties"]["sql.streaming.queryId"] = "another"
-    other[-1]["progress"]["id"] = "another"
+    other = batch(1, 10.0, 2.0, query="another")
     events = [*log.header(), *batch(0, 3.0, 4.0), *other, *batch(2, 20.0, 2.0), log.end(30.0)]
     runs = read(log.write(tmp_path / "app", events)).runs
     assert [run.application for run in runs] == ["job #2", "job #1", "job #2"]
+
+
+def test_queries_beside_each_other_wait_for_their_own_triggers(tmp_path: Path) -> None:
+    """The batches of two queries of the same interval begin in turn."""
+    events = log.header()
+    for number, start in enumerate((3.0, 10.0, 20.0, 30.0)):
+        events += batch(2 * number, start, 4.0)
+        events += batch(2 * number + 1, start + 0.05, 3.0, query="other")
+    profile = read(log.write(tmp_path / "app", [*events, log.end(60.0)]))
+    assert profile.deadline_seconds == 10.0
+    (said,) = (notice for notice in profile.notices if notice.code == "micro-batches")
+    assert said.text.startswith("the runs are 8 micro-batches of 2 streaming queries, 28 s")
+
+
+def test_stages_of_another_query_are_no_work_of_a_batch(tmp_path: Path) -> None:
+    """While the driver works for batch 0, from 3.8 s on, the other query has a stage."""
+    other = batch(1, 4.0, 2.0, query="other")
+    path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *other, log.end(9.0)])
+    assert [run.driver_seconds for run in read(path).runs] == [3.5, 1.5]
 
 
 def test_a_batch_that_had_only_begun_takes_nothing_from_the_others(tmp_path: Path) -> None:
