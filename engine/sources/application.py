@@ -83,6 +83,7 @@ class Application:
         self.planned: dict[int, tuple[int | None, tuple[int, ...] | None]] = {}
         self.jobs_of_stage: dict[int, list[int]] = {}
         self.batches: dict[tuple[str, int], Batch] = {}
+        self.reporting: set[str] = set()
         self.lineage = Lineage()
         self.blocks = CachedBlocks()
         self.sources = SourceReads()
@@ -371,6 +372,7 @@ class Application:
         self.batches[progress.query, progress.batch] = Batch(
             progress.timestamp, progress.durations.trigger_ms
         )
+        self.reporting.add(progress.query)
 
     def sql_start(self, event: events.SqlExecutionStart) -> None:
         start_ms = self.seen(event.time_ms)

@@ -190,8 +190,10 @@ class _Context:
         failed = self._failed(stages, fruitless)
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
-            damaged = bool(self._lost)
-            torn = incomplete_notice(lost, seconds, read, complete=complete, damaged=damaged)
+            torn = incomplete_notice(
+                lost, seconds, read, complete=complete,
+                damaged=bool(self._lost), of_batch=window.batch_id is not None,
+            )  # fmt: skip
             notices.insert(0, torn)
         return Run(
             seconds=seconds,

@@ -155,10 +155,17 @@ def _count(number: int, noun: str) -> str:
 
 
 def incomplete_notice(
-    lost: Sequence[str], seconds: float, read: float | None, *, complete: bool, damaged: bool
+    lost: Sequence[str],
+    seconds: float,
+    read: float | None,
+    *,
+    complete: bool,
+    damaged: bool,
+    of_batch: bool,
 ) -> Notice:
     """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is."""
-    said = ", ".join(lost) if lost else "the application's end is missing"
+    whose = "this micro-batch's" if of_batch else "the application's"
+    said = ", ".join(lost) if lost else f"{whose} end is missing"
     counted = (
         "every task of this micro-batch is there"
         if complete

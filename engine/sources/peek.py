@@ -235,7 +235,7 @@ def _complete(
     application: Application, files: LogFiles, runs: Sequence[Run], *, to_the_end: bool
 ) -> bool | None:
     """Whether the application ended and, where all of it was read, nothing of the log is lost."""
-    lost = any(notice.code == "incomplete-log" for run in runs for notice in run.notices)
+    lost = any(run.lost for run in runs)
     if application.ended_ms is not None:
         return not lost
     databricks = "Databricks" in (spark_version(application) or "")  # its logs have no end

@@ -33,7 +33,9 @@ def batch_windows(application: Application, ends_ms: Mapping[int, int]) -> list[
     """One window per micro-batch, in time order; empty where the application does not stream.
 
     A batch lasts as long as its query reported (`triggerExecution`), else from the first
-    submission to the last completion of its jobs, or of the stages of a job that never ended.
+    submission to the last completion of its jobs, or of the stages of a job that never ended. One
+    that was not reported by a query which reported others is not complete: the query was stopped
+    in it, or it goes on.
 
     Args:
         ends_ms: stage -> when it ended, or when its last task did.
@@ -68,7 +70,7 @@ def _window(
     start = jobs[0].dstream_batch_ms or min(starts)
     end = max([*ends, *seen], default=application.last_ms)
     reported = application.batches.get((query, batch))
-    complete = not unended
+    complete = not unended and (reported is not None or query not in application.reporting)
     if reported is not None and reported.duration_ms:
         start = epoch_ms(reported.started) or start
         end, complete = start + reported.duration_ms, True

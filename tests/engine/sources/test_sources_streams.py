@@ -8,7 +8,9 @@ import pytest
 import sparklog as log
 from distilled import run_of
 
+from engine.profile import whole
 from engine.sources import read
+from engine.sources.peek import peek
 from engine.sources.profile_file import write_profile
 
 
@@ -104,6 +106,20 @@ def test_a_stream_that_was_killed_breaks_off_its_last_batch_alone(tmp_path: Path
 def test_batches_that_nobody_reported_last_as_long_as_their_jobs(tmp_path: Path) -> None:
     events = [*log.header(), *batch(0, 3.0, 9.0, reported=False), log.end(60.0)]
     assert run_of(tmp_path, events).seconds == pytest.approx(0.7)
+
+
+def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> None:
+    """Spark cancels its jobs, those of which a stage is done too, and reports no more; the
+    application goes on to its end."""
+    stopped = batch(2, 20.0, 5.0, reported=False)
+    events = [*log.header(), *batch(0, 3.0, 4.0), *batch(1, 10.0, 2.0), *stopped, log.end(60.0)]
+    path = log.write(tmp_path / "app", events)
+    runs = read(path).runs
+    assert [run.complete for run in runs] == [True, True, False]
+    assert whole(runs) == list(runs[:2])
+    (said,) = (notice for notice in runs[2].notices if notice.code == "incomplete-log")
+    assert said.text.startswith("this micro-batch's end is missing; the run counts to its last")
+    assert peek(path).complete is True
 
 
 def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
