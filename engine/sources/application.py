@@ -279,6 +279,13 @@ class Application:
                 stage.held = self.blocks.held(stage.persisted)
         self._attempt(stage, info)
 
+    @property
+    def jobs_before(self) -> int:
+        """How many jobs came before the first that the log tells, by the numbers of jobs and
+        stages, which begin with 0. A job's number alone proves nothing: some never begin."""
+        stages = self.planned.keys() | self.jobs_of_stage.keys() | self.stages.keys()
+        return min(self.jobs, default=0) if min(stages, default=0) > 0 else 0
+
     def submission_seen(self, stage_id: int) -> bool:
         """Whether the log has told what the stage is made of."""
         stage = self.stages.get(stage_id)

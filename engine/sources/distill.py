@@ -23,6 +23,7 @@ from engine.sources.executed import (
     attempt_spans,
     executed_stages,
     fruitless_stages,
+    start_ms,
 )
 from engine.sources.losses import incomplete_notice
 from engine.sources.other_resources import cores_of_task, other_resource_notices
@@ -75,9 +76,7 @@ def distil(
     executed = executed_stages(application)
     if not executed:
         _refuse(log, where, lost)
-    start = (
-        application.started_ms or application.first_ms or min(e.start_ms for e in executed.values())
-    )
+    start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     spans = busy_spans(attempt_spans(application, end))
     observed = observe(application, spans, end_ms=end, ran_on=ran_on)

@@ -44,6 +44,18 @@ def executed_stages(application: Application) -> dict[int, Executed]:
     return found
 
 
+def start_ms(application: Application, executed: Mapping[int, Executed]) -> int:
+    """When the run begins, in epoch ms: with the application, or, where the log has lost the first
+    jobs, with the first that it tells. What ran before is no time of the driver's."""
+    started = application.started_ms
+    if started is not None and not application.jobs_before:
+        return started
+    if started is None and application.first_ms is not None:
+        return application.first_ms
+    submitted = [job.submitted_ms for job in application.jobs.values() if job.submitted_ms]
+    return min([*submitted, *(entry.start_ms for entry in executed.values())])
+
+
 @dataclass(frozen=True, slots=True)
 class Fruitless:
     """A stage that ran without any task that succeeded: given up, or under way at the end."""

@@ -125,10 +125,12 @@ def _rollovers(application: Application) -> list[str]:
 
 
 def _beginning(application: Application) -> list[str]:
-    """A log without its first events: how many jobs came before those that it has."""
-    if application.started_ms is not None or not application.stages:
+    """A log without its first events: how many jobs came before those that it has. One that a
+    history server has compacted tells its start, and of jobs that had ended nothing."""
+    started = application.started_ms is not None
+    before = application.jobs_before if started else min(application.jobs, default=0)
+    if not application.stages or (started and not before):
         return []
-    before = min(application.jobs, default=0)
     jobs = f", with its first {_count(before, 'job')}" if before else ""
     return [f"the beginning of the application is missing{jobs}"]
 

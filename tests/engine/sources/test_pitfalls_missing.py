@@ -86,6 +86,34 @@ def test_a_log_without_its_beginning(tmp_path: Path) -> None:
     assert run.cluster.slots == 2
 
 
+def test_a_log_that_a_history_server_compacted(tmp_path: Path) -> None:
+    """It drops what had ended: the start is there, of the first 3 jobs nothing is. The time in
+    which they ran is not the driver's."""
+    stage = log.info(4, 1)
+    events = [
+        *log.header(), log.job(3, [stage], 100.0), log.submitted(stage, 100.1),
+        log.task(4, 9, 100.2, 104.0, index=0), log.completed(stage, 100.1, 104.0),
+        log.job_end(3, 104.1), log.end(105.0),
+    ]  # fmt: skip
+    run = one(log.write(tmp_path / "app", events))
+    assert run.lost == ("the beginning of the application is missing, with its first 3 jobs",)
+    assert not run.complete
+    assert (run.seconds, run.driver_seconds) == (5.0, pytest.approx(1.1))
+    assert codes(run) == ["incomplete-log"]
+
+
+def test_a_first_job_that_never_began_is_not_missing(tmp_path: Path) -> None:
+    """Its number was taken, no stage of it was made."""
+    stage = log.info(0, 1)
+    events = [
+        *log.header(), log.job(1, [stage], 2.0), log.submitted(stage, 2.1),
+        log.task(0, 0, 2.2, 4.0, index=0), log.completed(stage, 2.1, 4.0),
+        log.job_end(1, 4.1), log.end(5.0),
+    ]  # fmt: skip
+    run = one(log.write(tmp_path / "app", events))
+    assert (run.complete, run.lost, run.seconds) == (True, (), 5.0)
+
+
 def test_lines_that_are_missing_show_in_the_tasks(tmp_path: Path) -> None:
     """Spark drops events when its listeners cannot follow; the stage knows its tasks."""
     lines = PLAIN.splitlines(keepends=True)
