@@ -226,12 +226,14 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
 
 
 def command_of(run: TrainingRun, job: Job, log_folder: Path) -> tuple[str, ...]:
-    """The words of one submission; its event log is one plain file in `log_folder`."""
+    """The words of one submission; its event log is one plain file in `log_folder`, and tells how
+    much cached blocks take: without that nobody knows where a cache stops to fit."""
     settings = {
         "spark.executor.instances": run.values["executors"],
         "spark.executor.cores": run.values["executor_cores"],
         "spark.cores.max": run.values["total_cores"],
         "spark.dynamicAllocation.enabled": "false",
+        "spark.eventLog.logBlockUpdates.enabled": "true",
         **(job.conf or {}),
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": log_folder.as_uri(),

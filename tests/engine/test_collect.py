@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,15 @@ def test_a_submission_has_its_layout_and_its_sample(fake: Path, tmp_path: Path) 
     ):
         assert setting in command
     assert command[-5:] == ("--name", "nodes2-input5pc-seed1 x", "job.py", "5", "1")
+
+
+def test_a_run_tells_of_its_cached_blocks_unless_asked_not_to(fake: Path, tmp_path: Path) -> None:
+    (run,) = training_runs(PLANNED[1:], job(fake))
+    name = "spark.eventLog.logBlockUpdates.enabled"
+    assert f"{name}=true" in command_of(run, job(fake), tmp_path)
+    quiet = replace(job(fake), conf={name: "false"})
+    assert f"{name}=false" in command_of(run, quiet, tmp_path)
+    assert f"{name}=true" not in command_of(run, quiet, tmp_path)
 
 
 def test_repetitions_have_seeds_of_their_own(fake: Path) -> None:
