@@ -177,6 +177,7 @@ class _Context:
         )
         stages = inferred.stages
         seconds = max(0.001, timeline.seconds(window.end_ms))
+        own_start = application.started_ms if window.batch_id is None else None
         ran = self._useful if window.batch_id is None else self._ran_for(window)
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
         fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
@@ -202,7 +203,7 @@ class _Context:
             application=self._name(window),
             app_id=application.app_id,
             spark_version=spark_version(application, early=self._says_method),
-            started_epoch_seconds=window.start_ms / 1000.0,
+            started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
             complete=complete,
             lost=lost,
             stages=stages,

@@ -100,6 +100,24 @@ def test_a_log_that_a_history_server_compacted(tmp_path: Path) -> None:
     assert not run.complete
     assert (run.seconds, run.driver_seconds) == (5.0, pytest.approx(1.1))
     assert codes(run) == ["incomplete-log"]
+    begun = [*log.header(), *first_jobs(3), *events[len(log.header()) :]]
+    whole = log.write(tmp_path / "whole", begun)
+    profile = read(tmp_path / "app", whole)
+    assert [(run.source, run.complete) for run in profile.runs] == [("whole", True)]
+    assert [notice.code for notice in profile.notices] == ["duplicate-runs"]
+
+
+def first_jobs(number: int) -> list[log.Event]:
+    """So many jobs of one stage and one task each, 10 s apart."""
+    events: list[log.Event] = []
+    for job in range(number):
+        stage, at = log.info(job, 1), 10.0 + 10.0 * job
+        events += [
+            log.job(job, [stage], at), log.submitted(stage, at),
+            log.task(job, job, at, at + 5.0, index=0), log.completed(stage, at, at + 5.0),
+            log.job_end(job, at + 5.0),
+        ]  # fmt: skip
+    return events
 
 
 def test_a_first_job_that_never_began_is_not_missing(tmp_path: Path) -> None:
