@@ -41,7 +41,7 @@ from engine.sources.timeline import (
     is_session,
     pauses,
 )
-from engine.units import format_seconds
+from engine.sources.unfinished import failed_notices, tasks_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +181,15 @@ class _Context:
         ran = self._useful if window.batch_id is None else self._ran_for(window)
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
         fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
-        unfinished = self._unfinished(stages, fruitless, timeline, seconds)
+        unfinished = tasks_missing(
+            application, self._executed, stages, fruitless, timeline, seconds
+        )
         lost = (*self._lost, *unfinished)
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
         read = self._external_bytes(stages) if inferred.known else None
-        failed = self._failed(stages, fruitless)
+        failed = failed_notices(self._executed, stages, fruitless)
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
             torn = incomplete_notice(
@@ -320,55 +322,6 @@ class _Context:
             **summary.records,  # type: ignore[arg-type]
             **measures,  # type: ignore[arg-type]
         )
-
-    def _unfinished(
-        self,
-        stages: Sequence[StageRun],
-        fruitless: Sequence[Fruitless],
-        timeline: Timeline,
-        seconds: float,
-    ) -> tuple[str, ...]:
-        """Tasks that the log does not see end, of stages that did not fail."""
-        short = [
-            (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)
-            for stage in stages
-            if stage.task_seconds.count < stage.tasks and not self._executed[stage.stage_id].failed
-        ]
-        short += [(s.tasks, 0, timeline.seconds(s.start_ms)) for s in fruitless if not s.failed]
-        if not short:
-            return ()
-        tasks = sum(own for own, _, _ in short)
-        missing = tasks - sum(ended for _, ended, _ in short)
-        verb = "is" if missing == 1 else "are"
-        text = f"{missing} of {tasks} tasks of {_count(len(short), 'stage')} {verb} missing"
-        if self._application.ended_ms is not None:
-            return (text,)
-        begun = seconds - min(at for _, _, at in short)
-        return (f"{text}, begun in the last {format_seconds(max(0.0, begun))}",)
-
-    def _failed(self, stages: Sequence[StageRun], fruitless: Sequence[Fruitless]) -> list[Notice]:
-        """Stages that were given up: their work is only in part what the job would need."""
-        failed = [
-            (stage.tasks, stage.task_seconds.count)
-            for stage in stages
-            if self._executed[stage.stage_id].failed
-        ]
-        failed += [(stage.tasks, 0) for stage in fruitless if stage.failed]
-        if not failed:
-            return []
-        tasks, done = sum(own for own, _ in failed), sum(ended for _, ended in failed)
-        return [
-            Notice(
-                "failed-stages",
-                f"{_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
-                "run did less work than one that succeeds",
-                "give the log of a run that succeeded",
-            )
-        ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[PersistedRdd, ...]:

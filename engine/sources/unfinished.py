@@ -1,0 +1,70 @@
+"""Stages whose tasks did not all end: what a log does not tell, and what was given up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from engine.profile import Notice, StageRun
+from engine.sources.application import Application
+from engine.sources.executed import Executed, Fruitless
+from engine.sources.timeline import Timeline
+from engine.units import format_seconds
+
+
+def tasks_missing(
+    application: Application,
+    executed: Mapping[int, Executed],
+    stages: Sequence[StageRun],
+    fruitless: Sequence[Fruitless],
+    timeline: Timeline,
+    seconds: float,
+) -> tuple[str, ...]:
+    """Tasks that the log does not see end, of stages that did not fail, in words; nothing for none.
+
+    Args:
+        stages, fruitless: of the run, with and without a task that succeeded.
+        seconds: how long the run took.
+    """
+    short = [
+        (stage.tasks, stage.task_seconds.count, stage.submitted_seconds)
+        for stage in stages
+        if stage.task_seconds.count < stage.tasks and not executed[stage.stage_id].failed
+    ]
+    short += [(s.tasks, 0, timeline.seconds(s.start_ms)) for s in fruitless if not s.failed]
+    if not short:
+        return ()
+    tasks = sum(own for own, _, _ in short)
+    missing = tasks - sum(ended for _, ended, _ in short)
+    verb = "is" if missing == 1 else "are"
+    text = f"{missing} of {tasks} tasks of {_stages(len(short))} {verb} missing"
+    if application.ended_ms is not None:
+        return (text,)
+    begun = seconds - min(at for _, _, at in short)
+    return (f"{text}, begun in the last {format_seconds(max(0.0, begun))}",)
+
+
+def failed_notices(
+    executed: Mapping[int, Executed], stages: Sequence[StageRun], fruitless: Sequence[Fruitless]
+) -> list[Notice]:
+    """Stages that were given up: their work is only in part what the job would need."""
+    failed = [
+        (stage.tasks, stage.task_seconds.count)
+        for stage in stages
+        if executed[stage.stage_id].failed
+    ]
+    failed += [(stage.tasks, 0) for stage in fruitless if stage.failed]
+    if not failed:
+        return []
+    tasks, done = sum(own for own, _ in failed), sum(ended for _, ended in failed)
+    return [
+        Notice(
+            "failed-stages",
+            f"{_stages(len(failed))} failed with {done} of {tasks} tasks done: the run did less "
+            "work than one that succeeds",
+            "give the log of a run that succeeded",
+        )
+    ]
+
+
+def _stages(number: int) -> str:
+    return "1 stage" if number == 1 else f"{number} stages"
