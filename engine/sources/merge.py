@@ -42,7 +42,7 @@ def together(found: Sequence[Found]) -> Profile:
     notices.extend(_larger(runs, unit))
     applications = dict.fromkeys(run.application for run in runs if run.application)
     if len(applications) > 1:
-        notices.append(_mixed(list(applications)))
+        notices.append(_mixed(list(applications), runs))
     notices.extend(mixed_engines(runs))
     notices.extend(_shapes(runs))
     if len(set(categories)) > 1:
@@ -209,12 +209,16 @@ def _shapes(runs: Sequence[Run]) -> list[Notice]:
     return shape_notices(runs)
 
 
-def _mixed(applications: Sequence[str]) -> Notice:
+def _mixed(applications: Sequence[str], runs: Sequence[Run]) -> Notice:
     named = ", ".join(applications[:3]) + (", ..." if len(applications) > 3 else "")
+    what, remedy = f"the sources hold {len(applications)} applications", ""
+    if len({run.app_id for run in runs}) == 1 and all(run.batch_id is not None for run in runs):
+        what = f"the log holds {len(applications)} streaming queries"
+        remedy = "sparkplan fleet takes the queries of a log one by one"
     return Notice(
         MIXED,
-        f"the sources hold {len(applications)} applications ({named}): they are taken as one job",
-        "give the logs of one application at a time, or all of them to sparkplan fleet",
+        f"{what} ({named}): they are taken as one job",
+        remedy or "give the logs of one application at a time, or all of them to sparkplan fleet",
     )
 
 

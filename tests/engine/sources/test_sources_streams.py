@@ -9,7 +9,7 @@ import sparklog as log
 from distilled import run_of
 
 from engine.profile import whole
-from engine.sources import read
+from engine.sources import read, read_each
 from engine.sources.peek import peek
 from engine.sources.profile_file import write_profile
 
@@ -125,8 +125,15 @@ def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> 
 def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
     other = batch(1, 10.0, 2.0, query="another")
     events = [*log.header(), *batch(0, 3.0, 4.0), *other, *batch(2, 20.0, 2.0), log.end(30.0)]
-    runs = read(log.write(tmp_path / "app", events)).runs
-    assert [run.application for run in runs] == ["job #2", "job #1", "job #2"]
+    path = log.write(tmp_path / "app", events)
+    profile = read(path)
+    assert [run.application for run in profile.runs] == ["job #2", "job #1", "job #2"]
+    (said,) = (notice for notice in profile.notices if notice.code == "mixed-applications")
+    assert said.text.startswith("the log holds 2 streaming queries (job #2, job #1): ")
+    assert said.remedy == "sparkplan fleet takes the queries of a log one by one"
+    apart = [entry.profile for entry in read_each(path) if entry.profile is not None]
+    assert [len(own.runs) for own in apart] == [2, 1]
+    assert not any(notice.code == "mixed-applications" for own in apart for notice in own.notices)
 
 
 def test_queries_beside_each_other_wait_for_their_own_triggers(tmp_path: Path) -> None:
