@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shlex
 from typing import Any
 
@@ -60,7 +61,7 @@ class Emr(Export):
             nodes = f"--instance-groups {shlex.quote(json.dumps(groups(handover)))}"
         words = [
             "aws emr create-cluster",
-            f"--name {shlex.quote(cluster_name(handover.application))}",
+            f"--name={shlex.quote(_no_address(cluster_name(handover.application)))}",
             f"--region {shlex.quote(region)}",
             f"--release-label {RELEASE}",
             "--applications Name=Spark",
@@ -185,6 +186,12 @@ def configurations(handover: Handover) -> list[dict[str, object]]:
     spark = spark_properties_of(handover)
     found.append({"Classification": "spark-defaults", "Properties": spark})
     return found
+
+
+def _no_address(text: str) -> str:
+    """A value that the AWS CLI takes as it is: in place of one that begins with `file://` or
+    `http://` it takes what lies there."""
+    return re.sub(":/+", ":/", text)
 
 
 def cluster_name(application: str) -> str:
