@@ -112,8 +112,9 @@ def groups(handover: Handover) -> list[dict[str, Any]]:
         group = _group("CORE" if len(found) == 1 else "TASK", name, count)
         group.update(_own_yarn(handover, name))
         if spot:
-            # No bid of one's own: the on-demand price is the most that is paid.
-            group["Market"] = "SPOT"
+            # The AWS CLI takes no market of a group, unlike the service: a bid makes it spot, and
+            # this one says that the on-demand price is the most that is paid.
+            group["BidPrice"] = "OnDemandPrice"
         found.append(group)
     return found
 

@@ -155,14 +155,14 @@ def test_a_mix_of_three_that_is_spot_in_part_has_its_core_on_demand() -> None:
     mix = handover(composition={"a": 1, "b": 5, "c": 2}, spot=True, part_spot={"b": 5, "c": 1})
     groups = json.loads(after(words(render(mix, to="emr")), "--instance-groups"))
     said = [
-        (g["InstanceGroupType"], g["InstanceType"], g["InstanceCount"], g.get("Market"))
+        (g["InstanceGroupType"], g["InstanceType"], g["InstanceCount"], g.get("BidPrice"))
         for g in groups[1:]
     ]
     assert said == [
         ("CORE", "c", 1, None),
         ("TASK", "a", 1, None),
-        ("TASK", "b", 5, "SPOT"),
-        ("TASK", "c", 1, "SPOT"),
+        ("TASK", "b", 5, "OnDemandPrice"),
+        ("TASK", "c", 1, "OnDemandPrice"),
     ]
 
 

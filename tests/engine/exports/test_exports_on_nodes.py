@@ -202,7 +202,7 @@ def test_emr_starts_the_nodes_that_were_recommended(
     if "--instance-groups" in said:
         for group in json.loads(after(said, "--instance-groups")):
             role = group["InstanceGroupType"] == "MASTER"
-            key = ("master" if role else "worker", group["InstanceType"], "Market" in group)
+            key = ("master" if role else "worker", group["InstanceType"], "BidPrice" in group)
             started[key] = started.get(key, 0) + group["InstanceCount"]
     else:
         for fleet in json.loads(after(said, "--instance-fleets")):
