@@ -41,8 +41,8 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
             f"tasks hold {' and '.join(names)} (spark.task.resource): the bundled catalogs list no "
             "type with any, so that the job does not start on what they recommend, and exports do "
             "not ask for it; a cluster is taken to have as much for each core as the log's",
-            "plan the number of executors alone (--executors, or --executor-cores with "
-            "--max-executors) or with a catalog of such types (--catalog FILE), and set "
+            "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
+            "with types that have such (sparkplan recommend --catalog FILE), and set "
             "spark.executor.resource and spark.task.resource as the log's run had them",
         )
     ]
