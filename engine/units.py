@@ -389,3 +389,8 @@ def format_bytes(size: float) -> str:
 def format_number(value: float, *, figures: int = 3) -> str:
     """A number in so many figures, without an exponent: "3,000", "12.5"."""
     return f"{float(f'{value:.{figures}g}'):,.15g}"
+
+
+def format_count(count: int, noun: str) -> str:
+    """How many of something: "1 node", "2 nodes"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

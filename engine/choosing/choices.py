@@ -19,7 +19,7 @@ from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.transfer import Speed
 from engine.notice_order import in_order
 from engine.profile import Notice
-from engine.units import format_seconds, format_usd
+from engine.units import format_count, format_seconds, format_usd
 
 LEAST_LATE = 0.001
 """Seconds; what is late by less is not told apart."""
@@ -232,7 +232,7 @@ class Answers:
         return Rejected(
             instance=name,
             composition={name: column + 1},
-            reason=f"{self.miss(flat)} at {plural(column + 1, 'node')}",
+            reason=f"{self.miss(flat)} at {format_count(column + 1, 'node')}",
             code={(True, True): "deadline-and-budget", (False, True): "budget"}.get(
                 (late is not None, is_over), "deadline"
             ),
@@ -244,20 +244,17 @@ class Answers:
 
     def _not_allowed(self, row: int) -> Rejected:
         """A type of which no number of nodes keeps all limits."""
-        candidates, most = (
-            self.surface.candidates,
-            self.surface.constraints.most(self.goal.max_nodes),
-        )
-        name, layout, nodes = candidates.names[row], candidates.layouts[row], int(most[row])
+        candidates = self.surface.candidates
+        nodes = int(self.surface.constraints.most(self.goal.max_nodes)[row])
+        name, layout = candidates.names[row], candidates.layouts[row]
         need = candidates.within(self.surface.limits).at_once
-        if need is None or not nodes:
-            return Rejected(name, None, "the limits allow none of it", "limits")
-        held = need.tasks_of(nodes * layout.executors_per_node, layout.executor_cores)
-        if held >= need.tasks:
+        each = layout.executors_per_node
+        held = need.tasks_of(nodes * each, layout.executor_cores) if need else np.inf
+        if need is None or not nodes or held >= need.tasks:
             return Rejected(name, None, "the limits allow none of it", "limits")
         reason = (
-            f"has room for {held:.0f} tasks on {plural(nodes, 'node')}, and {need.tasks} start all "
-            "at once (barrier mode)"
+            f"has room for {held:.0f} tasks on {format_count(nodes, 'node')}, and {need.tasks} "
+            "start all at once (barrier mode)"
         )
         return Rejected(name, None, reason, "barrier")
 
@@ -396,11 +393,6 @@ def more_usd(usd: float) -> str:
     if usd < 0.001:
         return "less than $0.001 more"
     return f"{format_usd(usd, figures=2)} more"
-
-
-def plural(count: int, word: str) -> str:
-    """ "1 node", "2 nodes"."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def known(value: float) -> float | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.choosing.answer_notices import NO_INTERVAL
-from engine.choosing.choices import in_runs, known, missed_by, plural
+from engine.choosing.choices import in_runs, known, missed_by
 from engine.choosing.exact_points import with_exact
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.sweeps import IntArray, significant
@@ -31,6 +31,7 @@ from engine.models.simcost.search import Round, most_rounds, range_search
 from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.runs.at_once import at_once
+from engine.units import format_count
 
 MAX_EXECUTORS = 100_000
 
@@ -134,8 +135,8 @@ class _Question:
         held = need.tasks_of(max_executors, self.executor_cores)
         raise BadInput(
             f"{need.stage} starts its {need.tasks} tasks all at once (barrier mode), and there is "
-            f"room for {held:.0f} on {plural(max_executors, 'executor')} of "
-            f"{plural(self.executor_cores, 'core')}",
+            f"room for {held:.0f} on {format_count(max_executors, 'executor')} of "
+            f"{format_count(self.executor_cores, 'core')}",
             remedy="raise --max-executors or --executor-cores",
         )
 
@@ -383,5 +384,5 @@ class _Owned:
             return (Rejected("", None, "the model has no prediction for it", "no-prediction"),)
         late = float(self.bounds.min()) - self.goal.deadline_seconds
         missed = missed_by(late, None if nearest.low is None else self.goal.confidence)
-        reason = f"{missed} at {plural(nearest.executors, 'executor')}"
+        reason = f"{missed} at {format_count(nearest.executors, 'executor')}"
         return (Rejected("", {}, reason, "deadline", nearest.seconds, None, late),)

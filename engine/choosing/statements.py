@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from engine.choosing.choices import plural
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.cluster import Workload
 from engine.notice_order import of_one_batch
 from engine.profile import Notice
 from engine.units import (
     format_bytes,
+    format_count,
     format_interval,
     format_probability,
     format_seconds,
@@ -25,7 +25,7 @@ def statement(
         workload: what was planned for, its size in `unit`; None where nothing is known of it.
     """
     types = " + ".join(f"{count} x {name}" for name, count in choice.composition.items())
-    what = types or plural(choice.executors or 0, "executor")
+    what = types or format_count(choice.executors or 0, "executor")
     lines = [f"sparkplan: {what}, model {found.model}"]
     if choice.spot:
         rented = " + ".join(f"{count} x {name}" for name, count in choice.spot.items())

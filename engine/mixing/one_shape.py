@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from engine.choosing.candidates import Candidates
-from engine.choosing.choices import plural
 from engine.cluster import Layout
 from engine.errors import BadInput
 from engine.machines.beside_heap import planned_beside
 from engine.memory import layout_of
 from engine.profile import Notice, Profile
+from engine.units import format_count
 
 
 def of_one_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, list[Notice]]:
@@ -37,7 +37,8 @@ def of_one_shape(candidates: Candidates, profile: Profile) -> tuple[Candidates, 
             said = _said(name, by_name[name], name in measured)
             return replace(candidates, layouts=laid_out), [said]
     own = " and ".join(
-        f"{plural(layout.executor_cores, 'core')} on {name}" for name, layout in by_name.items()
+        f"{format_count(layout.executor_cores, 'core')} on {name}"
+        for name, layout in by_name.items()
     )
     raise BadInput(
         f"executors of an application have one shape, not {own}",
@@ -72,6 +73,6 @@ def _said(name: str, layout: Layout, measured: bool) -> Notice:
     return Notice(
         "one-executor-shape",
         f"executors of an application are alike: all nodes have executors of "
-        f"{plural(layout.executor_cores, 'core')}, the shape of {name} ({why})",
+        f"{format_count(layout.executor_cores, 'core')}, the shape of {name} ({why})",
         "predict one type by itself to see it with its own executors",
     )

@@ -12,13 +12,10 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from email.message import Message
-from http.client import HTTPMessage
 from typing import IO, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
@@ -28,12 +25,12 @@ from engine.sources.http_access import (
     CA_FILE,
     PASSWORD,
     TIMEOUT,
-    TIMEOUT_SECONDS,
     TOKEN,
     USER,
     Access,
     tls_context,
 )
+from engine.sources.http_connections import Http, Https, SameServer
 
 LEAST_BYTES_PER_SECOND = 256
 """A service that sends less over a whole timeout stalls."""
@@ -41,7 +38,6 @@ LEAST_BYTES_PER_SECOND = 256
 TRIES = 3
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 20.0
-MOST_REDIRECTS = 5
 CHUNK_BYTES = 1 << 18
 
 LARGEST_JSON_BYTES = 256 << 20
@@ -80,9 +76,9 @@ class Client:
         self._access = access
         self._what = what
         self._pause = pause
-        handlers: list[urllib.request.BaseHandler] = [_SameServer(base, what), _Http()]
+        handlers: list[urllib.request.BaseHandler] = [SameServer(base, what), Http()]
         if base.startswith("https:"):
-            handlers.append(_Https(context=tls_context(access)))
+            handlers.append(Https(context=tls_context(access)))
         self._proxied = _proxied(base)
         self._opener = urllib.request.build_opener(*handlers)
 
@@ -281,103 +277,11 @@ class NotThere(BadInput):
     """The service has nothing under this path."""
 
 
-class _Watched(http.client.HTTPConnection):
-    """Gives up on an answer whose head is not there within the timeout, however it trickles in (the
-    timeout of a socket begins anew with every byte)."""
-
-    def getresponse(self) -> http.client.HTTPResponse:
-        """The answer, its head read.
-
-        Raises:
-            TimeoutError: when that takes too long.
-        """
-        connection, late = self.sock, threading.Event()
-
-        def give_up() -> None:
-            late.set()
-            with suppress(OSError):
-                socket.socket.shutdown(connection, socket.SHUT_RDWR)
-
-        timer = threading.Timer(self.timeout or TIMEOUT_SECONDS, give_up)
-        timer.daemon = True
-        timer.start()
-        try:
-            response = super().getresponse()
-        except (OSError, http.client.HTTPException):
-            if not late.is_set():
-                raise
-        finally:
-            timer.cancel()
-        if late.is_set():  # a head that was cut off passes for a whole one
-            raise TimeoutError
-        return response
-
-
-class _WatchedTls(_Watched, http.client.HTTPSConnection):
-    """The same over TLS."""
-
-
-class _Http(urllib.request.HTTPHandler):
-    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Opens a watched connection."""
-        return self.do_open(_Watched, req)
-
-
-class _Https(urllib.request.HTTPSHandler):
-    def __init__(self, context: ssl.SSLContext) -> None:
-        super().__init__(context=context)
-        self._tls = context
-
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Opens a watched connection over TLS."""
-        return self.do_open(_WatchedTls, req, context=self._tls)
-
-
-class _SameServer(urllib.request.HTTPRedirectHandler):
-    """Follows redirects within the server alone: a request carries credentials."""
-
-    max_redirections = MOST_REDIRECTS
-
-    def __init__(self, base: str, what: str) -> None:
-        self._base = base
-        self._what = what
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str,
-        headers: HTTPMessage, newurl: str,
-    ) -> urllib.request.Request | None:  # fmt: skip
-        """The next request.
-
-        Raises:
-            ServiceUnavailable: when it would leave the server.
-        """
-        if _origin(newurl) != _origin(self._base):
-            target = urlsplit(newurl)
-            name = f"{target.scheme}://{target.hostname or ''}"
-            name += f":{target.port}" if target.port else ""
-            raise ServiceUnavailable(
-                f"redirects to another server, {_printable(name)}, where nothing was sent",
-                where=self._base,
-                remedy=f"if that is {self._what}, give its address",
-            )
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
 def _proxied(base: str) -> bool:
     """Whether the environment sends requests to that service through a proxy."""
     parts = urlsplit(base)
     named = urllib.request.getproxies().get(parts.scheme)
     return bool(named) and not urllib.request.proxy_bypass(parts.netloc)
-
-
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
-    default = {"http": 80, "https": 443}.get(parts.scheme)
-    return parts.scheme, parts.hostname, parts.port or default
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)[:120]
 
 
 def _phrase(status: int) -> str:

@@ -15,7 +15,7 @@ from engine.sources.application import Application
 from engine.sources.codecs import Stream
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import parts_text
-from engine.units import format_bytes, format_seconds
+from engine.units import format_bytes, format_count, format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
 _DAMAGED_REMEDY = "fetch the log again, or give that of a run that ended"
@@ -65,7 +65,7 @@ class Losses:
         """A stream that ended early: by how much, where the size of its file tells."""
         lost = round(events * stream.unread_share())
         if lost < 1:
-            return f"{stream.lost} after {_count(log.read_events, 'event')}"
+            return f"{stream.lost} after {format_count(log.read_events, 'event')}"
         first = log.application.part_first_ms
         spent = 0 if first is None else log.application.last_ms - first
         seconds = format_seconds(max(spent, 1) / 1000.0 * stream.unread_share())
@@ -83,7 +83,7 @@ class Losses:
 
 
 def _damaged_blocks(stream: Stream, events: int) -> str:
-    blocks = _count(stream.blocks, "compressed block")
+    blocks = format_count(stream.blocks, "compressed block")
     text = f"{stream.damaged_blocks} of {blocks} damaged"
     whole = stream.blocks - stream.damaged_blocks
     lost = round(events / whole * stream.damaged_blocks) if whole else 0
@@ -94,19 +94,21 @@ def of_events(log: EventLog) -> list[str]:
     """What the lines that were read show to be missing."""
     found = []
     if log.torn_parts:
-        found.append(f"the last of {_count(log.read_events + log.torn_parts, 'event')} was torn")
+        found.append(
+            f"the last of {format_count(log.read_events + log.torn_parts, 'event')} was torn"
+        )
     if log.bad_events:
         found.append(f"{log.bad_events} of {log.read_events} events could not be read")
     if log.too_long:
-        found.append(f"{_count(log.too_long, 'line')} of more than 64 MiB skipped")
+        found.append(f"{format_count(log.too_long, 'line')} of more than 64 MiB skipped")
     for tasks in log.application.tasks.values():
         tasks.flush()  # those of stages under way wait to be looked at
     invalid = sum(tasks.invalid for tasks in log.application.tasks.values())
     if invalid:
-        found.append(f"{_count(invalid, 'task event')} made no sense")
+        found.append(f"{format_count(invalid, 'task event')} made no sense")
     if log.other_application:
         found.append(
-            f"another application begins after {_count(log.read_events, 'event')}: only the "
+            f"another application begins after {format_count(log.read_events, 'event')}: only the "
             "first was read"
         )
     return [
@@ -131,7 +133,7 @@ def _beginning(application: Application) -> list[str]:
     before = application.jobs_before if started else min(application.jobs, default=0)
     if not application.stages or (started and not before):
         return []
-    jobs = f", with its first {_count(before, 'job')}" if before else ""
+    jobs = f", with its first {format_count(before, 'job')}" if before else ""
     return [f"the beginning of the application is missing{jobs}"]
 
 
@@ -149,11 +151,7 @@ def _holes(application: Application) -> list[str]:
     if missing < 1 or not (unsaid or any(stage not in of_stage for stage in application.stages)):
         return []
     verb = "is" if missing == 1 else "are"
-    return [f"{missing} of {_count(len(jobs) + missing, 'job')} {verb} missing"]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return [f"{missing} of {format_count(len(jobs) + missing, 'job')} {verb} missing"]
 
 
 def incomplete_notice(

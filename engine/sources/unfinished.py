@@ -8,7 +8,7 @@ from engine.profile import Notice, StageRun
 from engine.sources.application import Application
 from engine.sources.executed import Executed, Fruitless
 from engine.sources.timeline import Timeline
-from engine.units import format_seconds
+from engine.units import format_count, format_seconds
 
 
 def tasks_missing(
@@ -36,7 +36,7 @@ def tasks_missing(
     tasks = sum(own for own, _, _ in short)
     missing = tasks - sum(ended for _, ended, _ in short)
     verb = "is" if missing == 1 else "are"
-    text = f"{missing} of {tasks} tasks of {_stages(len(short))} {verb} missing"
+    text = f"{missing} of {tasks} tasks of {format_count(len(short), 'stage')} {verb} missing"
     if application.ended_ms is not None:
         return (text,)
     begun = seconds - min(at for _, _, at in short)
@@ -59,12 +59,8 @@ def failed_notices(
     return [
         Notice(
             "failed-stages",
-            f"{_stages(len(failed))} failed with {done} of {tasks} tasks done: the run did less "
-            "work than one that succeeds",
+            f"{format_count(len(failed), 'stage')} failed with {done} of {tasks} tasks done: the "
+            "run did less work than one that succeeds",
             "give the log of a run that succeeded",
         )
     ]
-
-
-def _stages(number: int) -> str:
-    return "1 stage" if number == 1 else f"{number} stages"
