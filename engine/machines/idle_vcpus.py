@@ -15,8 +15,8 @@ WHOLE_CORES = 0.5
 """Share of a node's vCPUs up to which each task has a core of its own, two vCPUs to a core."""
 
 FULLER = 1.25
-"""How much less of a core a task has than in the run from which on it is worth a warning: an
-executor of 5 cores on 16 vCPUs leaves one of them idle, and is none."""
+"""How much less of a core a task has than in the run from which on it is worth a warning: three
+executors of 5 cores leave one of 16 vCPUs idle, which is none."""
 
 
 def tasks_per_vcpu(run: Run) -> float | None:

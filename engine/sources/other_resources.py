@@ -61,8 +61,8 @@ def _tasks_served(application: Application, profile: int) -> int | None:
 
 
 def _tasks_of(offered: float, amount: float) -> int:
-    """A task takes whole pieces, or several take parts of one, as many as it is cut into."""
-    return int(offered * (1.0 / amount + 1e-9) if amount < 1.0 else offered / amount)
+    """A task takes whole pieces, or a part of one: each is cut into as many parts as fit in it."""
+    return int(offered) * int(1.0 / amount + 1e-9) if amount < 1.0 else int(offered / amount)
 
 
 def _of_tasks(application: Application, profile: int) -> dict[str, float]:

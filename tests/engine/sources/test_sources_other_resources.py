@@ -45,6 +45,7 @@ def codes(run: Run) -> list[str]:
         (1.0, 2.0, 4),
         (0.25, 1.0, 2),
         (0.3, 1.0, 3),  # a GPU is cut into three
+        (0.35, 3.0, 2),  # each of three into two: what is left of them makes no seventh
         (0.1, 1.0, 1),  # for more tasks than there are cores
         (2.0, 1.0, 8),  # of which Spark starts none
     ],
