@@ -18,6 +18,8 @@ IDLE_MINUTES = 10
 """A rented cluster ends after so long without work. It ends only then: what is pasted begins no job
 by itself, and ending after the last of its steps would end it before the job is submitted."""
 
+NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
+LARGEST_CONTAINER = "yarn.scheduler.maximum-allocation-mb"
 
 SPARK_OF_RELEASES = "3.5"
 """Of the releases, images and runtimes that the exports name as examples."""
@@ -117,6 +119,18 @@ def overhead_mib(heap: int) -> int:
     """`spark.executor.memoryOverhead` in whole MiB: max(10 %, 384 MiB) of the heap, rounded down as
     Spark's default is: rounded up, heap and overhead may be a MiB more than the container."""
     return math.floor(max(OVERHEAD_FRACTION * heap, OVERHEAD_MINIMUM_GIB * 1024.0))
+
+
+def yarn_memory(handover: Handover) -> dict[str, str]:
+    """YARN's settings for nodes of one type: what it may hand out on each, and in one container."""
+    if handover.node_memory_gib is None:
+        return {}
+    return dict.fromkeys((NODE_MEMORY, LARGEST_CONTAINER), mib(handover.node_memory_gib))
+
+
+def mib(gib: float) -> str:
+    """GiB in whole MiB, rounded down."""
+    return str(math.floor(gib * 1024.0))
 
 
 def beside_properties(layout: Layout) -> dict[str, str]:

@@ -15,6 +15,7 @@ from engine.exports.base import (
     require_provider,
     resource_name,
     spark_properties,
+    yarn_memory,
 )
 
 IMAGE = "2.2-debian12"
@@ -37,9 +38,7 @@ class Dataproc(Export):
         region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
         worker = only_type(handover, "Dataproc clusters")
         check_workers(handover)
-        properties = ",".join(
-            f"spark:{key}={value}" for key, value in spark_properties(handover).items()
-        )
+        properties = ",".join(f"{key}={value}" for key, value in properties_of(handover).items())
         words = [
             f"gcloud dataproc clusters create {resource_name(handover.application)}",
             f"--region {shlex.quote(region)}",
@@ -52,6 +51,14 @@ class Dataproc(Export):
             f"--max-idle {IDLE_MINUTES}m",
         ]
         return f"{rented_comments(handover)}\n" + " \\\n  ".join(words) + "\n"
+
+
+def properties_of(handover: Handover) -> dict[str, str]:
+    """Cluster properties, each with the prefix of the file it belongs to: Spark's settings and, as
+    on EMR, what YARN may hand out on a node, which else could hold more executors than planned.
+    """
+    yarn = {f"yarn:{key}": value for key, value in yarn_memory(handover).items()}
+    return yarn | {f"spark:{key}": value for key, value in spark_properties(handover).items()}
 
 
 def secondary(handover: Handover) -> list[str]:

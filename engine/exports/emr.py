@@ -9,7 +9,6 @@ therefore instance groups again, of which there may be many.
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
 from typing import Any
@@ -17,12 +16,16 @@ from typing import Any
 from engine.errors import BadInput
 from engine.exports.base import (
     IDLE_MINUTES,
+    LARGEST_CONTAINER,
+    NODE_MEMORY,
     SPARK_OF_RELEASES,
     Export,
     Handover,
+    mib,
     printable,
     rented_comments,
     require_provider,
+    yarn_memory,
 )
 from engine.exports.base import spark_properties as spark_properties_of
 
@@ -38,10 +41,6 @@ REFUSED = "<>$|`"
 SPOT_TIMEOUT_MINUTES = 20
 MOST_TYPES = 49
 """One core group and 48 task groups."""
-
-
-_NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
-_LARGEST = "yarn.scheduler.maximum-allocation-mb"
 
 
 class Emr(Export):
@@ -151,7 +150,7 @@ def own_memory(handover: Handover, name: str) -> dict[str, str]:
     """What YARN may hand out on one type's nodes, where the types of a mix differ in it."""
     if len(handover.composition) == 1 or name not in handover.memories_gib:
         return {}
-    return {_NODE_MEMORY: str(math.floor(handover.memories_gib[name] * 1024.0))}
+    return {NODE_MEMORY: mib(handover.memories_gib[name])}
 
 
 def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
@@ -177,13 +176,11 @@ def _fleet(kind: str, name: str, count: int, *, spot: int) -> dict[str, Any]:
 def configurations(handover: Handover) -> list[dict[str, object]]:
     """EMR's configuration list: what YARN may hand out, and Spark's settings."""
     found: list[dict[str, object]] = []
-    if handover.node_memory_gib is not None and len(handover.composition) == 1:
-        memory_mb = str(math.floor(handover.node_memory_gib * 1024.0))
-        yarn = {_NODE_MEMORY: memory_mb, _LARGEST: memory_mb}
+    yarn = yarn_memory(handover) if len(handover.composition) == 1 else {}
+    if not yarn and handover.memories_gib:
+        yarn = {LARGEST_CONTAINER: mib(max(handover.memories_gib.values()))}
+    if yarn:
         found.append({"Classification": "yarn-site", "Properties": yarn})
-    elif handover.memories_gib:
-        largest = str(math.floor(max(handover.memories_gib.values()) * 1024.0))
-        found.append({"Classification": "yarn-site", "Properties": {_LARGEST: largest}})
     spark = spark_properties_of(handover)
     found.append({"Classification": "spark-defaults", "Properties": spark})
     return found

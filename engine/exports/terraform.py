@@ -17,7 +17,6 @@ from engine.exports.base import (
     rented_comments,
     require_provider,
     resource_name,
-    spark_properties,
 )
 
 Block = Mapping[str, Any]
@@ -161,7 +160,6 @@ def _dataproc(handover: Handover) -> list[Resource]:
     region = require_provider(handover, "gcp", "Dataproc runs on Google Cloud")
     dataproc.check_workers(handover)
     worker = only_type(handover, "Dataproc clusters")
-    properties = Map({f"spark:{key}": value for key, value in spark_properties(handover).items()})
     cluster = {
         "name": resource_name(handover.application),
         "region": region,
@@ -174,7 +172,7 @@ def _dataproc(handover: Handover) -> list[Resource]:
             **_secondary(handover.spot_nodes),
             "software_config": {
                 "image_version": dataproc.IMAGE,
-                "override_properties": properties,
+                "override_properties": Map(dataproc.properties_of(handover)),
             },
             "lifecycle_config": {"idle_delete_ttl": f"{60 * IDLE_MINUTES}s"},
         },

@@ -291,12 +291,16 @@ def test_terraform_for_a_mix_on_emr_has_a_task_fleet() -> None:
 
 
 def test_terraform_for_the_other_clouds() -> None:
-    gcp = render(handover(provider="gcp", composition={"n2-standard-8": 5}), to="terraform")
+    plan = handover(provider="gcp", composition={"n2-standard-8": 5}, node_memory_gib=24.0)
+    gcp = render(plan, to="terraform")
     config = resources(gcp)["google_dataproc_cluster"]["cluster_config"][0]
     workers = config["worker_config"][0]
     assert (workers["num_instances"], workers["machine_type"]) == (5, "n2-standard-8")
     properties = config["software_config"][0]["override_properties"]
     assert properties["spark:spark.executor.cores"] == "4"
+    assert properties["yarn:yarn.nodemanager.resource.memory-mb"] == str(24 * 1024)
+    said = after(words(render(plan, to="dataproc")), "--properties")
+    assert dict(entry.split("=") for entry in said.split(",")) == properties
     azure = resources(render(handover(provider="azure"), to="terraform"))["databricks_cluster"]
     assert azure["num_workers"] == 14
 

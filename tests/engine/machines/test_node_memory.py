@@ -137,6 +137,26 @@ def test_yarn_has_no_room_for_more_executors_than_were_measured_on_a_node(heap_g
     assert placed(handed, MemoryRule("emr-yarn"), Layout(1, 4, heap_gib)) == [1, 1]
 
 
+def test_dataproc_has_no_room_for_more_executors_than_were_measured_either() -> None:
+    catalog = load_catalog("gcp")
+    node = catalog.offers["n2-standard-8"].instance
+    read = engine.read("nightly-features", ran_on=node)
+    (run,) = read.runs
+    cluster = replace(run.cluster, executors=2, executor_cores=4, executor_memory_gib=1.0)
+    profile = replace(read, runs=(replace(run, cluster=cluster),))
+    found = engine.recommend(
+        engine.fit(profile), catalog=catalog, deadline_seconds=60, instances=[node.name]
+    )
+    assert found.recommended is not None
+    layout = found.recommended.layout
+    assert layout == Layout(2, 4, 1.0)
+    text = engine.export(found, to="dataproc", profile=profile, catalog=catalog)
+    properties = dict(x.split("=") for x in after(words(text), "--properties").split(","))
+    handed = int(properties["yarn:yarn.nodemanager.resource.memory-mb"]) / 1024.0
+    assert properties["yarn:yarn.scheduler.maximum-allocation-mb"] == f"{handed * 1024.0:.0f}"
+    assert placed(handed, catalog.memory_rule, layout) == [2, 2]
+
+
 def test_nodes_of_a_mix_hold_the_executors_that_they_have_cores_for() -> None:
     """The heap is that of the type with the least memory: YARN put ten such executors of four cores
     on an r5.2xlarge, and left others idle."""
