@@ -1,4 +1,4 @@
-"""What the pages of the models say of the bundled pairs is what `benchmarks/pairs.py` prints.
+"""What the pages of the models say of the bundled logs is what the benchmarks print.
 
 The figures move with every change of a model, and several pages state them; a percentage point is
 left to other processors and libraries.
@@ -13,6 +13,9 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+
+import engine
+from engine.models.replay.replayed_run import Replay
 
 ROOT = Path(__file__).parents[1]
 JOBS = ("nightly-features", "sales-report", "movie-als", "pagerank", "word-count", "sort")
@@ -106,3 +109,18 @@ def test_means_of_the_others(printed: dict[tuple[str, str], Cells], model: str) 
     )
     (said,) = re.findall(rf"`{model}` (\d+) and (\d+)", sentence)
     assert_near([int(value) for value in said], list(printed["mean, median", model][:2]))
+
+
+def test_replays_of_the_logs_themselves() -> None:
+    runs = [engine.read(s.name).runs[0] for s in engine.list_samples() if s.kind == "event-log"]
+    off = sorted(abs(Replay.of(r).replayed(r.cluster.slots).seconds / r.seconds - 1) for r in runs)
+    found = re.search(
+        r"replays of (\d+) of the (\d+) bundled logs come within ([\d.]+) % of the observed time, "
+        r"those of the two sales reports within ([\d.]+) %",
+        " ".join(text_of("sparkplan_measured_logs.md").split()),
+    )
+    assert found is not None
+    near, logs, close, worst = (float(value) for value in found.groups())
+    assert len(off) == logs == near + 2
+    assert 100 * off[-3] <= close
+    assert 100 * off[-1] <= worst
