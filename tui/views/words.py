@@ -51,7 +51,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
     lines: list[Line] = [
         [
             (f"{marks.missed} ", "bad"),
-            (f"No cluster of up to {state.max_nodes} nodes {goal}.", "strong"),
+            (f"No cluster of up to {text.counted(state.max_nodes, 'node')} {goal}.", "strong"),
         ]
     ]
     near = found.nearest
