@@ -22,6 +22,20 @@ MISTAKES = {
     "catalog show aws --instances 'zz*'": f"unknown instance type 'zz*'; {LISTED}",
     "predict nightly-features --param k=3": "workload: unknown parameter 'k'; the runs have no "
     "parameters: leave it out",
+    # What cannot be meant, and what would be right.
+    "curve nightly-features --over nodes --nodes 1:20000": "--nodes: '1:20000' goes beyond 10,000 "
+    "nodes; write it like 1:64",
+    "curve nightly-features --over input-size --executors 2 --input-size 4x:1x": "--input-size: "
+    "the range of sizes runs backwards; write the smaller size first",
+    "experiments --nodes 1:8 --fractions 10%:1% --budget 5": "runs backwards; write the smaller "
+    "first",
+    "predict nightly-features --composition m5.xlarge=0": "--composition: 'm5.xlarge=0' has too "
+    "few nodes; give at least 1, or leave m5.xlarge out",
+    "predict - - --executors 2": "-: standard input can be read only once; give - a single time",
+    "catalog validate no-such.yaml": "no-such.yaml: no such file; check the path",
+    "measure-host --dir /no/such": "/no/such: cannot be used: No such file or directory; name "
+    "another folder with --dir",
+    "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
 
 
