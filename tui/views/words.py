@@ -66,6 +66,11 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
                 (f" ({in_words(near, state.confidence)}){costs}{odds}.", "base"),
             ]
         )
+    elif found.rejected:  # nothing could be held against the goal: the goal is not what is wrong
+        first, *others = found.rejected
+        alike = sum(other.code == first.code for other in others)
+        rest = f"; likewise {text.counted(alike, 'other type')}" if alike else ""
+        lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
     return lines
 
 
