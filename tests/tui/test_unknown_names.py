@@ -35,6 +35,12 @@ MISTAKES = {
     "catalog validate no-such.yaml": "no-such.yaml: no such file; check the path",
     "measure-host --dir /no/such": "/no/such: cannot be used: No such file or directory; name "
     "another folder with --dir",
+    "--json predict nightly-features --nodes 3": "the command 'predict' must stand first; write "
+    "sparkplan predict --json nightly-features --nodes 3",
+    "--deadline 45m recommend 'a b.zstd'": "the command 'recommend' must stand first; write "
+    "sparkplan recommend --deadline 45m 'a b.zstd'",
+    "nightly-features export --to emr": "write sparkplan export nightly-features --to emr",
+    "nightly-features --executors 3": "unrecognized arguments: --executors 3; see sparkplan --help",
     "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
 
