@@ -58,6 +58,21 @@ def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("see sparkplan catalog refresh --help", "see sparkplan catalog refresh --help"),
+        ("sparkplan profile --optex --iterations K", "sparkplan profile --optex --iterations K"),
+        ("(sparkplan recommend --catalog FILE), and --mix 1", None),
+        ("give --deadline, as sparkplan recommend does", None),
+    ],
+)
+def test_a_line_for_the_shell_keeps_its_options(said: str, shown: str | None) -> None:
+    """Beside it options are typed commands as everywhere."""
+    typed = said.replace("--mix", ":mix").replace("give --deadline", "give :deadline")
+    assert in_planner(said) == (shown or typed)
+
+
 @pytest.mark.parametrize("given", ["--catalog ''", "--catalog=", "--instances ' '", "--param ''"])
 def test_an_option_that_was_given_nothing_is_refused(
     capsys: pytest.CaptureFixture[str], given: str

@@ -213,10 +213,14 @@ def in_planner(said: str) -> str:
 
     known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
     return re.sub(
-        r"(?<![\w-])--([a-z][a-z-]*)",
+        rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
         lambda found: f":{known[found[1]]}" if found[1] in known else found[0],
         said,
     )
+
+
+_OTHER_COMMAND = r"sparkplan [a-z-]+(?: (?:[a-z]+(?= --)|[A-Z]+|--[a-z-]+))*"
+"""A line for the shell, whose options are not typed here."""
 
 
 _LISTED = (
