@@ -114,7 +114,11 @@ def _command_of(words: list[str]) -> list[str]:
 def open_planner(arguments: list[str]) -> int:
     """`sparkplan [SOURCE...]`: the planner, or --help and --version."""
     parser = planner_parser()
-    args = parser.parse_args(arguments)  # --help, --version and mistakes come before any file
+    # --help, --version and mistakes come before any file
+    args, unknown = parser.parse_known_args(arguments)
+    reject_late_command(arguments, args.sources)
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     from tui.kept.config import read_config
 
     config = read_config()
@@ -248,6 +252,20 @@ def kept_state(args: argparse.Namespace, parser: argparse.ArgumentParser) -> Kep
     from tui.kept import keeping
 
     return keeping.last_session() if args.resume else keeping.load(args.scenario)
+
+
+def reject_late_command(arguments: list[str], sources: Sequence[str]) -> None:
+    """A command behind options or sources is meant as one; the planner has other options."""
+    for word in sources:
+        if word in COMMANDS and not os.path.exists(word):
+            import shlex
+
+            others = list(arguments)
+            others.remove(word)
+            raise engine.BadInput(
+                f"the command {word!r} must stand first",
+                remedy=f"write {shlex.join(['sparkplan', word, *others])}",
+            )
 
 
 def reject_mistyped_command(sources: Sequence[str]) -> None:

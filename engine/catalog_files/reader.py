@@ -137,7 +137,7 @@ def validate_catalog(
     """
     path = catalog_path(str(name_or_path), region)
     if not path.is_file():
-        raise BadInput("no such file", where=str(path))
+        raise BadInput("no such file", where=str(path), remedy="check the path")
     return tuple(_load(path)[1])
 
 

@@ -67,7 +67,8 @@ def goal_lines(goal: Goal) -> Iterator[str]:
         yield f"deadline {deadline}, met in {100.0 * goal.confidence:.8g} % of runs"
     if goal.budget_usd is not None:
         yield f"budget {format_usd(goal.budget_usd)}"
-    yield f"least {goal.minimises}, at most {goal.max_nodes} nodes"
+    nodes = "1 node" if goal.max_nodes == 1 else f"{goal.max_nodes} nodes"
+    yield f"least {goal.minimises}, at most {nodes}"
 
 
 def _of_choice(choice: Choice) -> Iterator[Section]:

@@ -31,6 +31,7 @@ MIB = 1024**2
 CHUNK_BYTES = 4 * MIB
 LEAST_ROOM = 1.25
 """Free space that must be there, in times of what is written."""
+ANOTHER_FOLDER = "name another folder with --dir"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,9 @@ def require_room(folder: Path, size_bytes: int) -> None:
     try:
         found = os.statvfs(folder)
     except OSError as error:
-        raise BadInput(f"cannot be used: {error.strerror}", where=str(folder)) from None
+        raise BadInput(
+            f"cannot be used: {error.strerror}", where=str(folder), remedy=ANOTHER_FOLDER
+        ) from None
     free, needed = found.f_bavail * found.f_frsize, int(size_bytes * LEAST_ROOM)
     if free < needed:
         raise BadInput(
@@ -210,7 +213,9 @@ def require_room(folder: Path, size_bytes: int) -> None:
             remedy="name another folder with --dir, or write less with --disk-size",
         )
     if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
-        raise BadInput("is no folder that can be written to", where=str(folder))
+        raise BadInput(
+            "is no folder that can be written to", where=str(folder), remedy=ANOTHER_FOLDER
+        )
 
 
 def _write(descriptor: int, size_bytes: int, seconds: float) -> tuple[int, float]:

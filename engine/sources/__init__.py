@@ -91,7 +91,9 @@ def _found(
     if not names:
         raise BadInput("no source is given", remedy="give an event log, a profile or a run table")
     if names.count(STDIN) > 1:
-        raise BadInput("standard input can be read only once", where=STDIN)
+        raise BadInput(
+            "standard input can be read only once", where=STDIN, remedy="give - a single time"
+        )
     total = _total_bytes(names) if progress is not None else None
     reader = Reader(ran_on=ran_on, report=progress, total=total)
     return heeded([entry for name in names for entry in reader.read(name)], ran_on)

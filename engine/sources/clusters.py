@@ -299,7 +299,8 @@ _DYNAMIC = Notice(
 )
 _MIXED = Notice(
     "mixed-executors",
-    "executors have different core counts: the cluster is given in the commonest size",
+    "executors have different core counts: the cluster is given in the size that offered the most "
+    "core time",
     "the total of cores is kept; log a run with equal executors for sharper answers",
 )
 _PODS = Notice(

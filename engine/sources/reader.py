@@ -351,11 +351,11 @@ def _part_of_rolling(path: Path) -> bool:
 
 def _skipped(folder: Path, total: int, problems: Sequence[BadInput]) -> Notice:
     first = problems[0]
-    where = Path(first.where).name if first.where else folder.name
+    name = folder.name or folder.resolve().name or str(folder)  # "." has no name of its own
+    where = Path(first.where).name if first.where else name
     return Notice(
         "skipped-files",
-        f"{len(problems)} of {total} files in {folder.name} hold no run (first: {where}: "
-        f"{first.what})",
+        f"{len(problems)} of {total} files in {name} were skipped (first: {where}: {first.what})",
         "give those files by themselves to see what is wrong with each",
     )
 
@@ -386,6 +386,8 @@ def _unrecognised(start: bytes, name: str) -> BadInput:
         return BadInput("is text in UTF-16", where=name, remedy="save it as UTF-8")
     if start.lstrip().startswith((b"<!", b"<html", b"<HTML")):
         what = "is a web page, not an event log"
+    elif kind := "workflow" if _WORKFLOW.search(start) else kind_of(start):
+        what = f"is a {kind}, and of folders and zips event logs alone are read"
     else:
         what = "is not an event log, a profile or a run table"
     return BadInput(

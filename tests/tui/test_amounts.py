@@ -1,8 +1,11 @@
-"""Amounts of input in words."""
+"""Amounts of input, and of nodes, in words."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from test_headless import LOG, run
 
 from tui.format import (
     SPAN_CELLS,
@@ -125,3 +128,21 @@ def test_amounts_and_spans_fit_their_columns(power: int, digits: float) -> None:
     value = digits * 10.0**power
     assert len(usd_cell(value)) <= USD_CELLS
     assert len(usd_span(value, 3.0 * value)) <= USD_SPAN_CELLS
+
+
+def test_one_node_is_no_nodes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text("nodes,input_size,seconds\n1,1GB,10\n2,1GB,6\n4,1GB,4\n")
+    assert (
+        run(capsys, f"predict {table} --nodes 1")[0]
+        .splitlines()[0]
+        .endswith("on 1 node like those measured")
+    )
+    (row,) = [
+        row
+        for row in run(capsys, f"predict {table} --nodes 2 --all-models")[0].splitlines()
+        if row.startswith("runs.csv:2")
+    ]
+    assert row.split()[1:3] == ["1", "node"]
+    out, _ = run(capsys, f"export {LOG} --deadline 45m --max-nodes 1 --to markdown")
+    assert "at most 1 node\n" in out

@@ -279,6 +279,19 @@ async def test_d_draws_the_type_under_the_cursor_and_pins_are_drawn(planner):
         assert app.state.drawn == ()
 
 
+async def test_a_type_that_is_no_candidate_is_not_said_to_be_drawn(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("p")
+        pinned = app.pins[0].instance
+        await app.run_line(f"exclude {pinned}")
+        await settled(pilot)
+        app.action_draw_types(pinned)
+        await settled(pilot)
+        said = text_of(app)
+        assert f"no other type is drawn; not among the candidate types: {pinned}" in said
+
+
 @pytest.mark.parametrize(
     ("line", "axis", "window"),
     [

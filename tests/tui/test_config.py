@@ -141,6 +141,27 @@ def test_a_line_of_the_file_is_named_where_that_is_wrong_and_not_what_was_typed(
     assert capsys.readouterr().err.startswith("sparkplan: nodes: 'few'")
 
 
+@pytest.mark.parametrize(
+    ("spoil", "says"),
+    [
+        (lambda path: path.write_bytes(b"theme: \xff\n"), "not a text file in UTF-8; save it as"),
+        (lambda path: path.mkdir(), "cannot be read: Is a directory; check the path"),
+    ],
+)
+def test_nothing_is_set_in_what_is_no_text(capsys, spoil, says):
+    path = config.config_path()
+    path.parent.mkdir(parents=True)
+    spoil(path)
+    assert main(["config", "set", "nodes", "9"]) == 2
+    assert f"{path}: {says}" in capsys.readouterr().err
+
+
+def test_a_byte_order_mark_does_not_hide_the_first_line():
+    path = write("\ufefftheme: nord\n")
+    assert main(["config", "set", "theme", "dracula"]) == 0
+    assert path.read_text() == "theme: dracula\n"
+
+
 def test_the_defaults_that_are_shown_are_those_of_the_command():
     args = planner_parser().parse_args([])
     stands = _defaults()

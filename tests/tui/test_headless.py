@@ -151,7 +151,10 @@ def test_simcost_shows_what_it_learnt(tmp_path: Path, capsys: pytest.CaptureFixt
         "overhead", "stragglers", "compute", "read", "write", "shuffle"
     }  # fmt: skip
     assert found["job_profile"]["shuffle_bytes"] > 0
-    assert "rates-from-log" in {warning["code"] for warning in found["warnings"]}
+    (said,) = [w["remedy"] for w in found["warnings"] if w["code"] == "rates-from-log"]
+    # The other file that measure-host writes (-o) is a type, and no resource profile.
+    assert "sparkplan measure-host --resources FILE" in said
+    assert "add --resources FILE" in said
     measured = answer(capsys, f"{line} --resources {rates}")
     assert "rates-from-log" not in {warning["code"] for warning in measured["warnings"]}
     out, _ = run(capsys, f"{line} --resources {rates}")

@@ -144,7 +144,10 @@ def test_evidence_beside_the_file_moves_with_it(tmp_path, monkeypatch):
         ("budget: lots", "budget: "),
         ("nodes: 0", "type 1 to 512"),
         ("confidence: 200", "confidence: "),
-        ("size: 2TB", "type a factor such as 2x"),
+        (
+            "size: 2TB",
+            "'2TB' is no multiple, and the input of the runs is not known here; type a factor",
+        ),
         ("model: ernst", "did you mean ernest?"),
         ("catalog: awz", "did you mean aws?"),
         ("category: sqls", "did you mean sql?"),

@@ -4,8 +4,14 @@ import pytest
 from fakes import FakeSession
 from screen import settled, text_of, typed
 
+from tui.session import EngineSession
+from tui.views import words
 from tui.views.goal import GoalPanel
 from tui.widgets.slider import Slider
+
+
+def words_of(app):
+    return words.headline(app.state, app.answer, app.marks)
 
 
 async def test_a_slider_changes_the_answer_without_a_new_plan(planner):
@@ -29,6 +35,20 @@ async def test_an_impossible_goal_shows_the_nearest_miss(planner):
         assert app.answer.report.recommendation.recommended is None
         assert "No cluster of up to 64 nodes" in shown
         assert "Nearest:" in shown
+
+
+async def test_where_no_type_can_be_priced_the_goal_is_not_blamed_alone(planner):
+    """Spot prices of types that have none: 'No cluster ... stays within $12.' was all it said."""
+    app = planner(EngineSession(), sources=("sales-report-small",), catalog="gcp")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        for line in ("instances n2-standard-4,n2-standard-8", "budget $12", "spot on"):
+            await app.run_line(line)
+            await settled(pilot)
+        best = app.answer.report.recommendation
+        assert {entry.code for entry in best.rejected} == {"no-spot-price"}
+        said = " ".join(part for line in words_of(app) for part, _ in line)
+        assert "n2-standard-4: has no spot price; likewise 1 other type." in said
 
 
 async def test_a_typed_value_with_its_unit(planner):

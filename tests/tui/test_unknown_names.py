@@ -22,6 +22,26 @@ MISTAKES = {
     "catalog show aws --instances 'zz*'": f"unknown instance type 'zz*'; {LISTED}",
     "predict nightly-features --param k=3": "workload: unknown parameter 'k'; the runs have no "
     "parameters: leave it out",
+    # What cannot be meant, and what would be right.
+    "curve nightly-features --over nodes --nodes 1:20000": "--nodes: '1:20000' goes beyond 10,000 "
+    "nodes; write it like 1:64",
+    "curve nightly-features --over input-size --executors 2 --input-size 4x:1x": "--input-size: "
+    "the range of sizes runs backwards; write the smaller size first",
+    "experiments --nodes 1:8 --fractions 10%:1% --budget 5": "runs backwards; write the smaller "
+    "first",
+    "predict nightly-features --composition m5.xlarge=0": "--composition: 'm5.xlarge=0' has too "
+    "few nodes; give at least 1, or leave m5.xlarge out",
+    "predict - - --executors 2": "-: standard input can be read only once; give - a single time",
+    "catalog validate no-such.yaml": "no-such.yaml: no such file; check the path",
+    "measure-host --dir /no/such": "/no/such: cannot be used: No such file or directory; name "
+    "another folder with --dir",
+    "--json predict nightly-features --nodes 3": "the command 'predict' must stand first; write "
+    "sparkplan predict --json nightly-features --nodes 3",
+    "--deadline 45m recommend 'a b.zstd'": "the command 'recommend' must stand first; write "
+    "sparkplan recommend --deadline 45m 'a b.zstd'",
+    "nightly-features export --to emr": "write sparkplan export nightly-features --to emr",
+    "nightly-features --executors 3": "unrecognized arguments: --executors 3; see sparkplan --help",
+    "--web --port 99999999": "--port: must be at most 65,535, not 99999999",
 }
 
 
@@ -36,6 +56,21 @@ def test_what_to_do_is_said(capsys: pytest.CaptureFixture[str], line: str) -> No
 
 def test_the_planner_names_its_own_command_once() -> None:
     assert in_planner(MIXED.remedy) == "ask for one type: :mix 1"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("see sparkplan catalog refresh --help", "see sparkplan catalog refresh --help"),
+        ("sparkplan profile --optex --iterations K", "sparkplan profile --optex --iterations K"),
+        ("(sparkplan recommend --catalog FILE), and --mix 1", None),
+        ("give --deadline, as sparkplan recommend does", None),
+    ],
+)
+def test_a_line_for_the_shell_keeps_its_options(said: str, shown: str | None) -> None:
+    """Beside it options are typed commands as everywhere."""
+    typed = said.replace("--mix", ":mix").replace("give --deadline", "give :deadline")
+    assert in_planner(said) == (shown or typed)
 
 
 @pytest.mark.parametrize("given", ["--catalog ''", "--catalog=", "--instances ' '", "--param ''"])

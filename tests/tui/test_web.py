@@ -32,7 +32,7 @@ def test_the_arguments_of_the_planner_are_passed_on():
     [
         (["--port", "8001"], "--port belongs to --web"),
         (["--host", "0.0.0.0"], "--host belongs to --web"),
-        (["--web", "--port", "70000"], "no port 70000"),
+        (["--web", "--port", "70000"], "must be at most 65,535, not 70000"),
         (["--web", "/no/such/file"], "no such file"),
     ],
 )

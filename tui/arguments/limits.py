@@ -84,5 +84,9 @@ def counted(text: str, option: str, *, least: int = 1) -> tuple[str, int]:
             f"{text!r} is not TYPE=N", where=option, remedy=f"write {option} m5.xlarge=10"
         )
     if int(number) < least:
-        raise engine.BadInput(f"{text!r}: at least {least}", where=option)
+        raise engine.BadInput(
+            f"{text!r} has too few nodes",
+            where=option,
+            remedy=f"give at least {least}, or leave {name} out",
+        )
     return name, int(number)

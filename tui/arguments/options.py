@@ -28,8 +28,8 @@ MOST_WHOLE = 1_000_000
 """No number of nodes, executors, cores or partitions is larger."""
 
 
-def whole(minimum: int = 1) -> Callable[[str], int]:
-    """An argument type: a whole number of at least `minimum` and at most `MOST_WHOLE`."""
+def whole(minimum: int = 1, most: int | None = None) -> Callable[[str], int]:
+    """An argument type: a whole number of at least `minimum` and at most `most` (`MOST_WHOLE`)."""
 
     def parse(text: str) -> int:
         try:
@@ -38,8 +38,8 @@ def whole(minimum: int = 1) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
         if value < minimum:
             raise argparse.ArgumentTypeError(f"must be at least {minimum}, not {value}")
-        if value > MOST_WHOLE:
-            raise argparse.ArgumentTypeError(f"must be at most {MOST_WHOLE:,}, not {value}")
+        if value > (most or MOST_WHOLE):
+            raise argparse.ArgumentTypeError(f"must be at most {most or MOST_WHOLE:,}, not {value}")
         return value
 
     return parse
@@ -387,9 +387,9 @@ def node_range(text: str | None, *, default: str = "1:64") -> list[int]:
     except ValueError:
         low, high = 0, 0
     if not 1 <= low <= high <= MOST_NODES:
-        raise engine.BadInput(
-            f"{spoken!r} is not a range of nodes", where="--nodes", remedy="write it like 1:64"
-        )
+        beyond = f"goes beyond {MOST_NODES:,} nodes"
+        what = beyond if high > MOST_NODES else "is not a range of nodes"
+        raise engine.BadInput(f"{spoken!r} {what}", where="--nodes", remedy="write it like 1:64")
     return list(range(low, high + 1))
 
 

@@ -235,8 +235,13 @@ class ChartActions:
     def _draw(self, names: tuple[str, ...]) -> None:
         app = cast("PlannerApp", self)
         app.dispatch(Draw(names))
-        said = ", ".join(app.state.drawn)
-        app.show_notice(f"also drawn: {said}" if said else "no other type is drawn", "base")
+        answer = app.answer
+        # A type that the filter leaves out is kept, and drawn when it is a candidate again.
+        out = [n for n in app.state.drawn if answer is not None and answer.curve(n) is None]
+        said = ", ".join(name for name in app.state.drawn if name not in out)
+        shown = f"also drawn: {said}" if said else "no other type is drawn"
+        without = f"; not among the candidate types: {', '.join(out)} (/ chooses)" if out else ""
+        app.show_notice(shown + without, "warn" if out else "base")
 
     def action_save_chart(self, path: str = "") -> None:
         """Write the charts of the view, or their numbers, to a file."""

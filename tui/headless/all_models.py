@@ -159,7 +159,7 @@ def _run_rows(answers: Sequence[engine.ModelAnswer], profile: engine.Profile) ->
 def _cluster(cluster: engine.Cluster) -> str:
     if cluster.composition:
         return text.composition(dict(cluster.composition))
-    return text.executors(cluster) if cluster.executors else f"{cluster.nodes} nodes"
+    return text.executors(cluster) if cluster.executors else text.counted(cluster.nodes, "node")
 
 
 def _cell(pair: engine.LeftOut | None) -> str:

@@ -309,7 +309,7 @@ def in_words(done: engine.Refreshed) -> list[str]:
     if done.gone:
         lines.append(f"not in the list: {counted(done.gone)}")
     if done.kept_spot:
-        lines.append(f"{done.kept_spot:,} spot prices kept, with their own date")
+        lines.append(f"{text.counted(done.kept_spot, 'spot price')} kept, each with its own date")
     return lines
 
 

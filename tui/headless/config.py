@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
             raise engine.BadInput("is there already", where=str(path), remedy="edit it")
         _write(path, config.TEMPLATE)
     elif args.what == "set":
-        before = path.read_text(encoding="utf-8") if is_there(path) else ""
+        before = _standing(path)
         after = with_setting(before, args.key, args.value)
         _write(path, after, typed=_first_change(before, after))
     if args.json:
@@ -46,6 +46,26 @@ def run(args: argparse.Namespace) -> int:
     elif args.what != "set":
         _show(path)
     return 0
+
+
+def _standing(path: Path) -> str:
+    """The text of the file, wrong settings and all: setting them is how they are put right.
+
+    Raises:
+        BadInput: for a file that cannot be read as text, of which no line could be kept.
+    """
+    if not is_there(path):
+        return ""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise engine.BadInput(
+            "not a text file in UTF-8", where=str(path), remedy="save it as UTF-8, or remove it"
+        ) from None
+    except OSError as error:
+        raise engine.BadInput(
+            f"cannot be read: {error.strerror}", where=str(path), remedy="check the path"
+        ) from None
 
 
 def as_dict(path: Path) -> dict[str, object]:

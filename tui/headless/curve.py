@@ -176,7 +176,11 @@ def over_size(args: argparse.Namespace, profile: engine.Profile) -> list[Point]:
     measured = [end.input_bytes if end.scale is None else end.scale for end in ends]
     low, high = (value or 0.0 for value in measured)
     if not 0.0 < low < high:
-        raise engine.BadInput("the range of sizes runs backwards", where="--input-size")
+        raise engine.BadInput(
+            "the range of sizes runs backwards",
+            where="--input-size",
+            remedy="write the smaller size first",
+        )
     base = options.workload_of(_without(args, "input_size"), profile)
     points = []
     for step in range(POINTS):

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import engine
+from tui import format as text
 from tui.arguments import limits, options
 from tui.headless import fleet_table, output, recommend
 
@@ -164,7 +165,8 @@ def shared(
     for name, nodes in limits.limits_of(args).owned:
         used = sum(min(types.get(name, 0), nodes) for types in chosen)
         if used > nodes:
-            found.append(_for_each(f"the {nodes} owned nodes of {name}", f"{used} nodes", "--own"))
+            owned = f"the {text.counted(nodes, 'owned node')} of {name}"
+            found.append(_for_each(owned, f"{used} nodes", "--own"))
     for glob, nodes in limits.limits_of(args).most:
         used = sum(_nodes(types, glob) for types in chosen)
         if used > nodes:

@@ -224,7 +224,7 @@ def cluster_in_words(cluster: engine.Cluster) -> str:
     if cluster.composition:
         return text.composition(dict(cluster.composition))
     if cluster.nodes is not None and cluster.executors is None:
-        return f"{cluster.nodes:,} nodes like those measured"
+        return f"{text.counted(cluster.nodes, 'node')} like those measured"
     return text.executors(cluster)
 
 

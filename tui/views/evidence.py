@@ -221,7 +221,7 @@ def cluster_words(run: Run) -> str:
         return text.composition(dict(cluster.composition))
     if cluster.executors is not None:
         return text.executors(cluster)
-    return f"{cluster.nodes} nodes" if cluster.nodes else text.UNKNOWN
+    return text.counted(cluster.nodes, "node") if cluster.nodes else text.UNKNOWN
 
 
 def about(

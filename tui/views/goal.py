@@ -77,7 +77,8 @@ class Ranges:
             return times
         if self.input_size is None:
             raise engine.BadInput(
-                "the runs do not say how large their input was", remedy="type a factor such as 2x"
+                f"{typed!r} is no multiple, and the input of the runs is not known here",
+                remedy="type a factor such as 2x",
             )
         counted = number_of(typed) if self.unit != "bytes" else None
         if counted is not None:

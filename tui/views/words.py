@@ -51,7 +51,7 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
     lines: list[Line] = [
         [
             (f"{marks.missed} ", "bad"),
-            (f"No cluster of up to {state.max_nodes} nodes {goal}.", "strong"),
+            (f"No cluster of up to {text.counted(state.max_nodes, 'node')} {goal}.", "strong"),
         ]
     ]
     near = found.nearest
@@ -66,6 +66,11 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
                 (f" ({in_words(near, state.confidence)}){costs}{odds}.", "base"),
             ]
         )
+    elif found.rejected:  # nothing could be held against the goal: the goal is not what is wrong
+        first, *others = found.rejected
+        alike = sum(other.code == first.code for other in others)
+        rest = f"; likewise {text.counted(alike, 'other type')}" if alike else ""
+        lines.append([(f"{first.instance}: {first.reason}{rest}.", "base")])
     return lines
 
 
@@ -208,10 +213,14 @@ def in_planner(said: str) -> str:
 
     known = {verb.name: verb.name for verb in VERBS} | _OTHERWISE
     return re.sub(
-        r"(?<![\w-])--([a-z][a-z-]*)",
+        rf"{_OTHER_COMMAND}|(?<![\w-])--([a-z][a-z-]*)",
         lambda found: f":{known[found[1]]}" if found[1] in known else found[0],
         said,
     )
+
+
+_OTHER_COMMAND = r"sparkplan [a-z-]+(?: (?:[a-z]+(?= --)|[A-Z]+|--[a-z-]+))*"
+"""A line for the shell, whose options are not typed here."""
 
 
 _LISTED = (

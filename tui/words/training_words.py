@@ -57,7 +57,9 @@ def fractions_of(spoken: str, steps: int, *, where: str | None = None) -> tuple[
         return tuple(sorted({one_fraction(part, where=where) for part in spoken.split(",")}))
     low, high = one_fraction(first, where=where), one_fraction(last, where=where)
     if low >= high:
-        raise engine.BadInput("the range of fractions runs backwards", where=where)
+        raise engine.BadInput(
+            "the range of fractions runs backwards", where=where, remedy="write the smaller first"
+        )
     return tuple(low + (high - low) * step / (steps - 1) for step in range(steps))
 
 

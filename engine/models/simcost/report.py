@@ -85,7 +85,8 @@ def fit_notices(learnt: Sequence[RunCosts]) -> tuple[Notice, ...]:
 
 def rate_notices(run: RunCosts) -> list[Notice]:
     """Where the rates of network and disks come from, unless they were measured."""
-    origin, measure = run.rates.origin, "measure them: sparkplan measure-host -o FILE, --resources"
+    origin = run.rates.origin
+    measure = "measure them on a node (sparkplan measure-host --resources FILE) and add --resources"
     found = []
     if origin in (FROM_LOG, NOTHING_SEEN):
         found.append(
