@@ -40,26 +40,34 @@ class ParameterScales:
 
     Args:
         logarithmic: (p,) whether a parameter counts by its logarithm: all its values are > 0.
+        smallest: (p,) below which those are linear.
         largest: (p,) what the others are divided by, the largest value whatever its sign.
     """
 
     logarithmic: NDArray[np.bool_]
+    smallest: FloatArray
     largest: FloatArray
 
     @classmethod
     def of(cls, values: FloatArray) -> ParameterScales:
         """The scales of (n, p) values that were run."""
         largest = np.abs(values).max(axis=0, initial=0.0)
+        logarithmic = np.asarray((values > 0.0).all(axis=0))
         return cls(
-            logarithmic=np.asarray((values > 0.0).all(axis=0)),
+            logarithmic=logarithmic,
+            smallest=np.where(logarithmic, values.min(axis=0, initial=np.inf), 1.0),
             largest=np.where(largest > 0.0, largest, OF_ZEROS),
         )
 
     def coordinates(self, values: FloatArray) -> FloatArray:
-        """(n, p) values as logs, or over their largest and from there on as logs: log time that
-        went on in proportion to a value would grow beyond all bounds."""
+        """(n, p) values as logs down to their smallest and linear from there, or over their largest
+        and from there on as logs: a power of e would grow beyond all bounds, and a power of what
+        goes to nothing takes the time along, of which some has nothing to do with it. No bend is
+        where one passes into the other."""
         within, beyond = self._over_largest(values)
-        return np.asarray(np.where(self.logarithmic, self._logs(values), within + beyond))
+        above = np.log(np.maximum(values, self.smallest))
+        below = np.clip(values / self.smallest, 0.0, 1.0) - 1.0
+        return np.asarray(np.where(self.logarithmic, above + below, within + beyond))
 
     def doublings(self, values: FloatArray) -> FloatArray:
         """(n, p) values so that 1 apart is a doubling; half of the largest value counts as one for

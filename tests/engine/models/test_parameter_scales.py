@@ -33,6 +33,15 @@ def test_a_doubling_beyond_the_largest_value_is_one_for_every_parameter() -> Non
     assert np.diff(found, axis=0) == pytest.approx(np.ones((3, 2)))
 
 
+def test_a_parameter_that_was_never_zero_is_a_log_down_to_its_smallest_value_and_linear_below() -> (
+    None
+):
+    scales = ParameterScales.of(np.asarray([[2.0], [8.0]]))
+    found = scales.coordinates(np.asarray([[16.0], [2.0], [1.0], [0.0], [-3.0]]))[:, 0]
+    expected = np.log(2.0) + np.asarray([np.log(8.0), 0.0, -0.5, -1.0, -1.0])
+    assert found == pytest.approx(expected)
+
+
 def seconds(count: int, rounds: float) -> float:
     return 30.0 + 400.0 / count + 20.0 * rounds
 
@@ -52,3 +61,16 @@ def test_a_parameter_that_may_be_zero_is_not_extrapolated_as_a_power_of_e(
     assert found.seconds == pytest.approx(seconds(4, rounds), rel=within)
     assert found.low is not None
     assert found.low < seconds(4, rounds) < (found.high or 0.0)
+
+
+@pytest.mark.parametrize("rounds", [0.0, 0.01, 0.5])
+def test_time_does_not_vanish_with_a_parameter_that_was_never_zero(rounds: float) -> None:
+    """For 0 where 1 was the least 2.5 s were foretold, of a job that takes 130 s."""
+    runs = [
+        Run(seconds(count, most), nodes(count), Workload(1.0, parameters={"rounds": most}))
+        for count in (2, 4, 8)
+        for most in (1.0, 2.0, 5.0, 10.0)
+    ]
+    wanted = Workload(1.0, parameters={"rounds": rounds})
+    found = fit(*runs).predict(cluster=nodes(4), workload=wanted)
+    assert found.seconds == pytest.approx(seconds(4, rounds), rel=0.1)
