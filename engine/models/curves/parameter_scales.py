@@ -30,6 +30,9 @@ SAME_DISTANCE = 9
 LEAST_SHARE = 1e-6
 """A parameter that was always above 0 is taken for no less than this share of its largest value."""
 
+OF_ZEROS = 1e-30
+"""What a parameter that was always 0 is divided by: any other value is as far away as can be."""
+
 
 @dataclass(frozen=True, eq=False)
 class ParameterScales:
@@ -37,30 +40,50 @@ class ParameterScales:
 
     Args:
         logarithmic: (p,) whether a parameter counts by its logarithm: all its values are > 0.
-        largest: (p,) what the others are divided by.
+        smallest: (p,) below which those are linear.
+        largest: (p,) what the others are divided by, the largest value whatever its sign.
     """
 
     logarithmic: NDArray[np.bool_]
+    smallest: FloatArray
     largest: FloatArray
 
     @classmethod
     def of(cls, values: FloatArray) -> ParameterScales:
         """The scales of (n, p) values that were run."""
         largest = np.abs(values).max(axis=0, initial=0.0)
+        logarithmic = np.asarray((values > 0.0).all(axis=0))
         return cls(
-            logarithmic=np.asarray((values > 0.0).all(axis=0)),
-            largest=np.where(largest > 0.0, largest, 1.0),
+            logarithmic=logarithmic,
+            smallest=np.where(logarithmic, values.min(axis=0, initial=np.inf), 1.0),
+            largest=np.where(largest > 0.0, largest, OF_ZEROS),
         )
 
     def coordinates(self, values: FloatArray) -> FloatArray:
-        """(n, p) values as logs, or over their largest."""
-        floored = np.maximum(values, LEAST_SHARE * self.largest)
-        return np.where(self.logarithmic, np.log(floored), values / self.largest)
+        """(n, p) values as logs down to their smallest and linear from there, or over their largest
+        and from there on as logs: a power of e would grow beyond all bounds, and a power of what
+        goes to nothing takes the time along, of which some has nothing to do with it. No bend is
+        where one passes into the other."""
+        within, beyond = self._over_largest(values)
+        above = np.log(np.maximum(values, self.smallest))
+        below = np.clip(values / self.smallest, 0.0, 1.0) - 1.0
+        return np.asarray(np.where(self.logarithmic, above + below, within + beyond))
 
     def doublings(self, values: FloatArray) -> FloatArray:
         """(n, p) values so that 1 apart is a doubling; half of the largest value counts as one for
-        a parameter that may be zero."""
-        return np.asarray(self.coordinates(values) / np.where(self.logarithmic, np.log(2.0), 0.5))
+        a parameter that may be zero, up to that value."""
+        within, beyond = self._over_largest(values)
+        logs = np.where(self.logarithmic, self._logs(values), beyond) / np.log(2.0)
+        return np.asarray(np.where(self.logarithmic, logs, logs + within / 0.5))
+
+    def _logs(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.log(np.maximum(values, LEAST_SHARE * self.largest)))
+
+    def _over_largest(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(n, p) values over their largest, at most 1, and the logs of what is beyond it; with the
+        sign of the value. Their sum has no bend at the largest."""
+        share, sign = np.abs(values) / self.largest, np.sign(values)
+        return sign * np.minimum(share, 1.0), sign * np.log(np.maximum(share, 1.0))
 
 
 def parameter_spread(doublings: FloatArray | float) -> FloatArray:

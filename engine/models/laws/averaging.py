@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
 from engine.models.laws.laws import Laws
@@ -30,6 +31,10 @@ ANSWERING = 300
 
 FAR = 4.0
 """Times the most machines of a run: where draws are told apart."""
+
+SHOWN = 0.2
+"""Standard deviation, among runs that all lie on a cliff, of the log of how much more they do for
+it, from which on they show it."""
 
 BLOCK = 256
 """Points that are answered at once."""
@@ -73,9 +78,11 @@ class Averaged:
             means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)
         return means
 
-    def cliff_at(self, memory_per_input: float) -> Cliff:
-        """What the laws say of data that does not fit at a log memory per input."""
-        unfit = memory_per_input < self.laws.threshold
+    def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
+        """What the laws say of data that does not fit at a log memory per input, as far as runs of
+        (r,) log memory per input show it: a cliff that all of them are on alike is work like any
+        other, such as that for the disks of each machine, and nobody knows how to get off it."""
+        unfit = (memory_per_input < self.laws.threshold) & self._shown_by(runs)
         probability = float(unfit.mean())
         if probability == 0.0:
             return Cliff(0.0, 1.0, memory_per_input)
@@ -91,6 +98,13 @@ class Averaged:
             float(np.exp(np.log1p(again).mean())),
             float(self.laws.threshold[unfit].mean()),
         )
+
+    def _shown_by(self, runs: FloatArray) -> NDArray[np.bool_]:
+        """(d,) whether runs lie on both sides of the threshold; or all on the cliff, but on parts
+        of it so different that how it ends is seen."""
+        threshold, height = self.laws.threshold, np.exp(self.laws.log_height)
+        differing = np.log1p(height * self.laws.missed(runs, slice(None))).std(axis=0) > SHOWN
+        return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
 def _blocks(at: Points) -> Iterator[slice]:

@@ -149,8 +149,8 @@ def memory_notices(fit: RunTimes, asked: Rows, *, unit: str, in_gib: bool) -> li
     law, encoding = fit.candidates.law, fit.candidates.encoding
     point = encoding.points(asked)
     here = float(point.memory_per_input[0])
-    lowest = float(encoding.points(fit.rows).memory_per_input.min())
-    cliff = law.cliff_at(here)
+    runs = encoding.points(fit.rows).memory_per_input
+    lowest, cliff = float(runs.min()), law.cliff_at(here, runs)
     if cliff.probability >= LIKELY and cliff.times >= CLIFF_MATTERS:
         nodes = int(np.ceil(asked.machines[0] * np.exp(cliff.threshold - here)))
         held = asked.memory[0] * asked.machines[0]

@@ -204,6 +204,41 @@ def test_memory_of_large_clusters_is_written_out() -> None:
     assert "e+" not in notice.text
 
 
+def test_what_waits_for_the_disks_of_each_machine_is_no_cliff_that_all_runs_are_on() -> None:
+    """That runs with less memory took 6.3 times as long, and 2,591 nodes were needed, was said of a
+    job that takes the same time on as many machines of each type, since its law may be written as
+    work that 32 of the largest do again as often as two of the smallest."""
+    random = np.random.default_rng(2)
+    shapes = (("m5.xlarge", 4.0, 16.0), ("m5.2xlarge", 8.0, 32.0), ("m5.4xlarge", 16.0, 64.0))
+    runs = []
+    for _ in range(30):
+        name, vcpus, gib = shapes[random.integers(3)]
+        count, size = int(random.choice([2, 4, 8, 16, 32])), float(random.choice([10, 30, 100]))
+        seconds = (30.0 + 20.0 * size / count) * float(np.exp(random.normal(0.0, 0.03)))
+        cluster = Cluster.of_nodes(instance_type=name, nodes=count, vcpus=vcpus, memory_gib=gib)
+        runs.append(Run(seconds, cluster, Workload(size * 1e9)))
+    found = fit(*runs).predict(cluster=runs[0].cluster, workload=Workload(1e11))
+    assert found.seconds == pytest.approx(30.0 + 2000.0 / (runs[0].cluster.nodes or 0), rel=0.2)
+    assert "cache-does-not-fit" not in codes(found.warnings)
+
+
+def test_a_cliff_that_all_runs_are_on_is_told_by_how_it_ends() -> None:
+    """Work is done again five times if nothing fits, and not at all on 40 nodes, which none ran
+    on."""
+
+    def seconds(count: int) -> float:
+        return 60.0 + 4000.0 / count * (1.0 + 5.0 * max(0.0, 1.0 - count * 16.0 / 640.0))
+
+    counts = (2, 3, 4, 6, 8, 12, 16, 24, 32)
+    found = fit(*(Run(seconds(count), nodes(count), Workload(1.0)) for count in counts)).predict(
+        cluster=nodes(10), workload=Workload(1.0)
+    )
+    assert found.seconds == pytest.approx(seconds(10), rel=0.05)
+    notice = next(n for n in found.warnings if n.code == "cache-does-not-fit")
+    needed = int(notice.remedy.split(" nodes")[0].split()[-1])
+    assert 33 <= needed <= 60
+
+
 def test_more_input_per_memory_than_any_run_is_said_and_widens() -> None:
     model = fit(*(run(count, size) for count, size in GRID))
     inside = model.predict(cluster=nodes(2), workload=Workload(1.0))
