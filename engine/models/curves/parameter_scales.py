@@ -22,16 +22,15 @@ value that was run. Time may do anything from nothing (an iteration that has con
 it, 0.69; other values than the nearest tell some of it."""
 
 MOST_DOUBLINGS = 20.0
-"""Doublings beyond which a time is no less sure: from the nearest value to a millionth of it."""
+"""Doublings beyond which a time is no less sure: from the nearest value to a million times it."""
 
 SAME_DISTANCE = 9
 """Decimals of a distance in doublings beyond which two are the same."""
 
-LEAST_SHARE = 1e-6
-"""A parameter that was always above 0 is taken for no less than this share of its largest value."""
-
-OF_ZEROS = 1e-30
-"""What a parameter that was always 0 is divided by: any other value is as far away as can be."""
+OF_ZERO = 5.0
+"""Doublings between 0 and other values where no run tells how far that is: from the smallest of a
+parameter that was never 0, and to any of one that always was. Time loses no more on the way than
+what the parameter does, but nobody knows how much that is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +40,8 @@ class ParameterScales:
     Args:
         logarithmic: (p,) whether a parameter counts by its logarithm: all its values are > 0.
         smallest: (p,) below which those are linear.
-        largest: (p,) what the others are divided by, the largest value whatever its sign.
+        largest: (p,) what the others are divided by, the largest value whatever its sign; 0 where
+            all of them are.
     """
 
     logarithmic: NDArray[np.bool_]
@@ -56,7 +56,7 @@ class ParameterScales:
         return cls(
             logarithmic=logarithmic,
             smallest=np.where(logarithmic, values.min(axis=0, initial=np.inf), 1.0),
-            largest=np.where(largest > 0.0, largest, OF_ZEROS),
+            largest=largest,
         )
 
     def coordinates(self, values: FloatArray) -> FloatArray:
@@ -70,19 +70,19 @@ class ParameterScales:
         return np.asarray(np.where(self.logarithmic, above + below, within + beyond))
 
     def doublings(self, values: FloatArray) -> FloatArray:
-        """(n, p) values so that 1 apart is a doubling; half of the largest value counts as one for
-        a parameter that may be zero, up to that value."""
+        """(n, p) values so that 1 apart is a doubling, of which at most `OF_ZERO` lie below the
+        smallest; half of the largest value counts as one for a parameter that may be zero, up to
+        that value."""
+        logs = np.log2(np.maximum(values, self.smallest * 2.0**-OF_ZERO))
         within, beyond = self._over_largest(values)
-        logs = np.where(self.logarithmic, self._logs(values), beyond) / np.log(2.0)
-        return np.asarray(np.where(self.logarithmic, logs, logs + within / 0.5))
-
-    def _logs(self, values: FloatArray) -> FloatArray:
-        return np.asarray(np.log(np.maximum(values, LEAST_SHARE * self.largest)))
+        one = np.where(self.largest > 0.0, 0.5, 1.0 / OF_ZERO)
+        return np.asarray(np.where(self.logarithmic, logs, within / one + beyond / np.log(2.0)))
 
     def _over_largest(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(n, p) values over their largest, at most 1, and the logs of what is beyond it; with the
-        sign of the value. Their sum has no bend at the largest."""
-        share, sign = np.abs(values) / self.largest, np.sign(values)
+        sign of the value."""
+        sign, size = np.sign(values), np.abs(values)
+        share = np.divide(size, self.largest, out=np.abs(sign), where=self.largest > 0.0)
         return sign * np.minimum(share, 1.0), sign * np.log(np.maximum(share, 1.0))
 
 

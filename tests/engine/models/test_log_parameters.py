@@ -17,7 +17,12 @@ from engine.models import MODELS, sparkplan
 from engine.models.base import FittedModel, Prediction
 from engine.models.boe.model import fit_workflow
 from engine.models.boe.workflow import Workflow, WorkflowJob
-from engine.models.curves.parameter_scales import MOST_DOUBLINGS, SPREAD_PER_PARAMETER, nearest
+from engine.models.curves.parameter_scales import (
+    MOST_DOUBLINGS,
+    OF_ZERO,
+    SPREAD_PER_PARAMETER,
+    nearest,
+)
 from engine.profile import Profile, Run
 
 FOUR = Cluster.of_executors(executors=4, executor_cores=1)
@@ -211,8 +216,9 @@ def test_the_nearest_parameters() -> None:
     assert between == ({"k": 8.0, "p": 4.0}, pytest.approx(1.0)), "of two the one of more runs"
     assert nearest(runs, {"p": 2.0, "k": 16.0})[1] == pytest.approx(math.sqrt(2.0))
     assert nearest([log(k=0.0), log(k=8.0)], {"k": 6.0}) == ({"k": 8.0}, pytest.approx(0.5))
-    assert nearest([log(k=8.0)], {"k": 0.0})[1] == pytest.approx(math.log2(1e6), rel=0.01)
-    assert nearest([log(k=0.0)], {"k": 50.0})[1] == MOST_DOUBLINGS
+    assert nearest([log(k=8.0)], {"k": 2.0})[1] == pytest.approx(2.0)
+    assert nearest([log(k=8.0)], {"k": 0.0})[1] == nearest([log(k=0.0)], {"k": 50.0})[1] == OF_ZERO
+    assert nearest([log(k=1.0)], {"k": 1e9})[1] == MOST_DOUBLINGS
 
 
 def test_peridot_says_whose_parameters_it_takes() -> None:
