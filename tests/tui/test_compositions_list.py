@@ -274,6 +274,16 @@ async def test_the_list_below_the_charts_fills_its_room_after_another_view(plann
         assert app._panels.table("short").rows == before
 
 
+def test_a_list_of_nothing_but_misses_has_as_many_rows_as_there_are_for_it():
+    """One was kept for a recommendation that there was not."""
+    _, answer = answered(deadline_seconds=1.0, max_nodes=4)
+    found = answer.report.recommendation
+    assert found.recommended is None
+    assert len(found.rejected) >= 4
+    listed, types = rows(answer, MARKS, most=4)
+    assert len(listed) == len(types) == 4
+
+
 async def test_the_list_below_the_charts_fills_what_a_window_has_come_to_have(planner):
     """Also where the window changed while another view was looked at."""
     app = planner(deadline_seconds=1200.0)

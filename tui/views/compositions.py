@@ -214,8 +214,9 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
     if found.recommended is not None:
         listed.append(_row(found.recommended, marks.best, "strong", "plain"))
         types.append(None)
-    lost = min(len(found.rejected), max(most // _LOST, most - 1 - len(found.alternatives)))
-    for choice in found.alternatives[: max(0, most - len(listed) - lost)]:
+    room = most - len(listed)
+    lost = min(len(found.rejected), max(most // _LOST, room - len(found.alternatives)))
+    for choice in found.alternatives[: max(0, room - lost)]:
         listed.append(_row(choice, "", "plain", "muted"))
         types.append(choice.instance)
     for rejected in found.rejected[:lost]:
