@@ -196,6 +196,11 @@ class PlannerApp(
         """The driver that sends only cells that changed."""
         return self.recording_driver() or lean_driver(super().get_driver_class())
 
+    @property
+    def has_alt_keys(self) -> bool:
+        """Whether the settings bind keys with alt, which terminals send as Escape and a key."""
+        return any("alt+" in keys for keys in self._keys.values())
+
     def compose(self) -> ComposeResult:
         """All panels; the style sheet decides which are seen at which size."""
         self._panels.mark()

@@ -77,6 +77,15 @@ def percent(value: float | None) -> str:
     return f"{value * 100:.0f} %"
 
 
+def in_time(p: float | None, confidence: float | None) -> str:
+    """P(deadline met) beside the confidence that was asked for: what falls short of that by less
+    than the figures show is said to be below it, "<90 %"."""
+    if p is None or confidence is None:
+        return percent(p)
+    short = p < confidence and round(p * 100) >= confidence * 100
+    return f"<{confidence * 100:g} %" if short else percent(p)
+
+
 def signed_percent(share: float, *, unit: str = " %") -> str:
     """A relative error with its sign; none is 0, on either side."""
     whole = round(share * 100)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tui.format import (
     SPAN_CELLS,
     USD_CELLS,
     USD_SPAN_CELLS,
+    in_time,
     odds,
     percent,
     size,
@@ -42,6 +44,24 @@ def test_an_amount_has_its_unit(value: float | None, unit: str, shown: str) -> N
 def test_a_share_is_never_rounded_to_certainty(share: float | None, shown: str) -> None:
     """Python rounds halves to even: 199 of 200 runs read "100 %"."""
     assert percent(share) == shown
+
+
+@pytest.mark.parametrize(
+    ("p", "confidence", "shown"),
+    [
+        (0.8999, 0.9, "<90 %"),
+        (0.896, 0.9, "<90 %"),
+        (0.894, 0.9, "89 %"),
+        (0.9, 0.9, "90 %"),
+        (0.974, 0.975, "97 %"),
+        (0.9749, 0.975, "97 %"),
+        (0.896, None, "90 %"),
+        (math.nan, 0.9, "–"),
+        (None, 0.9, "–"),
+    ],
+)
+def test_what_misses_a_confidence_never_reads_as_that(p, confidence, shown) -> None:
+    assert in_time(p, confidence) == shown
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,9 @@ async def test_a_command_typed_in_the_planner(planner):
 def _at_once(app: App[None], words: str) -> None:
     """Every key is there before the first is handled, as on a slow line."""
     for character in words:
-        key = {":": "colon", " ": "space", "\r": "enter"}.get(character, character)
+        names = {":": "colon", " ": "space", "\r": "enter", "\x1b": "escape"}
+        names |= {"/": "slash", "?": "question_mark"}
+        key = names.get(character, character)
         app.post_message(Key(key, character))
 
 
@@ -175,6 +177,26 @@ async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
         await settled(pilot)
         assert app.state.deadline_seconds == 10800.0
         assert not isinstance(app.screen, Dialog)
+
+
+@pytest.mark.parametrize("opened", ["o", "e", "w", "/", "?", "f", ":"])
+@pytest.mark.parametrize("stands", [False, True])
+async def test_keys_behind_an_escape_are_meant_for_the_planner(planner, opened, stands):
+    """The dialog that was being left took them."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        if stands:
+            _at_once(app, opened)
+            await settled(pilot)
+            assert isinstance(app.screen, Dialog)
+        _at_once(app, "\x1b3" if stands else f"{opened}\x1b3")
+        await settled(pilot)
+        assert not isinstance(app.screen, Dialog)
+        assert app.state.view == "frontier"
+        _at_once(app, f"{opened}x\x1b:deadline 3h\r")
+        await settled(pilot)
+        assert not isinstance(app.screen, Dialog)
+        assert app.state.deadline_seconds == 10800.0
 
 
 async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):

@@ -260,3 +260,40 @@ def test_costs_fit_their_column(cost):
     (place,) = (at for at, one in enumerate(compositions.COLUMNS) if one.title == "cost")
     shown = listed[0][place]
     assert len(shown if isinstance(shown, str) else shown[0]) <= compositions.COLUMNS[place].width
+
+
+async def test_the_list_below_the_charts_fills_its_room_after_another_view(planner):
+    """Coming back it had no room yet, and kept three rows with the rest of the panel empty."""
+    app = planner(deadline_seconds=1200.0)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        before = app._panels.table("short").rows
+        assert len(before) > 3
+        await pilot.press("4", "1")
+        await settled(pilot)
+        assert app._panels.table("short").rows == before
+
+
+def test_a_list_of_nothing_but_misses_has_as_many_rows_as_there_are_for_it():
+    """One was kept for a recommendation that there was not."""
+    _, answer = answered(deadline_seconds=1.0, max_nodes=4)
+    found = answer.report.recommendation
+    assert found.recommended is None
+    assert len(found.rejected) >= 4
+    listed, types = rows(answer, MARKS, most=4)
+    assert len(listed) == len(types) == 4
+
+
+async def test_the_list_below_the_charts_fills_what_a_window_has_come_to_have(planner):
+    """Also where the window changed while another view was looked at."""
+    app = planner(deadline_seconds=1200.0)
+    async with app.run_test(size=(120, 60)) as pilot:
+        await settled(pilot)
+        await pilot.press("4")
+        await settled(pilot)
+        await pilot.resize_terminal(120, 34)
+        await settled(pilot)
+        await pilot.press("1")
+        await settled(pilot)
+        table = app._panels.table("short")
+        assert len(table.rows) == table.size.height - 1

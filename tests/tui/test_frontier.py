@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -12,9 +13,12 @@ from screen import settled, text_of
 from tui.app import AppOptions
 from tui.reducer import reduce
 from tui.state import Limits
-from tui.views import frontier
+from tui.views import frontier, words
+from tui.views.marks import Marks
 from tui.widgets.chart import Chart
 from tui.widgets.table import Table
+
+MARKS = Marks("*", "x", "!")
 
 
 def answered(**options):
@@ -57,6 +61,21 @@ def test_rows_go_from_fast_to_cheap_and_say_what_waiting_saves():
     assert met == [choice.p_deadline >= 0.9 for choice in points]
     assert True in met
     assert False in met
+
+
+def test_what_hardly_misses_the_deadline_does_not_read_as_meeting_it():
+    """A row with the sign of a miss said "90 %" of a deadline that is to be met with 90 %, and so
+    did the sentence about the nearest one."""
+    _, state, answer = answered(deadline_seconds=1500.0)
+    found = answer.report.recommendation
+    near = replace(found.recommended, p_deadline=0.8963)
+    assert not frontier.meets(answer, near)
+    missed = replace(found, recommended=None, nearest=near)
+    none = replace(answer, report=replace(answer.report, recommendation=missed))
+    [(mark, *_, odds, _)] = frontier.rows(none, [near], MARKS)
+    assert (mark[0], odds) == ("x", "<90 %")
+    said = " ".join(part for line in words.headline(state, none, MARKS) for part, _ in line)
+    assert "in time with <90 %." in said
 
 
 def test_a_free_cluster_leaves_no_logarithm():

@@ -111,6 +111,18 @@ def test_a_session_from_the_sample_to_the_export(terminal, size):
     terminal.wait_for("ended with 0")
 
 
+def test_an_escape_closes_a_dialog_also_where_the_next_keys_come_with_it(terminal):
+    """As on a slow line: the dialog stayed open, and the rest was typed into it."""
+    terminal.start(size=(80, 24), env=COLOURS)
+    terminal.wait_for("[1 Curves]", "finishes in")
+    terminal.keys("-l", "o\x1b2")
+    terminal.wait_for("[2 Types]", "? help")
+    terminal.keys("-l", "e\x1b:deadline 3m\r")
+    terminal.wait_for("[2 Types]", "within 3m")
+    terminal.keys("C-q")
+    terminal.wait_for("ended with 0")
+
+
 def test_messages_that_go_to_a_file_leave_the_planner_on_the_terminal(terminal, tmp_path):
     terminal.start(f"2>{tmp_path}/messages", size=(80, 24), env=COLOURS)
     terminal.wait_for("[1 Curves]", "finishes in")

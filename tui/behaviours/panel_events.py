@@ -52,6 +52,14 @@ class PanelEvents:
         else:
             app._panels.explain()
 
+    def on_short_list_resized(self) -> None:
+        """As many compositions below the charts as there is room for now."""
+        app = cast("PlannerApp", self)
+        if app.answer is not None and app.state.view == "curves":
+            from tui.views import curves
+
+            curves.show_short(app._panels, app.answer)
+
     async def on_table_chosen(self, event: Table.Chosen) -> None:
         """Enter: change the input of the row."""
         app = cast("PlannerApp", self)

@@ -218,7 +218,7 @@ def as_text(found: engine.Recommendation) -> str:
         lines += [describe(found.recommended, found.goal), *cost_lines(found.recommended)]
         lines += found.recommended.why
     elif found.nearest is not None:
-        lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest)]
+        lines += [f"{unmet(found.goal)}; the nearest miss:", describe(found.nearest, found.goal)]
         lines += cost_lines(found.nearest)
     else:
         lines.append(unmet(found.goal))
@@ -278,7 +278,8 @@ def describe(choice: engine.Choice, goal: engine.Goal | None = None) -> str:
         named = "" if choice.resource_time is None else "resource time "
         parts.append(f"{named}{resource}")
     if choice.p_deadline is not None:
-        parts.append(f"deadline met with {text.percent(choice.p_deadline)}")
+        p = text.in_time(choice.p_deadline, goal.confidence if goal else None)
+        parts.append(f"deadline met with {p}")
     return "  ".join(parts)
 
 

@@ -15,7 +15,9 @@ class Dialog(ModalScreen[Answer]):
     """A screen that asks something, and answers once.
 
     On a slow line several keys come at once: ":deadline 45m" and Enter are there before the line
-    to type it in. Those are kept until the screen stands, and then typed.
+    to type it in. Those are kept until the screen stands, and then typed; what follows an Escape
+    is meant for what lies below. Escape is a binding with priority in every dialog, so that it is
+    handled before the app hands out the key behind it.
     """
 
     CSS_PATH = "dialogs.tcss"
@@ -33,8 +35,12 @@ class Dialog(ModalScreen[Answer]):
         if self._stood_at is None:
             self._stood_at = events.Event().time
             early, self._early = self._early, []
-            for key in early:
+            for place, key in enumerate(early):
                 self._type(key)
+                if key.key == "escape":
+                    for later in early[place + 1 :]:
+                        self.app.post_message(events.Key(later.key, later.character))
+                    return
 
     def takes_early(self, event: events.Key) -> bool:
         """Whether a key that nothing here has handled was typed before this screen stood: it is
@@ -48,6 +54,9 @@ class Dialog(ModalScreen[Answer]):
         return True
 
     def _type(self, key: events.Key) -> None:
+        if key.key == "escape":
+            self.close()
+            return
         again = events.Key(key.key, key.character).set_sender(self.app)
         (self.focused or self)._forward_event(again)
 

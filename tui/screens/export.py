@@ -86,7 +86,7 @@ class ExportScreen(Dialog[str | None]):
         Column(title="what it is", shrink=True, least=10),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False),
+        Binding("escape", "leave", "Leave", show=False, priority=True),
         Binding("ctrl+s", "save", "Save", show=False, priority=True),
         Binding("ctrl+y", "copy", "Copy", show=False, priority=True),
     ]

@@ -153,7 +153,7 @@ class HelpScreen(Dialog[None]):
 
     TITLE_TEXT = "Help"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,n", "leave", "Leave", show=False)
+        Binding("escape,question_mark,q,n", "leave", "Leave", show=False, priority=True)
     ]
 
     def __init__(self, *, glyphs: Glyphs, section: str = "", here: Sequence[str] = ()) -> None:

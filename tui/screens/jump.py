@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 from textual import events
 from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.screen import Screen
 from textual.widget import Widget
@@ -78,6 +79,10 @@ class Letter(FrameWidget):
 
 class JumpScreen(Dialog[Target]):
     """Returns where to go; any key that is no letter leaves, and so does a click."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", show=False, priority=True)
+    ]
 
     def __init__(self, targets: Sequence[Target], *, glyphs: Glyphs) -> None:
         super().__init__()

@@ -57,7 +57,7 @@ class Picker(Dialog[str | None]):
         Column(title="", shrink=True, least=10, priority=1),
     )
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Leave", show=False),
+        Binding("escape", "leave", "Leave", show=False, priority=True),
         Binding("up", "move(-1)", "Up", show=False),
         Binding("down", "move(1)", "Down", show=False),
         Binding("pageup", "page(-1)", "Page up", show=False),

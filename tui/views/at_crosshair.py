@@ -100,7 +100,7 @@ def _paid(one: Reading) -> str:
 def _odds(state: PlanState, one: Reading) -> str:
     if state.deadline_seconds is None or math.isnan(one.p):
         return ""
-    return f", in time {text.percent(one.p)}"
+    return f", in time {text.in_time(one.p, state.confidence)}"
 
 
 def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
@@ -128,5 +128,6 @@ def rows(state: PlanState, found: Sequence[Reading], width: int) -> list[Line]:
 
 
 def _short(state: PlanState, one: Reading) -> str:
-    odds = "" if state.deadline_seconds is None else f" {text.percent(one.p)}"
+    p = text.in_time(one.p, state.confidence)
+    odds = "" if state.deadline_seconds is None else f" {p}"
     return f"{text.seconds(one.seconds)} {_paid(one)}{odds}"

@@ -76,7 +76,7 @@ def _row(pin: Pin, first: Pin, marks: Marks) -> Row:
         (text.usd_cell(pin.cost_usd), tone),
         (text.usd_span(pin.cost_low_usd, pin.cost_high_usd), tone),
         ("" if pin is first else more_usd(pin, first), "muted"),
-        (text.percent(pin.p_deadline), tone),
+        (text.in_time(pin.p_deadline, pin.state.confidence), tone),
         (", ".join(difference.split(" ", 1)[0] for difference in differing), "muted"),
     )
 

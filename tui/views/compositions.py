@@ -6,7 +6,9 @@ import math
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
+from textual.message import Message
 
 from tui import format as text
 from tui.state import Order, PlanState
@@ -67,6 +69,22 @@ class Compositions(Table):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(key, f"app.{action}", f"Sort by {what}", show=False) for key, what, action in KEYS
     ]
+
+
+class ShortList(Table):
+    """The list below the charts: it is filled with as many rows as it has room for."""
+
+    class Resized(Message):
+        """There is another room: after a notice, after another view, in another window."""
+
+        def can_replace(self, message: Message) -> bool:
+            """Only the last room counts."""
+            return isinstance(message, ShortList.Resized)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Ask for rows; while it is hidden it has no room."""
+        if event.size.height:
+            self.post_message(self.Resized())
 
 
 def fill(panels: Panels) -> list[Widget]:
@@ -196,8 +214,9 @@ def rows(answer: Answer, marks: Marks, *, most: int) -> tuple[list[Row], list[st
     if found.recommended is not None:
         listed.append(_row(found.recommended, marks.best, "strong", "plain"))
         types.append(None)
-    lost = min(len(found.rejected), max(most // _LOST, most - 1 - len(found.alternatives)))
-    for choice in found.alternatives[: max(0, most - len(listed) - lost)]:
+    room = most - len(listed)
+    lost = min(len(found.rejected), max(most // _LOST, room - len(found.alternatives)))
+    for choice in found.alternatives[: max(0, room - lost)]:
         listed.append(_row(choice, "", "plain", "muted"))
         types.append(choice.instance)
     for rejected in found.rejected[:lost]:

@@ -12,7 +12,6 @@ from tui.views.prose import Line, Prose
 from tui.widgets.chart import Chart
 from tui.widgets.chart_data import PATTERNS, ChartData, Point, Series, Threshold
 from tui.widgets.numbers import money_text, time_text
-from tui.widgets.table import Table
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -32,15 +31,24 @@ def fill(panels: Panels) -> list[Widget]:
         panels.panel(panels.new(Chart, WAITING, id="time"), looks.TITLES["time"]),
         panels.panel(panels.new(Chart, WAITING, id="cost"), looks.TITLES["cost"]),
         panels.new(Prose, words.WAITING, id="sentence"),
-        panels.panel(panels.new(Table, compositions.COLUMNS, id="short"), "Compositions"),
+        panels.panel(
+            panels.new(compositions.ShortList, compositions.COLUMNS, id="short"), "Compositions"
+        ),
     ]
 
 
 def show(panels: Panels, answer: Answer) -> None:
     """Of two charts that do not both fit, only the one that is seen is drawn."""
     look(panels, answer)
+    show_short(panels, answer)
+
+
+def show_short(panels: Panels, answer: Answer) -> None:
+    """As many compositions as there is room for. That of a view which is just coming back is not
+    known before it is laid out: until then there are as many as before."""
     table = panels.table("short")
-    most = compositions.SHORT_LIST if table.has_focus else max(3, table.size.height - 1)
+    room = table.size.height - 1 if table.size.height else len(table.rows)
+    most = compositions.SHORT_LIST if table.has_focus else max(3, room)
     compositions.show_rows(panels, "short", answer, most)
 
 

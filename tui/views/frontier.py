@@ -165,7 +165,7 @@ def rows(answer: Answer, points: Sequence[Choice], marks: Marks) -> list[Row]:
             text.span(choice.low, choice.high, to="–") if choice.low is not None else text.UNKNOWN,
             text.usd_cell(choice.cost_usd),
             text.usd_span(choice.cost_low_usd, choice.cost_high_usd),
-            text.percent(choice.p_deadline),
+            text.in_time(choice.p_deadline, answer.report.goal.confidence),
             (saved, "muted"),
         )
         for choice, saved in zip(points, steps, strict=True)

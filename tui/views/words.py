@@ -57,7 +57,8 @@ def _impossible(state: PlanState, found: Recommendation, marks: Marks, batch: st
     near = found.nearest
     if near is not None:
         costs = "" if near.cost_usd is None else f" for {priced(near)}"
-        odds = "" if near.p_deadline is None else f"; in time with {text.percent(near.p_deadline)}"
+        p = text.in_time(near.p_deadline, state.confidence)
+        odds = "" if near.p_deadline is None else f"; in time with {p}"
         lines.append(
             [
                 ("Nearest: ", "base"),

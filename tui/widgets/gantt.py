@@ -194,21 +194,25 @@ class Gantt(ScrollingFrame, can_focus=True):
             taken = first + room
 
     def _draw_axis(self, frame: Frame, y: int, left: int, across: int) -> None:
-        """The line below the bars, with as many ticks as have room."""
+        """The line below the bars, with as many ticks as have room; the figure of one that is hard
+        by the right end stands as far left as it must."""
         glyphs = self._glyphs
         frame.put(left - 1, y, glyphs.corner + glyphs.axis_x * across, "axis")
         for values in tick_candidates(LinearScale(0.0, self._data.end), "time"):
             texts = tick_texts(values, "time")
             places = [left + self._column(value, across) for value in values]
-            ends = [place + cell_len(text) for place, text in zip(places, texts, strict=True)]
+            starts = [
+                min(place, frame.width - cell_len(text))
+                for place, text in zip(places, texts, strict=True)
+            ]
             fits = all(
-                after - before >= _TICK_GAP
-                for before, after in zip(ends[:-1], places[1:], strict=True)
+                after - before - cell_len(text) >= _TICK_GAP
+                for before, after, text in zip(starts[:-1], starts[1:], texts[:-1], strict=True)
             )
-            if fits and ends and ends[-1] <= frame.width:
-                for place, text in zip(places, texts, strict=True):
-                    frame.put(place, y, glyphs.tick_x, "axis")
-                    frame.put(place, y + 1, text, "tick")
+            if fits and starts and starts[0] >= left:
+                for place, start, text in zip(places, starts, texts, strict=True):
+                    frame.put(min(place, frame.width - 1), y, glyphs.tick_x, "axis")
+                    frame.put(start, y + 1, text, "tick")
                 return
 
     def _draw_more(self, frame: Frame, shown: int) -> None:

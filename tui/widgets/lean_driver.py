@@ -6,6 +6,7 @@ import os
 import select
 import signal
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
@@ -16,9 +17,16 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from tui.widgets.key_parser import KeyParser
 from tui.widgets.lean_output import LeanOutput
 
 REPAINT_KEY = "ctrl+l"
+
+INPUT_BYTES = 4096
+"""Read at once: more than a terminal sends with a key."""
+
+LOOK_SECONDS = 0.1
+"""How often an Escape that nothing followed is told, and whether the app is ending looked at."""
 
 
 HUNG_UP = 128 + signal.SIGHUP
@@ -124,6 +132,26 @@ class LeanDriver(LinuxDriver):
         if any(told & select.POLLHUP for _, told in watch.poll()):
             with suppress(RuntimeError):  # the loop has ended already
                 self._loop.call_soon_threadsafe(self._app.exit, None, HUNG_UP)
+
+    def run_input_thread(self) -> None:
+        """Read keys and the mouse until the app ends, with `KeyParser`; nothing more once the
+        terminal has gone, of which `_await_hangup` tells the app."""
+        parser = KeyParser(alt_keys=bool(getattr(self._app, "has_alt_keys", False)))
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        while not self.exit_event.is_set():
+            ready, _, _ = select.select([self.fileno], [], [], LOOK_SECONDS)
+            if ready:
+                try:
+                    read = os.read(self.fileno, INPUT_BYTES)
+                except OSError:
+                    return
+                if not read:
+                    return
+                if typed := decode(read):
+                    for message in parser.feed(typed):
+                        self.process_message(message)
+            for message in parser.tick():
+                self.process_message(message)
 
     def write(self, data: str) -> None:
         """Write what has the effect of `data`; nothing when the terminal shows it already."""

@@ -1,5 +1,7 @@
 """The Gantt chart: bars where they belong, letters beside colours, hostile labels, scrolling."""
 
+import re
+
 import pytest
 from textual.app import App
 
@@ -58,6 +60,19 @@ async def test_markup_in_a_label_is_text():
 async def test_escape_sequences_are_made_visible():
     data = GanttData((GanttRow("\x1b[31mred", (Span(0.0, 1.0, 1, "c"),)),), end=1.0)
     assert "\x1b" not in "".join(await shown(data))
+
+
+@pytest.mark.parametrize(
+    ("end", "width", "last"),
+    [(60.0, 61, "1m"), (120.4, 78, "2m"), (2.0, 40, "2s"), (3600.0, 90, "1h")],
+)
+async def test_an_axis_that_ends_at_a_round_time_has_its_figures(end, width, last):
+    """The figure of the last tick has no room to the right of it; all the others went with it."""
+    data = GanttData(rows=(GanttRow("job", (Span(0.0, end, 1, "c"),)),), end=end)
+    _, axis, figures, *_ = await shown(data, (width, 5))
+    assert figures.split()[0] == "0s"
+    assert figures.rstrip().endswith(last)
+    assert axis.count(UNICODE.tick_x) == len(re.split(r"  +", figures.strip())) >= 2
 
 
 async def test_the_axis_and_the_legend_stand_below():
