@@ -140,7 +140,7 @@ class EngineSession:
         fitted = self._states_of(answer.built)
         if fitted is None:
             return None
-        key = (id(plan), tuple(best.composition.items()), state.confidence)
+        key = (plan, tuple(best.composition.items()), state.confidence)
         if self._course is None or self._course[0] != key:
             if best.instance is None or best.nodes is None:
                 cluster = plan.cluster(best)

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+import engine
+from tui.answers import Answer, Built
 from tui.session import EngineSession
 from tui.state import PlanState
 
@@ -44,3 +46,26 @@ def test_interruptions_are_those_of_the_settled_answer() -> None:
     settled = session.mixed(state, session.answer(state, built))
     told = settled.explained.phases["interruptions"]
     assert told == pytest.approx(settled.best.seconds - settled.explained.seconds)
+
+
+def answer_of(built: Built) -> Answer:
+    goal = engine.Goal(deadline_seconds=STATE.deadline_seconds, max_nodes=STATE.max_nodes)
+    return Answer(built, built.plan.report(goal), None, None)
+
+
+def test_the_course_is_that_of_the_plan_at_hand() -> None:
+    """Another plan may come to lie where one lay in memory that is gone."""
+    larger = EngineSession().build(replace(STATE, scale=4.0), quiet)
+    expected = EngineSession().course(STATE, answer_of(larger))
+    session = EngineSession()
+    first = session.build(STATE, quiet)
+    assert session.course(STATE, answer_of(first)) is not None
+    place = id(first.plan)
+    del first
+    parts, others = larger.plan, []
+    for _ in range(1000):
+        others.append(engine.Plan(parts.request, parts.fitted, parts.surface))
+        if id(others[-1]) == place:
+            break
+    found = session.course(STATE, answer_of(replace(larger, plan=others[-1])))
+    assert found.seconds == expected.seconds
