@@ -85,18 +85,9 @@ def _cluster(grid: Grid, place: int, catalog: Catalog | None) -> Cluster:
 def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
     whole = workload or profile.reference_workload
     iterations = whole.iterations if grid.iterations is None else grid.iterations
-    sizes = {
-        fraction: share_of(replace(whole, iterations=iterations), fraction)
-        for fraction in np.unique(grid.fraction)
-    }
-    return [sizes[fraction] for fraction in grid.fraction]
-
-
-def share_of(whole: Workload, fraction: float) -> Workload:
-    """The workload with a fraction of its input."""
-    if whole.input_bytes is None:
-        return replace(whole, scale=(whole.scale or 1.0) * float(fraction))
-    return replace(whole, input_bytes=whole.input_bytes * float(fraction))
+    whole = replace(whole, iterations=iterations)
+    sizes = {fraction: whole.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
+    return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 
 def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
@@ -331,7 +322,7 @@ def _equal_waves(
         return plan
     clusters = [_part_of_nodes(run.cores or 1, request, fitted, catalog) for run in plan.runs]
     whole = workload or fitted.profile.reference_workload
-    shares = [share_of(whole, run.fraction) for run in plan.runs]
+    shares = [whole.times(run.fraction) for run in plan.runs]
     found = fitted.predict_many(clusters=clusters, workloads=shares, confidence=request.confidence)
     instance = request.instances[0] if request.instances else None
     runs = [
