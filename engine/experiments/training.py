@@ -20,7 +20,15 @@ from engine.experiments.paper_plans import (
     two_sizes,
     waves_of_first,
 )
-from engine.experiments.plans import Estimates, ExperimentPlan, Grid, Known, smallest_runs
+from engine.experiments.plans import (
+    UNITS,
+    Estimates,
+    ExperimentPlan,
+    Grid,
+    Known,
+    finite_or_none,
+    smallest_runs,
+)
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
@@ -173,7 +181,7 @@ class TrainingRequest:
     """What experiments are wanted.
 
     Args:
-        budget, unit: "usd", "seconds" or "smallest runs" (see `ExperimentPlan`).
+        budget, unit: one of `UNITS`.
         method: "ernest", "peridot" (two sizes on equal cores), "simcost" (samples of equal waves).
         terms: "ernest", or "extended" for the further terms of `ernest-extended` as well.
         partitions: of the whole input, node_cores: task slots of one node; None for what the
@@ -221,12 +229,15 @@ def plan_experiments(
 
     Raises:
         BadInput: for a request that contradicts itself, and what `designed` raises.
-        UnknownName: for terms or a type that nothing knows.
+        UnknownName: for terms, a method, a unit or a type that nothing knows.
     """
-    if request.terms not in TERMS:
-        raise UnknownName("set of terms", request.terms, TERMS)
-    if request.method not in METHODS:
-        raise UnknownName("plan", request.method, METHODS)
+    for kind, name, names in (
+        ("unit of a budget", request.unit, UNITS),
+        ("set of terms", request.terms, TERMS),
+        ("plan", request.method, METHODS),
+    ):
+        if name not in names:
+            raise UnknownName(kind, name, names)
     if request.method != "ernest" and len(request.instances) > 1:
         raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
     if request.method != "ernest":
@@ -329,9 +340,9 @@ def _equal_waves(
         replace(
             run,
             instance=instance,
-            seconds=_or_none(found.seconds[place]),
-            low=_or_none(found.low[place]),
-            high=_or_none(found.high[place]),
+            seconds=finite_or_none(found.seconds[place]),
+            low=finite_or_none(found.low[place]),
+            high=finite_or_none(found.high[place]),
             usd=cost_of(clusters[place], float(found.seconds[place]), fitted.profile),
         )
         for place, run in enumerate(plan.runs)
@@ -354,10 +365,6 @@ def _part_of_nodes(
         executor_memory_gib=None if memory is None else memory * share,
         beside=whole.beside.times(share) if whole.beside else None,
     )
-
-
-def _or_none(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:
