@@ -335,7 +335,7 @@ HARDLY = 1.05
 """Slots that save less than this factor of the time are not worth having."""
 
 
-def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel:
+def fit_replays(profile: Profile) -> ReplayModel:
     """The model of a profile's runs that have stages, all of the same job parameters.
 
     Raises:
@@ -353,7 +353,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     own = np.asarray([_missed(replay) for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
-    pairs = Pairs.of(replays, cliffs, bias, catalog)
+    pairs = Pairs.of(replays, cliffs, bias)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     missed = float(np.max(np.abs(own))) / 2.0
     disturbance = disturbance_spread(chosen)
