@@ -15,14 +15,14 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog
 from engine.choosing.candidates import Candidates, select_candidates
-from engine.choosing.choices import Answers, known
+from engine.choosing.choices import Answers
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import MAX_POINTS, Surface
 from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
-from engine.forecast import Forecast
+from engine.forecast import Forecast, known
 from engine.mixing.market import Found, Market
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.mixes import ROUNDING, MixLaw
