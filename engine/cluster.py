@@ -107,6 +107,12 @@ class Workload:
                 raise BadInput(f"{name} must be a number, not {value!r}", where="workload")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
+    def times(self, factor: float) -> Workload:
+        """The same work on `factor` times the input."""
+        if self.input_bytes is not None:
+            return replace(self, input_bytes=self.input_bytes * factor)
+        return replace(self, scale=(self.scale or 1.0) * factor)
+
 
 def require_workload(workload: object) -> None:
     """Refuses a size or a text in place of a workload.

@@ -185,7 +185,7 @@ def _stem(experiment: Experiment) -> str:
     parts += [] if experiment.cores is None else [f"cores{experiment.cores}"]
     parts += [f"input{experiment.fraction * 100:.6g}pc"]
     if experiment.iterations is not None:
-        parts.append(f"iter{experiment.iterations:g}")
+        parts.append(f"iter{experiment.iterations:.10g}")
     if experiment.instance is not None:
         parts.insert(0, re.sub(r"[^\w.-]", "_", experiment.instance).lstrip("."))
     return "-".join(parts)
@@ -209,7 +209,7 @@ def _training_run(experiment: Experiment, job: Job, name: str, seed: int) -> Tra
         "executor_cores": job.executor_cores,
         "total_cores": executors * job.executor_cores,
         "partitions": experiment.partitions,
-        "iterations": None if experiment.iterations is None else f"{experiment.iterations:g}",
+        "iterations": None if experiment.iterations is None else f"{experiment.iterations:.10g}",
         "instance": experiment.instance,
         "seed": seed,
         "name": name,

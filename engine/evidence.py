@@ -145,7 +145,7 @@ def ask(
         return ModelAnswer(outcome, None, "it gives no time for this cluster and workload")
     try:
         executors = _sized(fitted, cluster, workload)
-    except EngineError as error:
+    except Exception as error:
         why = in_one_line(error)
         return ModelAnswer(outcome, prediction, runs_used=used, why_no_executors=why)
     return ModelAnswer(outcome, prediction, runs_used=used, executors=executors)

@@ -22,6 +22,11 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 
+def known(value: float) -> float | None:
+    """None for NaN."""
+    return None if np.isnan(value) else float(value)
+
+
 @dataclass(frozen=True, eq=False)
 class Forecast:
     """Predicted times of n clusters.

@@ -321,10 +321,7 @@ class Profile:
 
     def workload_at(self, scale: float) -> Workload:
         """The reference workload with `scale` times its input."""
-        reference = self.reference_workload
-        if reference.input_bytes is None:
-            return Workload(None, reference.iterations, reference.parameters, scale=scale)
-        return Workload(reference.input_bytes * scale, reference.iterations, reference.parameters)
+        return self.reference_workload.times(scale)
 
 
 def whole(runs: Sequence[Run]) -> list[Run]:

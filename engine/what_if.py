@@ -17,7 +17,6 @@ from engine.catalog import Billing
 from engine.choosing.recommendation import Change, Choice, Goal, Recommendation, Sensitivity
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE
-from engine.cluster import Workload
 from engine.cost import billed_seconds
 from engine.errors import EngineError
 from engine.mixing.composition import Placed
@@ -238,9 +237,9 @@ class WhatIf:
             saved_vcore_seconds=(self.best.vcore_seconds or 0.0) - (found.vcore_seconds or 0.0),
         )
 
-    def _promised(self, choice: Choice, workload: Workload | None = None) -> float:
+    def _promised(self, choice: Choice) -> float:
         """The promised time of a choice."""
-        forecast = self._placed(choice).forecast(workload or self.surface.workload)
+        forecast = self._placed(choice).forecast(self.surface.workload)
         sure = float(forecast.quantile(self.goal.confidence)[0])
         return float(forecast.seconds[0]) if math.isnan(sure) else sure
 
@@ -270,7 +269,7 @@ class WhatIf:
 
     def _satisfies(self, times: float) -> bool:
         """Whether the answer satisfies the goal with `times` the input."""
-        workload = times_the_input(self.surface.workload, times)
+        workload = self.surface.workload.times(times)
         forecast = self._placed(self.best).forecast(workload)
         seconds = float(forecast.seconds[0])
         if not math.isfinite(seconds):
@@ -288,12 +287,5 @@ class WhatIf:
         """What the model warns of at that size and not at the present one."""
         placed = self._placed(self.best)
         before = {notice.code for notice in self.best.warnings}
-        after = placed.notices(times_the_input(self.surface.workload, times))
+        after = placed.notices(self.surface.workload.times(times))
         return tuple(notice for notice in after if notice.code not in before)
-
-
-def times_the_input(workload: Workload, times: float) -> Workload:
-    """The same workload on `times` the input."""
-    if workload.input_bytes is not None:
-        return replace(workload, input_bytes=workload.input_bytes * times)
-    return replace(workload, scale=(workload.scale or 1.0) * times)

@@ -140,7 +140,7 @@ class EngineSession:
         fitted = self._states_of(answer.built)
         if fitted is None:
             return None
-        key = (id(plan), tuple(best.composition.items()), state.confidence)
+        key = (plan, tuple(best.composition.items()), state.confidence)
         if self._course is None or self._course[0] != key:
             if best.instance is None or best.nodes is None:
                 cluster = plan.cluster(best)
@@ -197,7 +197,7 @@ class EngineSession:
     def _explain(self, plan: Plan, choice: Choice) -> Prediction:
         """The explanation of a choice; the last one is kept, as most goals keep the choice."""
         kept = self._explained
-        if kept and kept[0] is plan and kept[1].composition == choice.composition:
+        if kept and kept[0] is plan and _explained_alike(kept[1], choice):
             return kept[2]
         explained = plan.explain(choice)
         self._explained = (plan, choice, explained)
@@ -269,6 +269,14 @@ class EngineSession:
                 del self._catalogs[next(iter(self._catalogs))]
             self._catalogs[name, terms] = found
         return found
+
+
+def _explained_alike(one: Choice, other: Choice) -> bool:
+    """Whether the time of two choices goes the same ways; on spot nodes what interruptions take is
+    one of them."""
+    if (one.composition, one.spot) != (other.composition, other.spot):
+        return False
+    return not one.spot or one.seconds == other.seconds
 
 
 _KEPT_CATALOGS = 8

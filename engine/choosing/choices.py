@@ -15,6 +15,7 @@ from engine.choosing.recommendation import Choice, Goal, Rejected
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
 from engine.cost import cost_usd, itemised, master_offer, price_of, service_rate
+from engine.forecast import known
 from engine.machines.platforms import NOT_SUPPORTED, support_notice
 from engine.machines.transfer import Speed
 from engine.notice_order import in_order
@@ -393,8 +394,3 @@ def more_usd(usd: float) -> str:
     if usd < 0.001:
         return "less than $0.001 more"
     return f"{format_usd(usd, figures=2)} more"
-
-
-def known(value: float) -> float | None:
-    """None for NaN."""
-    return None if np.isnan(value) else float(value)

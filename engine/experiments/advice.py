@@ -26,7 +26,6 @@ from engine.experiments.belief import (
 )
 from engine.experiments.design import IntArray
 from engine.experiments.sequential import Decision, Gains, gains, is_opening, told
-from engine.experiments.training import share_of
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
@@ -295,7 +294,7 @@ def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> 
     places = [(place, fraction) for fraction in fractions for place in range(n)]
     of = Points.of(
         [points.clusters[place] for place, _ in places],
-        [share_of(points.workloads[0], fraction) for _, fraction in places],
+        [points.workloads[0].times(fraction) for _, fraction in places],
         fitted.profile,
     )
     return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])

@@ -24,6 +24,9 @@ MOST_CANDIDATES = 20_000
 
 MOST_TYPES = 6
 
+UNITS = ("usd", "seconds", "smallest runs")
+"""What a budget may count; the last is the cost of the smallest sample on one node."""
+
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
@@ -59,8 +62,7 @@ class ExperimentPlan:
 
     Args:
         method: "ernest", "peridot" or "simcost".
-        unit: what the budget counts: "usd", "seconds" or "smallest runs" (the cost of the smallest
-            sample on one node).
+        unit: what the budget counts, one of `UNITS`.
         criterion: tr((X'X)^-1), the summed variance of the coefficients in units of one run's
             noise, of these runs; `greedy_criterion` that of the cheapest runs for the same money,
             None where those do not tell the coefficients apart.
@@ -250,16 +252,17 @@ def experiment_at(
         instance=grid.instances[grid.type_index[place]],
         partitions=None if grid.partitions is None else round(fraction * grid.partitions),
         iterations=grid.iterations,
-        seconds=_known(shown.seconds[place]),
-        low=_known(shown.low[place]),
-        high=_known(shown.high[place]),
-        usd=_known(shown.usd[place]),
+        seconds=finite_or_none(shown.seconds[place]),
+        low=finite_or_none(shown.low[place]),
+        high=finite_or_none(shown.high[place]),
+        usd=finite_or_none(shown.usd[place]),
         cost=cost,
         teaches=lesson,
     )
 
 
-def _known(value: float) -> float | None:
+def finite_or_none(value: float) -> float | None:
+    """None for NaN and infinity."""
     return float(value) if math.isfinite(value) else None
 
 

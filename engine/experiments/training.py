@@ -20,7 +20,15 @@ from engine.experiments.paper_plans import (
     two_sizes,
     waves_of_first,
 )
-from engine.experiments.plans import Estimates, ExperimentPlan, Grid, Known, smallest_runs
+from engine.experiments.plans import (
+    UNITS,
+    Estimates,
+    ExperimentPlan,
+    Grid,
+    Known,
+    finite_or_none,
+    smallest_runs,
+)
 from engine.forecast import FloatArray
 from engine.models.base import FittedModel
 from engine.models.curves.terms import ERNEST_TERMS, SERIAL_DATA, SQUARE_ROOT
@@ -85,18 +93,9 @@ def _cluster(grid: Grid, place: int, catalog: Catalog | None) -> Cluster:
 def _workloads(grid: Grid, profile: Profile, workload: Workload | None) -> list[Workload]:
     whole = workload or profile.reference_workload
     iterations = whole.iterations if grid.iterations is None else grid.iterations
-    sizes = {
-        fraction: share_of(replace(whole, iterations=iterations), fraction)
-        for fraction in np.unique(grid.fraction)
-    }
-    return [sizes[fraction] for fraction in grid.fraction]
-
-
-def share_of(whole: Workload, fraction: float) -> Workload:
-    """The workload with a fraction of its input."""
-    if whole.input_bytes is None:
-        return replace(whole, scale=(whole.scale or 1.0) * float(fraction))
-    return replace(whole, input_bytes=whole.input_bytes * float(fraction))
+    whole = replace(whole, iterations=iterations)
+    sizes = {fraction: whole.times(fraction) for fraction in np.unique(grid.fraction).tolist()}
+    return [sizes[fraction] for fraction in grid.fraction.tolist()]
 
 
 def known_of(profile: Profile, grid: Grid, workload: Workload | None = None) -> Known:
@@ -182,7 +181,7 @@ class TrainingRequest:
     """What experiments are wanted.
 
     Args:
-        budget, unit: "usd", "seconds" or "smallest runs" (see `ExperimentPlan`).
+        budget, unit: one of `UNITS`.
         method: "ernest", "peridot" (two sizes on equal cores), "simcost" (samples of equal waves).
         terms: "ernest", or "extended" for the further terms of `ernest-extended` as well.
         partitions: of the whole input, node_cores: task slots of one node; None for what the
@@ -230,12 +229,15 @@ def plan_experiments(
 
     Raises:
         BadInput: for a request that contradicts itself, and what `designed` raises.
-        UnknownName: for terms or a type that nothing knows.
+        UnknownName: for terms, a method, a unit or a type that nothing knows.
     """
-    if request.terms not in TERMS:
-        raise UnknownName("set of terms", request.terms, TERMS)
-    if request.method not in METHODS:
-        raise UnknownName("plan", request.method, METHODS)
+    for kind, name, names in (
+        ("unit of a budget", request.unit, UNITS),
+        ("set of terms", request.terms, TERMS),
+        ("plan", request.method, METHODS),
+    ):
+        if name not in names:
+            raise UnknownName(kind, name, names)
     if request.method != "ernest" and len(request.instances) > 1:
         raise BadInput("this plan is for one instance type", where="instances", remedy="name one")
     if request.method != "ernest":
@@ -331,16 +333,16 @@ def _equal_waves(
         return plan
     clusters = [_part_of_nodes(run.cores or 1, request, fitted, catalog) for run in plan.runs]
     whole = workload or fitted.profile.reference_workload
-    shares = [share_of(whole, run.fraction) for run in plan.runs]
+    shares = [whole.times(run.fraction) for run in plan.runs]
     found = fitted.predict_many(clusters=clusters, workloads=shares, confidence=request.confidence)
     instance = request.instances[0] if request.instances else None
     runs = [
         replace(
             run,
             instance=instance,
-            seconds=_or_none(found.seconds[place]),
-            low=_or_none(found.low[place]),
-            high=_or_none(found.high[place]),
+            seconds=finite_or_none(found.seconds[place]),
+            low=finite_or_none(found.low[place]),
+            high=finite_or_none(found.high[place]),
             usd=cost_of(clusters[place], float(found.seconds[place]), fitted.profile),
         )
         for place, run in enumerate(plan.runs)
@@ -363,10 +365,6 @@ def _part_of_nodes(
         executor_memory_gib=None if memory is None else memory * share,
         beside=whole.beside.times(share) if whole.beside else None,
     )
-
-
-def _or_none(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
 
 
 def _iterations(request: TrainingRequest, workload: Workload | None) -> float | None:

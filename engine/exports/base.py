@@ -212,11 +212,11 @@ def with_spark(handover: Handover, spark: str | None) -> Handover:
     return replace(handover, statement=(*handover.statement, note))
 
 
-def comments(handover: Handover, mark: str = "#") -> str:
+def comments(handover: Handover) -> str:
     """The statement and the notices as comment lines; line breaks and control characters cannot
     leave them."""
     notes = (f"note: {notice.text} [{notice.code}]" for notice in handover.notices)
-    return "\n".join(f"{mark} {printable(line)}" for line in (*handover.statement, *notes))
+    return "\n".join(f"# {printable(line)}" for line in (*handover.statement, *notes))
 
 
 def rented_comments(handover: Handover) -> str:

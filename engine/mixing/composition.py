@@ -15,14 +15,14 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog
 from engine.choosing.candidates import Candidates, select_candidates
-from engine.choosing.choices import Answers, known
+from engine.choosing.choices import Answers
 from engine.choosing.limits import Limits
 from engine.choosing.recommendation import Choice, Goal
 from engine.choosing.surface import MAX_POINTS, Surface
 from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
-from engine.forecast import Forecast
+from engine.forecast import Forecast, known
 from engine.mixing.market import Found, Market
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.mixes import ROUNDING, MixLaw
@@ -173,7 +173,7 @@ class Placed:
         return blank.refined(self._behind(blank))
 
     def _behind(self, surface: Surface) -> list[int]:
-        stock = self.stock(surface, Billing())
+        stock = self.stock(Billing())
         return behind(self.found, stock.law(surface), stock, surface)
 
     def on_spot(self, share: float) -> Placed:
@@ -199,7 +199,7 @@ class Placed:
         rows = tuple(range(2 * len(self.counts)))
         return Found(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
 
-    def stock(self, surface: Surface, billing: Billing) -> Stock:
+    def stock(self, billing: Billing) -> Stock:
         """Its types, rented both ways."""
         k = len(self.counts)
         market = Market(np.zeros(2 * k), 0.0, billing, np.tile(np.asarray(self.counts), 2))
@@ -207,7 +207,7 @@ class Placed:
 
     def law(self, surface: Surface) -> MixLaw:
         """The law over its types, on demand and as spot nodes."""
-        return self.stock(surface, Billing()).law(surface)
+        return self.stock(Billing()).law(surface)
 
     def forecast(self, workload: Workload) -> Forecast:
         """Its time for a workload."""
@@ -265,7 +265,7 @@ def _of_several(
     surface: Surface, places: Placed, goal: Goal, billing: Billing, today: date
 ) -> Composed:
     """By the law of unlike nodes."""
-    mix = Mix(surface, places.stock(surface, billing), goal, places.found, today)
+    mix = Mix(surface, places.stock(billing), goal, places.found, today)
     forecast = mix.forecast()
     if not np.isfinite(forecast.seconds[0]):
         raise BadInput("the model has no prediction for this composition", where="composition")

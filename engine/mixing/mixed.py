@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
-from engine.choosing.choices import Answers, known, more_usd
+from engine.choosing.choices import Answers, more_usd
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
 from engine.cluster import BesideHeap, Layout
 from engine.cost import Cost, itemised
 from engine.errors import BadInput
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, known
 from engine.lazy import Lazy
 from engine.memory import beside_heap_gib
 from engine.mixing.market import Found, Market, Share, values_of

@@ -18,7 +18,7 @@ from engine.batch import ClusterBatch, complete
 from engine.catalog import Catalog, InstanceType
 from engine.cluster import Cluster, Layout, Workload, is_number, require_workload
 from engine.errors import BadInput, require_kind
-from engine.forecast import FloatArray, Forecast
+from engine.forecast import FloatArray, Forecast, known
 from engine.machines.disk import disk_notice
 from engine.machines.idle_vcpus import fuller_notice
 from engine.machines.node_memory import crowded_notice
@@ -257,8 +257,8 @@ class FittedModel(ABC):
         return Prediction(
             model=self.model,
             seconds=float(forecast.seconds[0]),
-            low=_known(low[0]),
-            high=_known(high[0]),
+            low=known(low[0]),
+            high=known(high[0]),
             confidence=confidence,
             phases=explanation.phases,
             stages=explanation.stages,
@@ -350,10 +350,6 @@ def _no_interval(model: str) -> Notice:
         "this model and evidence give no interval: how sure the time is, is not known",
         "add more runs" if model == "sparkplan" else "add more runs, or use --model sparkplan",
     )
-
-
-def _known(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _check_confidence(confidence: float) -> None:

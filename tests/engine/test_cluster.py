@@ -169,3 +169,13 @@ def test_types_whose_shape_is_not_known_equal_themselves_and_others_alike() -> N
     assert one != InstanceType("m", 4.0, 16.0)
     assert one != InstanceType("n", 4.0, float("nan"))
     assert one != "m"
+
+
+def test_the_same_work_on_more_input() -> None:
+    """By its size where that is known, else by the multiple of the largest run that it stands
+    for."""
+    sized = Workload(2e9, iterations=5.0, parameters={"k": 3.0}, shuffle_partitions=64)
+    assert sized.times(1.5) == Workload(
+        3e9, iterations=5.0, parameters={"k": 3.0}, shuffle_partitions=64
+    )
+    assert Workload().times(2.0).times(1.5).scale == 3.0

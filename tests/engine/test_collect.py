@@ -118,6 +118,14 @@ def test_a_run_tells_of_its_cached_blocks_unless_asked_not_to(fake: Path, tmp_pa
     assert f"{name}=true" not in command_of(run, quiet, tmp_path)
 
 
+def test_a_program_gets_every_digit_of_its_iterations(fake: Path) -> None:
+    """A million was handed over as 1e+06, and what differs in the seventh digit was one run."""
+    many = [Experiment(nodes=1, fraction=1.0, iterations=count) for count in (1e6, 1e6 + 1.0)]
+    runs = training_runs(many, job(fake, "job.py {iterations}"))
+    assert [run.values["iterations"] for run in runs] == ["1000000", "1000001"]
+    assert [run.seed for run in runs] == [1, 1]
+
+
 def test_repetitions_have_seeds_of_their_own(fake: Path) -> None:
     runs = training_runs(PLANNED[:1], job(fake), repeat=3)
     assert [run.values["seed"] for run in runs] == ["1", "2", "3"]

@@ -12,7 +12,7 @@ import engine
 from engine.batch import ClusterBatch
 from engine.evidence import FitOutcome, ask, fit_outcome, in_one_line, left_out_runs
 from engine.forecast import Forecast
-from engine.models.base import LeaveOneOut
+from engine.models.base import AssuredMemory, LeaveOneOut
 
 
 def run(seconds: float, nodes: int) -> engine.Run:
@@ -112,6 +112,21 @@ def test_a_model_that_fits_but_cannot_answer_says_why() -> None:
     unknown = ask(outcome(says=float("nan")), cluster=cluster, workload=None)
     assert unknown.prediction is None
     assert unknown.why_not
+
+
+@dataclass(frozen=True, eq=False)
+class Unsized(Told):
+    """Tells a time, and fails where it is asked how much memory the job needs."""
+
+    def assured_memory(self, workload: engine.Workload) -> AssuredMemory | None:
+        raise ZeroDivisionError("no sample")
+
+
+def test_executors_that_cannot_be_sized_leave_the_prediction() -> None:
+    found = FitOutcome("unsized", Unsized("unsized", PROFILE))
+    answer = ask(found, cluster=PROFILE.runs[0].cluster, workload=None)
+    assert answer.prediction is not None
+    assert "ZeroDivisionError: no sample" in answer.why_no_executors
 
 
 @pytest.mark.parametrize("sample", ["nightly-features", "ernest-rcv1", "optex-als-table3"])

@@ -69,6 +69,29 @@ async def test_a_typed_value_with_its_unit(planner):
         assert app.state.budget_usd is None
 
 
+@pytest.mark.parametrize("amount", ["$12.34k", "12.34k"])
+async def test_a_budget_is_typed_as_the_slider_shows_it(planner, amount):
+    async with planner(budget_usd=12_000.0).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        assert "$12k" in text_of(app)
+        await pilot.press("tab", "enter")
+        await typed(pilot, amount)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.budget_usd == 12_340.0
+
+
+async def test_a_budget_below_nothing_is_refused_in_thousands_too(planner):
+    async with planner(budget_usd=12_000.0).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("tab", "enter")
+        await typed(pilot, "-3k")
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.state.budget_usd == 12_000.0
+        assert "is not an amount of money" in text_of(app)
+
+
 async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
     async with planner().run_test(size=(80, 24)) as pilot:
         app = await settled(pilot)

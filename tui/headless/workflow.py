@@ -225,8 +225,8 @@ def job_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
         (
             text.shown(job.name),
             f"{job.tasks:,}",
-            moment(job.start_seconds),
-            moment(job.end_seconds),
+            text.seconds(job.start_seconds),
+            text.seconds(job.end_seconds),
             text.shown(", ".join(job.after)),
         )
         for job in found.jobs
@@ -242,7 +242,7 @@ def state_rows(found: engine.WorkflowReport) -> list[tuple[str, ...]]:
     for number, state in enumerate(found.states, 1):
         if is_short(state, found):
             continue
-        span = (str(number), moment(state.start_seconds), moment(state.end_seconds))
+        span = (str(number), text.seconds(state.start_seconds), text.seconds(state.end_seconds))
         if not state.running:
             rows.append((*span, "(driver)", "", "", ""))
         for place, entry in enumerate(state.running):
@@ -262,10 +262,6 @@ def is_short(state: engine.WorkflowState, found: engine.WorkflowReport) -> bool:
     """Whether a state of a long sequence hardly matters to a person; --json has it."""
     length = state.end_seconds - state.start_seconds
     return len(found.states) > FEW_STATES and length < SHORT_SHARE * found.seconds
-
-
-def moment(seconds: float) -> str:
-    return "0 s" if seconds <= 0.0 else text.seconds(seconds)
 
 
 def letter(entry: engine.StageInState) -> str:

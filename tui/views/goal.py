@@ -260,7 +260,8 @@ class GoalPanel(Container):
         if name == "deadline":
             return parse_wait(typed)
         if name == "budget":
-            return engine.parse_usd(typed)
+            thousands = number_of(typed.strip().removeprefix("$"))  # as the slider shows them
+            return engine.parse_usd(typed if thousands is None else f"{thousands:.12g}")
         if name == "size":
             return self._ranges.parse_size(typed)
         if name == "confidence":

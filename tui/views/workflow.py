@@ -142,7 +142,7 @@ def state_rows(found: WorkflowReport | None) -> list[Row]:
     """One row per stage in each state."""
     rows: list[Row] = []
     for number, state in enumerate(found.states if found else (), 1):
-        span = (str(number), _moment(state.start_seconds), _moment(state.end_seconds))
+        span = (str(number), text.seconds(state.start_seconds), text.seconds(state.end_seconds))
         if not state.running:
             rows.append((*span, ("driver", "muted"), "", "", ""))
         for place, entry in enumerate(state.running):
@@ -161,7 +161,3 @@ def state_rows(found: WorkflowReport | None) -> list[Row]:
 def _bound(entry: StageInState) -> str:
     letter, _ = letter_of(entry)
     return f"{letter} {entry.bottleneck or 'none'}{', full' if entry.contended else ''}"
-
-
-def _moment(seconds: float) -> str:
-    return "0 s" if seconds <= 0.0 else text.seconds(seconds)

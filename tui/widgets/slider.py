@@ -223,8 +223,12 @@ class Slider(FrameWidget, can_focus=True):
         self.redraw()
 
     def _finish_edit(self) -> None:
-        """Take the typed text; wrong text shows why and stays, with the old value kept."""
+        """Take the typed text; wrong text shows why and stays, with the old value kept. What was
+        shown is the value in round figures: where nothing was typed the value stays."""
         assert self._edit is not None
+        if self._edit.selected:
+            self._end_edit(self._value)
+            return
         text = self._edit.text.strip()
         if not text and self._allow_off:
             self._end_edit(None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,6 +20,7 @@ from engine.models.boe.states import estimate
 from engine.models.boe.task_time import Rates, TaskWork
 from engine.models.boe.workflow import OwnNodes, WorkflowJob
 from engine.models.boe.workflow_course import Activity, Machines, Timeline
+from engine.models.stages.kept_inputs import kept
 from engine.scheduling.drf import Pool, scheduler_named
 
 AS_GIVEN = Speed(1.0, code="speed-as-given")
@@ -113,16 +115,18 @@ class Plan:
     scheduler: str
     profile: str = "normal"
     printed: bool = False
-    _made: dict[object, tuple[Activity, ...]] = field(default_factory=dict, repr=False)
+    _made: OrderedDict[object, tuple[Activity, ...]] = field(
+        default_factory=OrderedDict, repr=False
+    )
 
     def activities(self, scale: float = 1.0, partitions: int | None = None) -> tuple[Activity, ...]:
         """All jobs' activities, as on the machines that they were measured on."""
-        key = (scale, partitions)
-        if key not in self._made:
-            while len(self._made) >= KEPT:
-                del self._made[next(iter(self._made))]
-            self._made[key] = tuple(self._activities(scale, partitions))
-        return self._made[key]
+        return kept(
+            self._made,
+            (scale, partitions),
+            lambda: tuple(self._activities(scale, partitions)),
+            most=KEPT,
+        )
 
     def _activities(self, scale: float, partitions: int | None) -> list[Activity]:
         found: list[Activity] = []

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.catalog import Catalog
 from engine.fitting import IntArray
 from engine.forecast import FloatArray
 from engine.machines.transfer import speed_of
@@ -96,7 +95,6 @@ class Pairs:
     fits: tuple[tuple[PairFit | None, ...], ...]
     doublings: FloatArray
     groups: IntArray
-    catalog: Catalog | None
 
     @classmethod
     def of(
@@ -104,7 +102,6 @@ class Pairs:
         replays: Sequence[Replay],
         cliffs: Sequence[MemoryCliff | None],
         bias: FloatArray,
-        catalog: Catalog | None,
     ) -> Pairs:
         r = len(replays)
         doublings = np.zeros((r, r, 2))
@@ -120,7 +117,7 @@ class Pairs:
             for i, one in enumerate(replays)
         )
         groups = configurations([replay.run for replay in replays])
-        return cls(tuple(replays), bias, fits, doublings, groups, catalog)
+        return cls(tuple(replays), bias, fits, doublings, groups)
 
     def learnt(self, kept: NDArray[np.bool_]) -> dict[int, Replay]:
         """The kept logs by place, each with what the other kept ones tell of its stages."""
@@ -176,7 +173,7 @@ class Pairs:
         for i, replay in self.learnt(kept).items():
             ratio = ratio_of(other.run.workload, replay.run)
             source, target = replay.run.cluster.instance, other.run.cluster.instance
-            speed = speed_of(target, source, self.catalog)
+            speed = speed_of(target, source, None)
             found = replay.replayed(other.slots, ratio=ratio, speed=speed.relative)
             crowded = float(crowding(self.doublings[i, j, 0]))
             crowded *= 1.0 - found.driver_seconds / found.seconds

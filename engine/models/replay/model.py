@@ -9,6 +9,7 @@ several leave of it is theirs.
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -51,6 +52,7 @@ from engine.models.replay.times import BetweenInputs, ReplayTimes, Times, inputs
 from engine.models.replay.unseen_tasks import as_far_as_seen, unseen_spread, with_tasks_under_way
 from engine.models.replay.which_runs import replayable, representatives
 from engine.models.stages.disturbance import disturbance_spread
+from engine.models.stages.kept_inputs import kept
 from engine.models.stages.one_machine import (
     SharedCores,
     of_batch,
@@ -85,7 +87,7 @@ class ReplayModel(FittedModel):
     log_scale: float = NOISE
     factor: float = 1.0
     dof: float = PRIOR_DOF
-    _times: dict[object, ReplayTimes] = field(default_factory=dict, repr=False)
+    _times: OrderedDict[object, ReplayTimes] = field(default_factory=OrderedDict, repr=False)
     _explained: dict[object, Replayed] = field(default_factory=dict, repr=False)
 
     def forecast(self, batch: ClusterBatch, workload: Workload) -> Forecast:
@@ -210,12 +212,12 @@ class ReplayModel(FittedModel):
     def _step(
         self, replay: Replay, ratio: float, partitions: int | None, base: ReplayTimes | None
     ) -> ReplayTimes:
-        key = (id(replay), ratio, partitions)
-        if key not in self._times:
-            self._times[key] = ReplayTimes(replay, ratio, partitions, base)
-            while len(self._times) > KEPT_TIMES:
-                del self._times[next(iter(self._times))]
-        return self._times[key]
+        return kept(
+            self._times,
+            (id(replay), ratio, partitions),
+            lambda: ReplayTimes(replay, ratio, partitions, base),
+            most=KEPT_TIMES,
+        )
 
     def _nearest(self, slots: float, wanted: Workload) -> Replay:
         """The log that weighs most in an answer."""
@@ -333,7 +335,7 @@ HARDLY = 1.05
 """Slots that save less than this factor of the time are not worth having."""
 
 
-def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel:
+def fit_replays(profile: Profile) -> ReplayModel:
     """The model of a profile's runs that have stages, all of the same job parameters.
 
     Raises:
@@ -351,7 +353,7 @@ def fit_replays(profile: Profile, catalog: Catalog | None = None) -> ReplayModel
     own = np.asarray([_missed(replay) for replay in replays])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     cliffs = cliffs_of(replays)
-    pairs = Pairs.of(replays, cliffs, bias, catalog)
+    pairs = Pairs.of(replays, cliffs, bias)
     learnt = pairs.learnt(np.ones(len(replays), dtype=bool))
     missed = float(np.max(np.abs(own))) / 2.0
     disturbance = disturbance_spread(chosen)

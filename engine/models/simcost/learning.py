@@ -6,7 +6,7 @@ overlapped. On its own cluster and input a run's costs add up to its time exactl
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -27,6 +27,7 @@ from engine.models.simcost.rates import (
     vcores_per_node,
 )
 from engine.models.simcost.stages import Clusters, Stages, mean_task_seconds
+from engine.models.stages.kept_inputs import kept
 from engine.models.stages.set_up import SET_UP_SECONDS, SET_UP_SHARE
 from engine.models.stages.shapes import shapes_of
 from engine.models.stages.task_times import StageShape
@@ -57,7 +58,9 @@ class RunCosts:
     observed: Stages
     overhead_seconds: float
     faster: float = 0.0
-    _inputs: dict[object, tuple[Stages, float]] = field(default_factory=dict, repr=False)
+    _inputs: OrderedDict[object, tuple[Stages, float]] = field(
+        default_factory=OrderedDict, repr=False
+    )
 
     @classmethod
     def of(cls, run: Run, resources: ResourceProfile | None = None) -> RunCosts:
@@ -97,16 +100,14 @@ class RunCosts:
     ) -> tuple[Stages, float]:
         """The (merged) stages and O_J with `ratio` times the input, other shuffle partitions, and
         other iterations."""
-        key = (ratio, shuffle_partitions, iterations)
-        if key not in self._inputs:
+
+        def made() -> tuple[Stages, float]:
             stages = self._scaled(ratio, shuffle_partitions)
             times, share = self._times(iterations)
-            overhead = self.overhead_seconds * share
             of_task = mean_task_seconds(stages, self._own_cluster)[0]
-            self._inputs[key] = replace(stages, times=times).merged(of_task), overhead
-            while len(self._inputs) > KEPT_INPUTS:
-                del self._inputs[next(iter(self._inputs))]
-        return self._inputs[key]
+            return replace(stages, times=times).merged(of_task), self.overhead_seconds * share
+
+        return kept(self._inputs, (ratio, shuffle_partitions, iterations), made)
 
     @property
     def _own_cluster(self) -> Clusters:
@@ -186,10 +187,6 @@ class RunCosts:
                 found["shuffle_bytes"] += times * total_of(stage.shuffle_write_bytes)
                 found["output_bytes"] += times * total_of(stage.output_bytes)
         return found
-
-
-KEPT_INPUTS = 16
-"""Inputs whose stages are kept: enough to step a slider back and forth."""
 
 
 def grown(shape: StageShape, ratio: float, shuffle_partitions: int | None) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""What a replay keeps of the inputs that it was asked about."""
+"""What a model keeps of the inputs that it was asked about."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kept = TypeVar("Kept")
 
 @dataclass(frozen=True)
 class KeptInputs:
-    """By input.
+    """What a replay keeps, by input.
 
     Args:
         stages: those on the run's own slots.
@@ -37,11 +37,14 @@ class KeptInputs:
     useful: OrderedDict[Input, int] = field(default_factory=OrderedDict)
 
 
-def kept(store: OrderedDict[Key, Kept], key: Key, make: Callable[[], Kept]) -> Kept:
-    """What is known of an input, made when it is first asked for; threads may ask at once."""
+def kept(
+    store: OrderedDict[Key, Kept], key: Key, make: Callable[[], Kept], *, most: int = KEPT_INPUTS
+) -> Kept:
+    """What is known of an input, made when it is first asked for, in place of the oldest where
+    there are more than `most`; threads may ask at once."""
     found = store.get(key)
     if found is None:
         found = store[key] = make()
-        while len(store) > KEPT_INPUTS:
+        while len(store) > most:
             store.popitem(last=False)
     return found

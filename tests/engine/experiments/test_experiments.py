@@ -198,6 +198,8 @@ def test_what_cannot_be_priced_or_timed_is_said() -> None:
     request = TrainingRequest(nodes=(1, 2, 3, 4), fractions=(0.1, 0.2), budget=5.0, unit="usd")
     with pytest.raises(BadInput, match="a budget in money needs"):
         plan_experiments(request)
+    with pytest.raises(UnknownName, match="unit of a budget 'minutes'"):
+        plan_experiments(replace(request, unit="minutes"))
     with pytest.raises(UnknownName, match="set of terms"):
         plan_experiments(TrainingRequest((1, 2), (0.1,), 1.0, terms="all"))
 

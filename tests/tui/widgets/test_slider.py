@@ -194,6 +194,14 @@ async def test_the_first_key_replaces_the_shown_value(driven):
     assert app.values == [7200.0, 10800.0]
 
 
+@pytest.mark.parametrize("value", [3605.0, 5430.4])
+async def test_a_value_with_more_digits_than_are_shown_is_not_rounded_by_looking_at_it(value):
+    app = SliderApp(slider(value))
+    async with app.run_test() as pilot:
+        await press(pilot, "enter", "enter")
+        assert (app.values, app.widget.value, app.widget.editing) == ([], value, False)
+
+
 async def test_editing_keys(driven):
     app, pilot = driven
     await press(pilot, "enter", "home", "delete", "3", "end", "backspace", "m", "left", "right")

@@ -1,0 +1,71 @@
+"""What a session keeps, and when it works it out anew."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import engine
+from tui.answers import Answer, Built
+from tui.session import EngineSession
+from tui.state import PlanState
+
+STATE = PlanState(
+    sources=("sort-large",),
+    ran_on="m5.xlarge",
+    instances=("m5.xlarge",),
+    max_nodes=2,
+    mix=1,
+    deadline_seconds=600.0,
+)
+
+
+def quiet(words: str) -> None:
+    pass
+
+
+def test_interruptions_are_part_of_the_time_of_spot_nodes_alone() -> None:
+    session = EngineSession()
+    state = replace(STATE, scale=1000.0)
+    built = session.build(state, quiet)
+    rented = session.answer(state, built)
+    spot = session.answer(replace(state, spot=True), built)
+    again = session.answer(state, built)
+    assert rented.best.composition == spot.best.composition
+    assert "interruptions" in spot.explained.phases
+    assert "interruptions" not in rented.explained.phases
+    assert again.explained.phases == rented.explained.phases
+
+
+def test_interruptions_are_those_of_the_settled_answer() -> None:
+    """A grid of node counts is a little off, and the phases kept what it was off by."""
+    session = EngineSession()
+    state = replace(STATE, scale=1000.0, spot=True, max_nodes=5)
+    built = session.build(state, quiet)
+    settled = session.mixed(state, session.answer(state, built))
+    told = settled.explained.phases["interruptions"]
+    assert told == pytest.approx(settled.best.seconds - settled.explained.seconds)
+
+
+def answer_of(built: Built) -> Answer:
+    goal = engine.Goal(deadline_seconds=STATE.deadline_seconds, max_nodes=STATE.max_nodes)
+    return Answer(built, built.plan.report(goal), None, None)
+
+
+def test_the_course_is_that_of_the_plan_at_hand() -> None:
+    """Another plan may come to lie where one lay in memory that is gone."""
+    larger = EngineSession().build(replace(STATE, scale=4.0), quiet)
+    expected = EngineSession().course(STATE, answer_of(larger))
+    session = EngineSession()
+    first = session.build(STATE, quiet)
+    assert session.course(STATE, answer_of(first)) is not None
+    place = id(first.plan)
+    del first
+    parts, others = larger.plan, []
+    for _ in range(1000):
+        others.append(engine.Plan(parts.request, parts.fitted, parts.surface))
+        if id(others[-1]) == place:
+            break
+    found = session.course(STATE, answer_of(replace(larger, plan=others[-1])))
+    assert found.seconds == expected.seconds
