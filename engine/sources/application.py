@@ -298,12 +298,12 @@ class Application:
         attempt.completed_ms = self.seen(info.completed_ms)
         attempt.failed = info.failure is not None
         if not attempt.failed:
-            stage_computed(stage, self.lineage, self.sources)
+            read = stage_computed(stage, self.lineage, self.sources)
             self._completed.append(stage.tasks)
             self._waiting_bytes += stage.tasks.close()
             if self._waiting_bytes > WAITING_BYTES:
                 self.sum_up()
-            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0)
+            self.blocks.stage_ended(info.stage, stage.needed_rdds, stage.tasks.tasks or 0, read)
 
     def sum_up(self) -> None:
         """Sums up the tasks of the stages that have completed: many at a time is quicker."""

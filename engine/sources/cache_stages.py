@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.profile import Measure, StageRun
 from engine.sources.categories import Lineage
 from engine.sources.entities import Stage
 from engine.sources.source_reads import SourceReads
 
 
-def stage_computed(stage: Stage, lineage: Lineage, sources: SourceReads) -> None:
-    """Notes what a completed stage has computed of persisted RDDs, and read for them."""
+def stage_computed(
+    stage: Stage, lineage: Lineage, sources: SourceReads
+) -> dict[int, Mapping[int, int]]:
+    """Notes what a completed stage has computed of persisted RDDs, and read for them.
+
+    Returns:
+        The RDD of which it has read all partitions, with the bytes that were read from outside for
+        each. Those whose blocks were missing when it began it has read to their end, which the
+        stage that was to store them may not have. Empty where the log does not tell which these
+        were.
+    """
     if not stage.persisted:
-        return
+        return {}
     in_part = (stage.tasks.tasks or 0) < stage.partitions
     whole = stage.fed is None or lineage.is_computed(stage.fed)
     telling = not whole or stage.held is not None
@@ -25,6 +36,9 @@ def stage_computed(stage: Stage, lineage: Lineage, sources: SourceReads) -> None
         lineage.computed_in_part(stage.persisted, read)
     else:
         lineage.computed(stage.cached_rdds)
+    if in_part or stage.fed is None or stage.source_read is None or stage.held is None:
+        return {}
+    return {stage.fed: sources.of(stage.fed)}
 
 
 def source_bytes(run: StageRun, stage: Stage, counted: Measure | None) -> float:

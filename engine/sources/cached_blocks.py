@@ -2,15 +2,17 @@
 
 A block that finds no room in memory is not announced. So what an application wants to keep is what
 is stored, and as much again for each partition that a stage needed and that was not there when the
-stage had ended. An RDD that no later stage needs makes room where there is none, and costs nothing:
-it counts from the stage that stores it to the last one that needs it, whoever forgets to unpersist
-it.
+stage had ended: in proportion to what was read from outside for it, where a stage has shown that,
+else the mean block. (Spark starts the largest partitions first, so that those that find no room are
+smaller than the rest.) An RDD that no later stage needs makes room where there is none, and costs
+nothing: it counts from the stage that stores it to the last one that needs it, whoever forgets to
+unpersist it.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from engine.profile import PersistedRdd
@@ -34,7 +36,9 @@ class _Stored:
         now_bytes, disk_bytes: of all copies, and of those on disk alone.
         seen, seen_bytes: copies that ever were, and their bytes.
         asked, most_copies: of a block, by its storage level and that were there at once.
-        wanted_bytes: most that it has, or would have with room for every partition that was needed.
+        had_bytes: most that it has.
+        guessed_bytes, told_bytes: most that it would have with room for every partition that was
+            needed, by the mean block and by what was read from outside for each.
         until: the last stage that needed it, counted in the order in which they end; None where no
             stage is known to.
     """
@@ -51,8 +55,15 @@ class _Stored:
     seen_bytes: int = 0
     asked: int = 1
     most_copies: int = 0
-    wanted_bytes: float = 0.0
+    had_bytes: int = 0
+    guessed_bytes: float = 0.0
+    told_bytes: float = 0.0
     until: int | None = None
+
+    @property
+    def wanted_bytes(self) -> float:
+        """Most that it has, or would have with room for every partition that was needed."""
+        return max(float(self.had_bytes), self.told_bytes or self.guessed_bytes)
 
     def put(self, copy: _Copy, size: int, *, on_disk: bool) -> None:
         """A copy has so many bytes from now on, 0 for none."""
@@ -70,7 +81,7 @@ class _Stored:
             self.seen_bytes += size
         self.copies[copy[0]] += 1
         self.most_copies = max(self.most_copies, self.copies[copy[0]])
-        self.wanted_bytes = max(self.wanted_bytes, float(self.now_bytes))
+        self.had_bytes = max(self.had_bytes, self.now_bytes)
 
     def drop(self, copy: _Copy) -> None:
         """A copy is there no more, if it was."""
@@ -93,12 +104,26 @@ class _Stored:
         alone = {copy[0]: self.sizes[copy] for copy in self.on_disk}
         return sum(size for block, size in alone.items() if on_disk[block] == self.copies[block])
 
-    def missing_bytes(self, partitions: int) -> float:
-        """What the copies would take that are not there, of so many partitions. Of each no more are
-        missing than were ever there at once: a lone executor has nobody to give a second one to."""
+    def ended(self, partitions: int, read: Mapping[int, int]) -> None:
+        """A stage has ended that needed so many partitions: what the copies would take that are not
+        there is wanted too. Of each no more are missing than were ever there at once: a lone
+        executor has nobody to give a second one to.
+
+        Args:
+            read: bytes that were read from outside for each; empty where nobody knows all of it.
+        """
         most = min(self.asked, self.most_copies)
-        there = sum(min(own, most) for own in self.copies.values())
-        return max(0, partitions * most - there) * self.seen_bytes / self.seen
+        there = Counter(
+            {whole_number(name.rpartition("_")[2]): own for name, own in self.copies.items()}
+        )
+        missing = max(0, partitions * most - sum(min(own, most) for own in there.values()))
+        mean_bytes = self.seen_bytes / self.seen
+        self.guessed_bytes = max(self.guessed_bytes, self.now_bytes + missing * mean_bytes)
+        held = sum(own * read.get(place, 0) for place, own in there.items() if place is not None)
+        if held and len(read) == partitions and min(read.values()) > 0:
+            lost = sum(max(0, most - there[place]) * size for place, size in read.items())
+            told = self.now_bytes * (1.0 + lost / held)
+            self.told_bytes = max(self.told_bytes, told)
 
 
 @dataclass(slots=True)
@@ -185,17 +210,27 @@ class CachedBlocks:
         places = (whole_number(name.rpartition("_")[2]) for rdd, _ in stored for name in rdd.copies)
         return frozenset(place for place in places if place is not None)
 
-    def stage_ended(self, stage_id: int, needed: Iterable[tuple[int, int]], tasks: int) -> None:
+    def stage_ended(
+        self,
+        stage_id: int,
+        needed: Iterable[tuple[int, int]],
+        tasks: int,
+        read: Mapping[int, Mapping[int, int]] | None = None,
+    ) -> None:
         """A stage of so many tasks has computed or read RDDs of so many partitions each: those that
-        are not stored found no room."""
+        are not stored found no room.
+
+        Args:
+            read: RDD -> bytes that were read from outside for each of its partitions, of those of
+                which it is known.
+        """
         self._last_ended = stage_id
         for rdd_id, partitions in needed:
             self._outlive(rdd_id, stage_id)
             stored = self._of_rdd.get(rdd_id)
             if stored is None or not stored.seen:
                 continue
-            missing = stored.missing_bytes(min(partitions, tasks))
-            stored.wanted_bytes = max(stored.wanted_bytes, stored.now_bytes + missing)
+            stored.ended(min(partitions, tasks), (read or {}).get(rdd_id, {}))
             stored.until = self._ended
         self._ended += 1
 

@@ -66,6 +66,10 @@ class SourceReads:
         share = len(first) / len(read) if read else 0.0
         return SourceRead(float(first_bytes + more), float(first_bytes), share)
 
+    def of(self, rdd_id: int) -> Mapping[int, int]:
+        """The most that a stage has read for each partition of an RDD."""
+        return self._most.get(rdd_id, {})
+
     def dropped(self, rdd_id: int) -> None:
         """An RDD was unpersisted: what is read for it from now on is read anew."""
         self._most.pop(rdd_id, None)

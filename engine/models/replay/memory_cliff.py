@@ -102,7 +102,9 @@ class MemoryCliff:
         if _all_on_disk(run.stages, sources) or (not inferred and kept > storage):
             fits = min(1.0, _own_storage(run, memory, sources) / kept)
         else:
-            fits = _fitting(run, sources, kept)
+            if inferred:
+                storage = _own_storage(run, memory, sources)
+            fits = _fitting(run, sources, kept, storage)
             kept = (storage if inferred and fits < 1.0 else kept) / fits
         if inferred and cache is not None:
             cache = cache.wanting(kept)
@@ -311,25 +313,45 @@ def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
 
 
-def _fitting(run: Run, sources: dict[int, int], kept: float) -> float:
+def _fitting(run: Run, sources: dict[int, int], kept: float, storage: float) -> float:
     """Share of the cached data that was in memory when the log was written, of data that lies
     nowhere else.
 
-    A stage that reads K bytes of blocks and computes the rest again reads that rest's share of
-    the original input B as well: read = K + (1 - f) B.
+    A stage that finds K bytes of blocks and computes the rest again reads that rest's share of the
+    original input B as well: read = K + (1 - f) B. That K filled the memory holds of the stage
+    that found most, which is the one that read an amount furthest from B: what others miss beyond
+    that was dropped for the memory of tasks, block by block before they came to it, and says
+    nothing of sizes. Of data of several sources the one of which least fitted counts.
     """
-    storage = run.storage_memory_bytes
-    if not storage or kept < NEARLY_FULL * storage:
+    if kept < NEARLY_FULL * storage:
         return 1.0
     held = min(kept, storage)
-    shares = []
+    most: dict[int, tuple[float, float]] = {}
     for place, source in sources.items():
-        original = run.stages[source].input_bytes
+        original = _outside_bytes(run.stages[source])
         read = run.stages[place].cached_input_bytes or 0.0
-        cached = run.stages[source].cached_input_bytes or 0.0
-        if original is not None and original.total > cached and read > held:
-            shares.append(1.0 - (read - held) / (original.total - cached))
+        if original is not None and original > 0.0 and read > held:
+            share = 1.0 - (read - held) / original
+            found = abs(read - original), share
+            most[source] = max(most.get(source, found), found)
+    shares = [share for _, share in most.values()]
     return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
+
+
+def _outside_bytes(stage: StageRun) -> float | None:
+    """What a stage that stores blocks has to read from outside for all of them: a task whose block
+    finds no room may end with the first rows (cached tables since Spark 3.5), so that of files
+    that are read whole their size counts."""
+    if stage.input_bytes is None:
+        return None
+    counted = stage.input_bytes.total - (stage.cached_input_bytes or 0.0)
+    if any(name.startswith(WHOLE_FILES) for name in stage.operations):
+        return max(counted, stage.files_bytes or 0.0)
+    return counted
+
+
+WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
+"""Operations that read all bytes of their files, whichever columns are wanted."""
 
 
 def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:

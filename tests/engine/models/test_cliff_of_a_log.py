@@ -63,15 +63,60 @@ def test_without_its_memory_a_log_tells_of_no_loss(disk: bool) -> None:
     assert cliff_of(run_of(20, 4, disk=disk)).fits == 1.0
 
 
-def test_the_least_that_a_stage_found_counts() -> None:
-    """Nearly all of it computed again is 2 % that fitted, however much more the stage read."""
+def test_the_most_that_a_stage_found_counts() -> None:
+    """Blocks that tasks drove out are computed again, whatever memory holds. What is computed again
+    in nearly all stages is 2 % that fitted, however much more these read."""
     run = run_of(40, 2)
     kept, source = 0.95 * storage_of(2), run.stages[0].input_bytes
     assert source is not None
-    read = [kept + part * source.total for part in (0.1, 0.3, 0.2, 0.0, 0.0)]
+    parts = (0.9, 0.3, 0.4, 0.6, 0.7)
+    more = source.total * 4.0
+    run = replace(
+        run, stages=(replace(run.stages[0], input_bytes=measure([more])), *run.stages[1:])
+    )
+    read = [kept + part * more for part in parts]
     assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).fits == pytest.approx(0.7)
-    read[2] = kept + 3.0 * source.total
+    read = [kept + 3.0 * more] * 5
     assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).fits == 0.02
+
+
+def test_of_two_sources_the_one_of_which_least_fitted_counts() -> None:
+    """Each by the stage that found most of it, which read least where blocks are smaller than what
+    they come from, and most where they are larger."""
+    run = run_of(40, 2)
+    kept = 0.95 * storage_of(2)
+    large, small = 4.0 * kept, 0.8 * kept
+    first = [replace(run.stages[0], input_bytes=measure([size])) for size in (large, small)]
+    second = replace(first[1], stage_id=99, cached_rdds=(8,))
+    rest = [
+        replace(s, cached_rdds=(rdd,))
+        for s, rdd in zip(run.stages[1:], (7, 7, 8, 8, 8), strict=True)
+    ]
+    both = replace(run, stages=(first[0], *rest[:2], second, *rest[2:]), cached_bytes=kept)
+    amounts = {1: 0.1 * large, 2: 0.3 * large, 4: 0.2 * small, 5: 0.6 * small, 6: 0.1 * small}
+    stages = [
+        replace(s, cached_input_bytes=kept + amounts[place] if place in amounts else None)
+        for place, s in enumerate(both.stages)
+    ]
+    assert cliff_of(replace(both, stages=tuple(stages))).fits == pytest.approx(0.4)
+
+
+def test_files_that_are_read_whole_tell_what_a_storing_stage_left_out() -> None:
+    """A cached table of which half found no room: the stage that stores it ended its tasks early,
+    and counted two thirds of the files that the others read."""
+    run = run_of(40, 2, sizes=False)
+    storage = storage_of(2)
+    files, wanted = 3.0 * storage, 2.0 * storage
+    first = replace(
+        run.stages[0],
+        input_bytes=measure([2.0 * storage]),
+        files_bytes=files,
+        operations=("mapPartitionsInternal", "Scan json"),
+    )
+    read = reading(replace(run, stages=(first, *run.stages[1:])), *[storage + 0.5 * files] * 5)
+    assert cliff_of(read).cached_bytes == pytest.approx(wanted)
+    columns = replace(first, operations=("Scan parquet",))
+    assert cliff_of(replace(read, stages=(columns, *read.stages[1:]))).fits == pytest.approx(0.25)
 
 
 def test_a_source_that_reads_a_cache_itself_has_only_the_rest_from_outside() -> None:
