@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from sparkplan_runs import fit, nodes
 
 from engine.cluster import Workload
-from engine.models.curves.parameter_scales import ParameterScales
+from engine.models.base import Prediction
+from engine.models.curves.parameter_scales import OF_ZERO, SPREAD_PER_PARAMETER, ParameterScales
 from engine.profile import Run
 
 SCALES = ParameterScales.of(np.asarray([[0.0, 1.0], [2.0, 2.0], [5.0, 5.0]]))
@@ -46,18 +49,23 @@ def seconds(count: int, rounds: float) -> float:
     return 30.0 + 400.0 / count + 20.0 * rounds
 
 
+def foretold(measured: tuple[float, ...], rounds: float) -> Prediction:
+    """Of runs with these values on 2, 4 and 8 nodes, for another value on 4."""
+    runs = [
+        Run(seconds(count, own), nodes(count), Workload(1.0, parameters={"rounds": own}))
+        for count in (2, 4, 8)
+        for own in measured
+    ]
+    wanted = Workload(1.0, parameters={"rounds": rounds})
+    return fit(*runs).predict(cluster=nodes(4), workload=wanted)
+
+
 @pytest.mark.parametrize(("rounds", "within"), [(7.0, 0.1), (10.0, 0.1), (20.0, 0.2), (50.0, 0.35)])
 def test_a_parameter_that_may_be_zero_is_not_extrapolated_as_a_power_of_e(
     rounds: float, within: float
 ) -> None:
     """For 50 where 5 was the most 12 hours were foretold, of a job that takes 19 minutes."""
-    runs = [
-        Run(seconds(count, most), nodes(count), Workload(1.0, parameters={"rounds": most}))
-        for count in (2, 4, 8)
-        for most in (0.0, 1.0, 2.0, 5.0)
-    ]
-    wanted = Workload(1.0, parameters={"rounds": rounds})
-    found = fit(*runs).predict(cluster=nodes(4), workload=wanted)
+    found = foretold((0.0, 1.0, 2.0, 5.0), rounds)
     assert found.seconds == pytest.approx(seconds(4, rounds), rel=within)
     assert found.low is not None
     assert found.low < seconds(4, rounds) < (found.high or 0.0)
@@ -65,12 +73,18 @@ def test_a_parameter_that_may_be_zero_is_not_extrapolated_as_a_power_of_e(
 
 @pytest.mark.parametrize("rounds", [0.0, 0.01, 0.5])
 def test_time_does_not_vanish_with_a_parameter_that_was_never_zero(rounds: float) -> None:
-    """For 0 where 1 was the least 2.5 s were foretold, of a job that takes 130 s."""
-    runs = [
-        Run(seconds(count, most), nodes(count), Workload(1.0, parameters={"rounds": most}))
-        for count in (2, 4, 8)
-        for most in (1.0, 2.0, 5.0, 10.0)
-    ]
-    wanted = Workload(1.0, parameters={"rounds": rounds})
-    found = fit(*runs).predict(cluster=nodes(4), workload=wanted)
+    """For 0 where 1 was the least 2.5 s were foretold of a job that takes 130 s, within a factor of
+    a million."""
+    found = foretold((1.0, 2.0, 5.0, 10.0), rounds)
     assert found.seconds == pytest.approx(seconds(4, rounds), rel=0.1)
+    assert found.low is not None
+    assert (found.high or math.inf) / found.low < 50.0
+
+
+@pytest.mark.parametrize("measured", [0.0, 3.0])
+def test_between_zero_and_what_was_run_nobody_knows_how_far_it_is(measured: float) -> None:
+    """A parameter that had one value: its time stays, and may be five doublings of it away."""
+    same, other = foretold((measured,), measured), foretold((measured,), 3.0 - measured)
+    assert other.seconds == pytest.approx(same.seconds)
+    apart = other.forecast.log_scale[0] ** 2 - same.forecast.log_scale[0] ** 2
+    assert math.sqrt(apart) == pytest.approx(OF_ZERO * SPREAD_PER_PARAMETER, rel=0.01)
