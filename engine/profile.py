@@ -186,11 +186,14 @@ class StageRun:
 class PersistedRdd:
     """An RDD that an application kept for later stages: how many bytes it took, None where the log
     does not say, and the stage that had ended last when it was unpersisted, None where it never
-    was. One that was persisted again is there once for each time, in their order."""
+    was. One that was persisted again is there once for each time, in their order. `copies` is how
+    many executors are to hold each block, by its storage level; the bytes are those of all copies
+    that the executors of the run could hold."""
 
     rdd_id: int
     stored_bytes: float | None = None
     unpersisted_after: int | None = None
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)

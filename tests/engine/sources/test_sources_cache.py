@@ -340,6 +340,7 @@ def test_copies_on_several_executors_all_want_memory_and_blocks_on_disk_alone_no
     small, large = 4 * 5_246_300.0, 4 * 52_462_460.0
     wanted = [(rdd.rdd_id, rdd.stored_bytes) for rdd in run.persisted_rdds]
     assert wanted == [(1, 2 * small), (5, 2 * large)]
+    assert [rdd.copies for rdd in run.persisted_rdds] == [2, 2]
     assert run.cached_bytes == 2 * large
     on_disk = run.stages[5]
     assert on_disk.cached_input_bytes == on_disk.cached_disk_bytes == large
