@@ -181,6 +181,17 @@ class StageRun:
         """Bytes that its tasks read, from outside, from a cache and from shuffles."""
         return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
 
+    @property
+    def whole_files_bytes(self) -> float:
+        """The size of the files that it scans, where every byte of them is read whichever columns
+        are wanted; 0 where they are others, or their size is not known."""
+        whole = any(name.startswith(WHOLE_FILES) for name in self.operations)
+        return self.files_bytes or 0.0 if whole else 0.0
+
+
+WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
+"""Operations that read all bytes of their files."""
+
 
 @dataclass(frozen=True, slots=True)
 class PersistedRdd:

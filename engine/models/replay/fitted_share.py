@@ -53,10 +53,4 @@ def _outside_bytes(stage: StageRun) -> float | None:
     if stage.input_bytes is None:
         return None
     counted = stage.input_bytes.total - (stage.cached_input_bytes or 0.0)
-    if any(name.startswith(WHOLE_FILES) for name in stage.operations):
-        return max(counted, stage.files_bytes or 0.0)
-    return counted
-
-
-WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
-"""Operations that read all bytes of their files, whichever columns are wanted."""
+    return max(counted, stage.whole_files_bytes)
