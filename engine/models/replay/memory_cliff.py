@@ -173,7 +173,8 @@ class MemoryCliff:
         share = np.minimum(
             1.0, self.storage_bytes(batch) / self.needed_bytes(ratio, batch.executors)
         )
-        return np.asarray(np.where(np.isnan(share), self.fits, share))
+        as_there = np.isnan(share) | np.isclose(share, self.fits, rtol=1e-9, atol=0.0)
+        return np.asarray(np.where(as_there, self.fits, share))
 
     def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
         """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,

@@ -263,6 +263,19 @@ def test_shares_that_fit() -> None:
     assert cliff.fitting_share(asked(4, None, 8), 1.0) == pytest.approx([cliff.fits])
 
 
+@pytest.mark.parametrize("executors", range(2, 9))
+def test_as_much_fits_on_its_own_cluster_as_in_the_log(executors: int) -> None:
+    """To the last digit: what rounding leaves was told as time of a cache that does not fit."""
+    for more in np.linspace(0.1, 0.9, 40):
+        run = run_of(400, executors, sizes=False)
+        files = 3.0 * storage_of(executors)
+        first = replace(run.stages[0], input_bytes=measure([files]))
+        steps = [storage_of(executors) + more * files] * ITERATIONS
+        cliff = cliff_of(reading(replace(run, stages=(first, *run.stages[1:])), *steps))
+        assert cliff.fits < 1.0
+        assert cliff.fitting_share(asked(executors), 1.0).tolist() == [cliff.fits]
+
+
 def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about() -> None:
     """Nor where nobody knows the memory; and not before every log's cache fits."""
     small, large = cliff_of(run_of(20, 2)), cliff_of(run_of(40, 2))
