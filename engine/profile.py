@@ -181,16 +181,30 @@ class StageRun:
         """Bytes that its tasks read, from outside, from a cache and from shuffles."""
         return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
 
+    @property
+    def whole_files_bytes(self) -> float:
+        """The size of the files that it scans, where every byte of them is read whichever columns
+        are wanted; 0 where they are others, or their size is not known."""
+        whole = any(name.startswith(WHOLE_FILES) for name in self.operations)
+        return self.files_bytes or 0.0 if whole else 0.0
+
+
+WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
+"""Operations that read all bytes of their files."""
+
 
 @dataclass(frozen=True, slots=True)
 class PersistedRdd:
     """An RDD that an application kept for later stages: how many bytes it took, None where the log
     does not say, and the stage that had ended last when it was unpersisted, None where it never
-    was. One that was persisted again is there once for each time, in their order."""
+    was. One that was persisted again is there once for each time, in their order. `copies` is how
+    many executors are to hold each block, by its storage level; the bytes are those of all copies
+    that the executors of the run could hold."""
 
     rdd_id: int
     stored_bytes: float | None = None
     unpersisted_after: int | None = None
+    copies: int = 1
 
 
 @dataclass(frozen=True, slots=True)

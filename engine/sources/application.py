@@ -272,7 +272,7 @@ class Application:
         stage = self.stage_of(info.stage)
         if not stage.attempts:
             self._describe(stage, info, line)
-            began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds)
+            began = self.blocks.stage_began(stage.needed_rdds, stage.off_heap_rdds, stage.copies)
             stage.cached_disk_bytes = began
             # A task that misses several RDDs which come from each other reads the source for each.
             if stage.fed is not None and stage.reads_cache and len(stage.persisted) == 1:
@@ -327,8 +327,7 @@ class Application:
 
     def _describe(self, stage: Stage, info: events.StageInfo, line: bytes) -> None:
         """What a stage is made of, told by its first event."""
-        stage.name, stage.profile = info.name, info.profile
-        stage.parents = info.parents
+        stage.name, stage.profile, stage.parents = info.name, info.profile, info.parents
         if info.rdds:
             stage.final_rdd, stage.partitions = info.rdds[0].rdd_id, info.rdds[0].partitions
             stage.barrier = info.rdds[0].barrier
@@ -340,6 +339,7 @@ class Application:
         stage.persisted = self.lineage.persisted_in(info.rdds)
         stage.fed = self.lineage.fed_in(info.rdds) if stage.persisted else None
         stage.off_heap_rdds = self.lineage.off_heap_in(info.rdds)
+        stage.copies = self.lineage.copies_in(info.rdds)
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)

@@ -41,18 +41,26 @@ def stage_computed(
     return {stage.fed: sources.of(stage.fed)}
 
 
-def source_bytes(run: StageRun, stage: Stage, counted: Measure | None) -> float:
+def source_bytes(
+    run: StageRun, stage: Stage, counted: Measure | None, *, blocks_told: bool
+) -> float:
     """What a stage read from outside that none before it had read.
+
+    One that stores a cached table ends the tasks whose block finds no room (since Spark 3.5); what
+    they left is read by later stages, as block updates show. Without these it is what is missing to
+    the size of files that are read whole.
 
     Args:
         run: with its input as far as that is known.
         counted: what its tasks counted of that.
+        blocks_told: whether the log tells of blocks.
     """
     if run.input_bytes is None:
         return 0.0
     outside = max(0.0, run.input_bytes.total - (run.cached_input_bytes or 0.0))
     if not stage.reads_cache:
-        return outside
+        leaves_off = stage.persisted and not stage.disk_backed_rdds and not run.in_part
+        return max(outside, run.whole_files_bytes) if leaves_off and not blocks_told else outside
     if stage.source_read is None:
         return 0.0
     of_files = counted is None or run.input_bytes.total != counted.total

@@ -128,10 +128,11 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Life:
-    """An RDD from when it was persisted until it was unpersisted: after which stage, and what is
-    known of its blocks."""
+    """An RDD from when it was persisted until it was unpersisted: after which stage, on how many
+    executors each block was to lie, and what is known of its blocks."""
 
     rdd_id: int
+    copies: int = 1
     ended: bool = False
     dropped_after: int | None = None
     stored: _Stored | None = None
@@ -179,7 +180,10 @@ class CachedBlocks:
                 stored.drop(copy)
 
     def stage_began(
-        self, needed: Iterable[tuple[int, int]], off_heap: Collection[int] = ()
+        self,
+        needed: Iterable[tuple[int, int]],
+        off_heap: Collection[int] = (),
+        copies: Mapping[int, int] | None = None,
     ) -> float | None:
         """A stage is submitted that needs these RDDs, which are persisted then: one that had been
         unpersisted is so again. Returns how much of them lies on disk alone; None where the log has
@@ -187,6 +191,7 @@ class CachedBlocks:
 
         Args:
             off_heap: those that want no memory of the heap.
+            copies: on how many executors each block is to lie, where that is not one.
         """
         wanted = dict.fromkeys(rdd_id for rdd_id, _ in needed)
         self._off_heap.difference_update(wanted)
@@ -194,7 +199,7 @@ class CachedBlocks:
         for rdd_id in wanted:
             lives = self._lives.setdefault(rdd_id, [])
             if not lives or lives[-1].ended:
-                lives.append(_Life(rdd_id))
+                lives.append(_Life(rdd_id, (copies or {}).get(rdd_id, 1)))
         if not self.told:
             return None
         known = (self._of_rdd[rdd_id] for rdd_id in wanted if rdd_id in self._of_rdd)
@@ -265,7 +270,7 @@ class CachedBlocks:
             for life in lives:
                 known = life.stored if life.ended else self._of_rdd.get(rdd_id)
                 size = most.get(rdd_id) if known is None else known.wanted_bytes
-                found.append(PersistedRdd(rdd_id, size, life.dropped_after))
+                found.append(PersistedRdd(rdd_id, size, life.dropped_after, life.copies))
         return tuple(found)
 
     @property

@@ -229,6 +229,11 @@ class Lineage:
         return tuple(rdd.rdd_id for rdd in rdds if rdd.level.disk)
 
     @staticmethod
+    def copies_in(rdds: Sequence[RddInfo]) -> dict[int, int]:
+        """On how many executors each block is to lie, of RDDs with more than one copy."""
+        return {rdd.rdd_id: rdd.level.copies for rdd in rdds if rdd.level.copies > 1}
+
+    @staticmethod
     def off_heap_in(rdds: Sequence[RddInfo]) -> frozenset[int]:
         """Those persisted RDDs that want no memory of the heap: DISK_ONLY and OFF_HEAP."""
         return frozenset(

@@ -272,7 +272,8 @@ class _Context:
         for run in stages:
             entry = self._executed[run.stage_id]
             if not run.recomputed and not (entry.stage.reads_cache and self._says_method):
-                total += source_bytes(run, entry.stage, entry.summary.measures["input_bytes"])
+                counted, told = entry.summary.measures["input_bytes"], self._application.blocks.told
+                total += source_bytes(run, entry.stage, counted, blocks_told=told)
         return total or None
 
     def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:

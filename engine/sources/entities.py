@@ -70,7 +70,8 @@ class Stage:
     """A stage over all its attempts; `partitions` are those of the RDD that it computes, 0 where
     the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
     `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
-    a source, `held` which partitions of these had blocks when it began."""
+    a source, `held` which partitions of these had blocks when it began, `copies` on how many
+    executors a block of those is to lie of which more than one is to hold it."""
 
     stage_id: int
     name: str = ""
@@ -81,6 +82,7 @@ class Stage:
     persisted: tuple[tuple[int, int], ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     off_heap_rdds: frozenset[int] = frozenset()
+    copies: dict[int, int] = field(default_factory=dict)
     cached_disk_bytes: float | None = None
     needed_rdds: tuple[tuple[int, int], ...] = ()
     operations: tuple[str, ...] = ()

@@ -133,7 +133,9 @@ def check_run(entry: RunEntry, located: Located, path: str) -> None:
         checked(group, ("nodes", "price_usd_per_hour"), located, at, above=0.0)
         checked(group, ("nodes",), located, at, most=MOST_NODES)
     for place, rdd in enumerate(entry.persisted_rdds):
-        checked(rdd, ("stored_bytes",), located, f"{path}.persisted_rdds[{place}]")
+        at = f"{path}.persisted_rdds[{place}]"
+        checked(rdd, ("stored_bytes",), located, at)
+        checked(rdd, ("copies",), located, at, above=0.0, most=MOST_NODES)
     for place, stage in enumerate(entry.stages):
         _check_stage(stage, located, f"{path}.stages[{place}]")
     _check_clock(entry, located, path)

@@ -110,6 +110,8 @@ class CacheReplay:
         on_disk: RDDs whose blocks lie on disk where memory is full.
         drops: stage -> the RDDs unpersisted when it had ended.
         parts: share of the partitions of what it needs that each stage ran.
+        copies: RDD -> executors that are to hold each block, of those with more than one.
+        executors: of the log, each of which holds one copy at most.
     """
 
     needed: tuple[tuple[int, ...], ...]
@@ -118,6 +120,8 @@ class CacheReplay:
     on_disk: frozenset[int]
     drops: Mapping[int, tuple[int, ...]]
     parts: tuple[float, ...]
+    copies: Mapping[int, int] = field(default_factory=dict)
+    executors: float = math.inf
 
     @classmethod
     def of(cls, run: Run) -> CacheReplay | None:
@@ -142,7 +146,27 @@ class CacheReplay:
             part_of(run.stages, place, [origins[rdd_id] for rdd_id in rdds])
             for place, rdds in enumerate(needed)
         )
-        return cls(needed, origins, sizes, on_disk, drops, parts)
+        copies = {rdd.rdd_id: rdd.copies for rdd in run.persisted_rdds if rdd.copies > 1}
+        executors = run.cluster.executors or math.inf
+        return cls(needed, origins, sizes, on_disk, drops, parts, copies, executors)
+
+    def copied(self, executors: FloatArray | float) -> FloatArray:
+        """What is wanted at once on so many executors, over what is on those of the log: a lone
+        executor has nobody to give a second copy to. (n,), or a number for one."""
+        if not self.copies:
+            return np.ones_like(executors, dtype=float)
+        counts = np.minimum(executors, max(self.copies.values()))
+        unlike, which = np.unique(counts, return_inverse=True)
+        own = self.most_bytes
+        times = [replace(self, stored_bytes=self._sizes_on(n)).most_bytes / own for n in unlike]
+        return np.asarray(times)[which].reshape(np.shape(counts))
+
+    def _sizes_on(self, executors: float) -> dict[int, float]:
+        def times(rdd: int) -> float:
+            asked = self.copies.get(rdd, 1)
+            return min(asked, executors) / min(asked, self.executors)
+
+        return {rdd: size * times(rdd) for rdd, size in self.stored_bytes.items()}
 
     @property
     def most_bytes(self) -> float:
@@ -337,10 +361,16 @@ def part_of(stages: Sequence[StageRun], place: int, origins: Sequence[int]) -> f
 def _sizes(
     run: Run, stored: Sequence[tuple[int, ...]], origins: Mapping[int, int]
 ) -> dict[int, float] | None:
-    """RDD -> bytes: as the log tells, else what the stages read that need it beside RDDs of known
-    sizes, in equal parts where it is not alone; 0 for those that none reads, or that add nothing to
-    what others do. None where no stage reads anything."""
-    known = {r.rdd_id: r.stored_bytes for r in run.persisted_rdds if r.stored_bytes}
+    """RDD -> bytes of all copies: as the log tells, else what the stages read that need it beside
+    RDDs of known sizes, in equal parts where it is not alone, from one copy of each block; 0 for
+    those that none reads, or that add nothing to what others do. None where no stage reads
+    anything."""
+    held = copies_held(run)
+    known = {
+        r.rdd_id: r.stored_bytes / held.get(r.rdd_id, 1)
+        for r in run.persisted_rdds
+        if r.stored_bytes
+    }
 
     def clearness(place: int) -> tuple[bool, int]:
         return run.stages[place].in_part, len(stored[place])
@@ -351,4 +381,10 @@ def _sizes(
         rest = (run.stages[place].cached_input_bytes or 0.0) - sum(known.get(r, 0.0) for r in read)
         if rest > LEAST_SHARE * sum(known.get(rdd, 0.0) for rdd in read):
             known |= {rdd: rest / len(unknown) for rdd in unknown}
-    return {rdd: known.get(rdd, 0.0) for rdd in origins} if known else None
+    return {rdd: known.get(rdd, 0.0) * held.get(rdd, 1) for rdd in origins} if known else None
+
+
+def copies_held(run: Run) -> dict[int, float]:
+    """RDD -> how many executors of a run each block lies on, of those that ask for several."""
+    executors = run.cluster.executors or math.inf
+    return {rdd.rdd_id: min(rdd.copies, executors) for rdd in run.persisted_rdds if rdd.copies > 1}

@@ -23,6 +23,7 @@ from engine.cluster import Workload
 from engine.forecast import FloatArray
 from engine.models.replay.cache_replay import SHARES, CacheReplay, first_whole, part_of
 from engine.models.replay.executor_memory import ExecutorMemory, own_batch
+from engine.models.replay.fitted_share import share_in_log
 from engine.models.replay.found_again import with_all_found
 from engine.models.replay.priors import POWER_SPREAD, SIZE_NOISE, ratio_of
 from engine.models.replay.replayed_run import Replay
@@ -30,9 +31,6 @@ from engine.models.stages.task_times import StageShape
 from engine.profile import Run, StageRun
 
 BoolArray = NDArray[np.bool_]
-
-NEARLY_FULL = 0.85
-"""A cache that takes so much of its memory may have lost blocks."""
 
 CACHED_BYTES_PER_SECOND = 200e6
 """Prior: what one task reads of cached blocks that lie on disk, in bytes as they are in memory, for
@@ -104,7 +102,7 @@ class MemoryCliff:
         else:
             if inferred:
                 storage = _own_storage(run, memory, sources)
-            fits = _fitting(run, sources, kept, storage)
+            fits = share_in_log(run, sources, kept, storage)
             kept = (storage if inferred and fits < 1.0 else kept) / fits
         if inferred and cache is not None:
             cache = cache.wanting(kept)
@@ -159,9 +157,12 @@ class MemoryCliff:
             return np.zeros(len(share))
         return np.clip(1.0 - np.interp(share, SHARES, lost) / own, 0.0, 1.0)
 
-    def needed_bytes(self, ratio: float) -> float:
-        """What would be kept at `ratio` times the input."""
-        return self.cached_bytes * math.exp(self.power * math.log(ratio))
+    def needed_bytes(self, ratio: float, executors: FloatArray | float = math.inf) -> FloatArray:
+        """What would be kept at `ratio` times the input on (n,) executors, or a number of them."""
+        grown = self.cached_bytes * math.exp(self.power * math.log(ratio))
+        if self.cache is None:
+            return np.full(np.shape(executors), grown)
+        return grown * self.cache.copied(executors)
 
     def storage_bytes(self, batch: ClusterBatch) -> FloatArray:
         """(n,) memory for cached blocks of the whole cluster; NaN where its memory is unknown."""
@@ -169,13 +170,16 @@ class MemoryCliff:
 
     def fitting_share(self, batch: ClusterBatch, ratio: float) -> FloatArray:
         """(n,) share of the cached data that fits; as in the log where memory is unknown."""
-        share = np.minimum(1.0, self.storage_bytes(batch) / self.needed_bytes(ratio))
-        return np.asarray(np.where(np.isnan(share), self.fits, share))
+        share = np.minimum(
+            1.0, self.storage_bytes(batch) / self.needed_bytes(ratio, batch.executors)
+        )
+        as_there = np.isnan(share) | np.isclose(share, self.fits, rtol=1e-9, atol=0.0)
+        return np.asarray(np.where(as_there, self.fits, share))
 
     def roomy(self, batch: ClusterBatch, ratio: float) -> BoolArray:
         """(n,) clusters of which more nodes would hold no more of the cached data: all of it fits,
         or nobody knows their memory."""
-        return np.asarray(~(self.storage_bytes(batch) < self.needed_bytes(ratio)))
+        return np.asarray(~(self.storage_bytes(batch) < self.needed_bytes(ratio, batch.executors)))
 
     def added_seconds(
         self,
@@ -311,47 +315,6 @@ def _all_on_disk(stages: Sequence[StageRun], sources: dict[int, int]) -> bool:
     """Whether every stage that reads cached data finds on disk what memory does not hold: then all
     of it is stored, and read from there."""
     return all(set(stages[p].cached_rdds) & set(stages[p].disk_backed_rdds) for p in sources)
-
-
-def _fitting(run: Run, sources: dict[int, int], kept: float, storage: float) -> float:
-    """Share of the cached data that was in memory when the log was written, of data that lies
-    nowhere else.
-
-    A stage that finds K bytes of blocks and computes the rest again reads that rest's share of the
-    original input B as well: read = K + (1 - f) B. That K filled the memory holds of the stage
-    that found most, which is the one that read an amount furthest from B: what others miss beyond
-    that was dropped for the memory of tasks, block by block before they came to it, and says
-    nothing of sizes. Of data of several sources the one of which least fitted counts.
-    """
-    if kept < NEARLY_FULL * storage:
-        return 1.0
-    held = min(kept, storage)
-    most: dict[int, tuple[float, float]] = {}
-    for place, source in sources.items():
-        original = _outside_bytes(run.stages[source])
-        read = run.stages[place].cached_input_bytes or 0.0
-        if original is not None and original > 0.0 and read > held:
-            share = 1.0 - (read - held) / original
-            found = abs(read - original), share
-            most[source] = max(most.get(source, found), found)
-    shares = [share for _, share in most.values()]
-    return float(np.clip(min(shares), 0.02, 1.0)) if shares else 1.0
-
-
-def _outside_bytes(stage: StageRun) -> float | None:
-    """What a stage that stores blocks has to read from outside for all of them: a task whose block
-    finds no room may end with the first rows (cached tables since Spark 3.5), so that of files
-    that are read whole their size counts."""
-    if stage.input_bytes is None:
-        return None
-    counted = stage.input_bytes.total - (stage.cached_input_bytes or 0.0)
-    if any(name.startswith(WHOLE_FILES) for name in stage.operations):
-        return max(counted, stage.files_bytes or 0.0)
-    return counted
-
-
-WHOLE_FILES = ("Scan json", "Scan csv", "Scan text")
-"""Operations that read all bytes of their files, whichever columns are wanted."""
 
 
 def _whole_seconds(replay: Replay, place: int, source: int, disk_rate: float) -> float:

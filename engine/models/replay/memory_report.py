@@ -26,12 +26,13 @@ INFERRED_FROM = 0.5
 
 def cache_notices(cliff: MemoryCliff, batch: ClusterBatch, ratio: float) -> list[Notice]:
     """Warnings about the cache on the one cluster of `batch` at `ratio` times the input."""
-    needed, storage = cliff.needed_bytes(ratio), float(cliff.storage_bytes(batch)[0])
+    storage = float(cliff.storage_bytes(batch)[0])
+    needed = float(cliff.needed_bytes(ratio, batch.executors)[0])
     notices: list[Notice] = []
     if math.isnan(storage):
         return notices
     if needed > storage:
-        notices.append(_does_not_fit(cliff, batch, needed, storage))
+        notices.append(_does_not_fit(cliff, batch, ratio, needed, storage))
     if cliff.inferred and needed > INFERRED_FROM * storage:
         notices.append(
             Notice(
@@ -56,13 +57,15 @@ def unstored_notice(runs: Sequence[Run]) -> Notice | None:
     )
 
 
-def _does_not_fit(cliff: MemoryCliff, batch: ClusterBatch, needed: float, storage: float) -> Notice:
-    executors = float(batch.executors[0])
-    least = math.ceil(needed / (storage / executors)) if storage > 0.0 else None
+def _does_not_fit(
+    cliff: MemoryCliff, batch: ClusterBatch, ratio: float, needed: float, storage: float
+) -> Notice:
+    executors, of_many = float(batch.executors[0]), float(cliff.needed_bytes(ratio))
+    least = math.ceil(of_many / (storage / executors)) if storage > 0.0 else None
     unit = "executors"
     if least is not None and not np.isnan(batch.nodes[0]):
         per_node = executors / float(batch.nodes[0])
-        least, unit = math.ceil(needed / (storage / executors * per_node)), "nodes"
+        least, unit = math.ceil(of_many / (storage / executors * per_node)), "nodes"
     count = len(cliff.rereads)
     again = f"{count} stage reads" if count == 1 else f"{count} stages read"
     remedy = "give executors more memory, or persist to disk as well"

@@ -80,6 +80,21 @@ def test_the_most_that_a_stage_found_counts() -> None:
     assert cliff_of(replace(reading(run, *read), cached_bytes=kept)).fits == 0.02
 
 
+def test_of_several_copies_a_stage_reads_one() -> None:
+    """Memory that holds half of both copies of all blocks holds as much as half of one is read."""
+    run, storage = run_of(40, 2, sizes=False), storage_of(2)
+    files = measure([3.0 * storage])
+    stages = [replace(run.stages[0], input_bytes=files), *run.stages[1:]]
+    stages = [replace(stage, needed_rdds=(7,)) for stage in stages]
+    twice = replace(run, stages=tuple(stages), persisted_rdds=(PersistedRdd(7, copies=2),))
+    found = cliff_of(reading(twice, *[0.5 * storage + 0.5 * files.total] * ITERATIONS))
+    assert found.fits == pytest.approx(0.5)
+    assert found.needed_bytes(1.0) == pytest.approx(2.0 * storage)
+    assert found.needed_bytes(1.0, np.asarray([1.0, 2.0, 9.0])) == pytest.approx(
+        np.asarray([storage, 2.0 * storage, 2.0 * storage])
+    )
+
+
 def test_of_two_sources_the_one_of_which_least_fitted_counts() -> None:
     """Each by the stage that found most of it, which read least where blocks are smaller than what
     they come from, and most where they are larger."""
@@ -246,6 +261,19 @@ def test_shares_that_fit() -> None:
     assert cliff.fitting_share(asked(4), 1.0) == pytest.approx([cliff.fits])
     assert cliff.fitting_share(asked(400), 1.0).tolist() == [1.0]
     assert cliff.fitting_share(asked(4, None, 8), 1.0) == pytest.approx([cliff.fits])
+
+
+@pytest.mark.parametrize("executors", range(2, 9))
+def test_as_much_fits_on_its_own_cluster_as_in_the_log(executors: int) -> None:
+    """To the last digit: what rounding leaves was told as time of a cache that does not fit."""
+    for more in np.linspace(0.1, 0.9, 40):
+        run = run_of(400, executors, sizes=False)
+        files = 3.0 * storage_of(executors)
+        first = replace(run.stages[0], input_bytes=measure([files]))
+        steps = [storage_of(executors) + more * files] * ITERATIONS
+        cliff = cliff_of(reading(replace(run, stages=(first, *run.stages[1:])), *steps))
+        assert cliff.fits < 1.0
+        assert cliff.fitting_share(asked(executors), 1.0).tolist() == [cliff.fits]
 
 
 def test_more_nodes_hold_no_more_where_all_fits_whichever_input_is_asked_about() -> None:

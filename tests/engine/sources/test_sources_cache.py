@@ -212,32 +212,6 @@ def test_blocks_that_found_no_room_are_wanted_all_the_same(tmp_path: Path) -> No
     assert run_of(tmp_path, [*log.header(), *again, log.end(6.0)]).cached_bytes == 2 * 240.0
 
 
-def test_blocks_that_found_no_room_are_as_large_as_their_sources_tell(tmp_path: Path) -> None:
-    """Spark starts the largest partitions first: of four, two of 400 bytes are stored, and two of
-    100 find no room. The stage that stores them ends the tasks of those early, as in logs of Spark
-    3.5, the next reads all of them."""
-    kept = log.rdd(5, [1], cached=True) | {"Number of Partitions": 4}
-    source = log.rdd(1) | {"Number of Partitions": 4}
-    own = log.rdd(9, [5]) | {"Number of Partitions": 4}
-    stored = [_block("rdd_5_0", 300), _block("rdd_5_1", 300)]
-
-    def events(number: int, sizes: tuple[int, ...], blocks: list[log.Event]) -> list[log.Event]:
-        stage, at = log.info(number, 4, rdds=[own, kept, source]), 2.0 * (number + 1)
-        tasks = [
-            log.task(number, 4 * number + n, at, at + 1.0, index=n,
-                     metrics={"Input Metrics": {"Bytes Read": size}})
-            for n, size in enumerate(sizes)
-        ]  # fmt: skip
-        return [log.submitted(stage, at), *blocks, *tasks, log.completed(stage, at, at + 1.0)]
-
-    first = events(0, (400, 400, 9, 9), stored)
-    again = events(1, (300, 300, 100, 100), [])
-    assert run_of(tmp_path, [*log.header(), *first, *again, log.end(9.0)]).cached_bytes == 750.0
-    untold = [*events(0, (400, 400, 9, 0), stored), *events(1, (300, 300, 100, 0), [])]
-    assert run_of(tmp_path, [*log.header(), *untold, log.end(9.0)]).cached_bytes == 1200.0
-    assert run_of(tmp_path, [*log.header(), *first, log.end(9.0)]).cached_bytes == 1200.0
-
-
 def test_an_rdd_that_no_stage_needs_any_more_is_not_wanted(tmp_path: Path) -> None:
     """A loop caches each generation, reads it once and forgets to unpersist it: at once it wants
     the base that all steps read and two generations, not all of them."""
@@ -340,6 +314,7 @@ def test_copies_on_several_executors_all_want_memory_and_blocks_on_disk_alone_no
     small, large = 4 * 5_246_300.0, 4 * 52_462_460.0
     wanted = [(rdd.rdd_id, rdd.stored_bytes) for rdd in run.persisted_rdds]
     assert wanted == [(1, 2 * small), (5, 2 * large)]
+    assert [rdd.copies for rdd in run.persisted_rdds] == [2, 2]
     assert run.cached_bytes == 2 * large
     on_disk = run.stages[5]
     assert on_disk.cached_input_bytes == on_disk.cached_disk_bytes == large

@@ -368,6 +368,7 @@ def test_a_damaged_count_that_a_log_may_have_is_read_from_its_profile() -> None:
             "persisted_rdds: [{rdd_id: 3, stored_bytes: -7}]",
             "stored_bytes must be at least 0, not -7",
         ),
+        ("persisted_rdds: [{rdd_id: 3, copies: 0}]", "copies must be more than zero, not 0"),
     ],
 )
 def test_negative_amounts_of_memory_are_refused(key: str, said: str) -> None:
