@@ -95,21 +95,29 @@ _NO_TIME = 1e-300
 
 
 def _root(excess: Callable[[float], float], start: float) -> float:
-    """Where a rising function crosses zero at or below 0; 0 where it does not reach it."""
+    """Where a function that nowhere falls crosses zero at or below 0; 0 where it does not reach it.
+
+    It may be level for long before it falls off, where a stage alone gets less than the level: so
+    the steps down grow, and of two values on one side the other end counts half (the Illinois
+    algorithm).
+    """
     high, above = 0.0, excess(0.0)
     if above <= 0.0:
         return 0.0
-    low, below, x = math.nan, math.nan, min(start, -1e-3)
+    low, below, x, step, side = math.nan, math.nan, min(start, -1e-3), 0.0, 0
     for _ in range(_PROBES):
         value = excess(x)
         if abs(value) <= _OVERFULL:
             break
         if value > 0.0:
-            high, above = x, value
+            high, above, below = x, value, below * (0.5 if side > 0 else 1.0)
+            side = 1
         else:
-            low, below = x, value
+            low, below, above = x, value, above * (0.5 if side < 0 else 1.0)
+            side = -1
         if math.isnan(low):
-            x -= max(value, 1e-3) * _FIRST_STEP
+            step = max(2.0 * step, max(value, 1e-3) * _FIRST_STEP)
+            x -= step
             continue
         x = low + (high - low) * -below / (above - below)
         edge = _MARGIN * (high - low)

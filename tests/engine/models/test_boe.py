@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine.errors import BadInput
@@ -195,6 +195,8 @@ amounts = st.tuples(*[st.sampled_from([0.0, 0.0, 0.4, 3.0, 9.0])] * 3)
         max_size=4,
     )
 )  # fmt: skip
+# A stage alone gets two thirds of a card, and the other is hardly on it.
+@example(work=[(0.1, [(0.0, 0.0, 9.0)], 3), (0.1, [(0.0, 9.0, 0.0), (0.0, 9.0, 0.4)], 1)])
 @settings(max_examples=25, deadline=None)
 def test_stages_of_several_steps_and_resources_share_as_by_trying(
     work: list[tuple[float, list[tuple[float, float, float]], int]],
