@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import tracemalloc
 from collections import Counter
+from collections.abc import Sequence
 from functools import _lru_cache_wrapper
 from importlib import import_module
 from itertools import combinations
@@ -54,10 +55,11 @@ class Reading(NamedTuple):
 
 
 class Growth:
-    """Readings of one planner, from its first state on."""
+    """Readings of one planner, from its first state on; only `views` are visited before each."""
 
-    def __init__(self, app: PlannerApp) -> None:
+    def __init__(self, app: PlannerApp, *, views: Sequence[str] = NAMES) -> None:
         self.first: PlanState = app.state
+        self._views = views
         self.theme = app.theme
         self.readings: list[Reading] = []
         self._first_objects = self._last_objects = Counter[str]()
@@ -98,7 +100,7 @@ class Growth:
         self.readings.append(Reading(step, tracemalloc.get_traced_memory()[0], objects.total()))
 
     async def _at_rest(self, pilot: Pilot[None]) -> None:
-        """The first inputs with evidence that was read anew, every view looked at, the curves in
+        """The first inputs with evidence that was read anew, the views looked at, the curves in
         front, and styles parsed once more: they are, whenever a theme is chosen."""
         app = await self._alone(pilot)
         await pilot.resize_terminal(*SIZES[1])
@@ -108,7 +110,7 @@ class Growth:
         await quiet(pilot)
         app.dispatch(Reread(self.first.sources))
         await quiet(pilot)
-        for view in (*NAMES, "curves"):
+        for view in (*self._views, "curves"):
             app.action_view(view)
             await quiet(pilot)
             if view == "evidence":

@@ -116,11 +116,12 @@ async def test_a_restless_user(planner, stays, seed):
 
 @pytest.mark.slow
 async def test_a_leak_of_a_few_hundred_bytes_is_seen(planner, stays):
-    """Readings as far from each other as those of a long run, with and without a leak."""
+    """Readings as far from each other as those of a long run, with and without a leak, of the two
+    views that are shown."""
     app, kept = planner(FakeSession()), []
     async with app.run_test(size=(120, 40)) as pilot:
         await quiet(pilot)
-        growth = Growth(app)
+        growth = Growth(app, views=("curves", "compositions"))
         await growth.begin(pilot)
         for leaked in (0, 300):
             growth.readings.clear()

@@ -1,7 +1,9 @@
 """The tour: on the bundled sample to its end, forth and back on fixed data, and recorded."""
 
+import asyncio
 import json
 import xml.etree.ElementTree as ElementTree
+from functools import cache
 
 import pytest
 from screen import settled, text_of
@@ -49,19 +51,30 @@ async def at(pilot, place):
     raise AssertionError(f"step {place} did not come")
 
 
-@pytest.mark.parametrize(
-    ("size", "glyphs"), [((80, 24), "unicode"), ((120, 40), "unicode"), ((80, 24), "ascii")]
-)
-async def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
+@cache
+def played(size, glyphs):
+    """What was seen of the whole tour, and its exit code: it plays once for several tests."""
     seen = Spectator()
     options = AppOptions(tour=TourOptions(auto=True, recorder=seen), glyphs=glyphs)
     app = PlannerApp(options)
-    async with app.run_test(size=size) as pilot:
-        for _ in range(6000):
-            await pilot.pause(0.01)
-            if app.return_value is not None or app._exit:
-                break
-    assert app.return_code == 0
+
+    async def play():
+        async with app.run_test(size=size) as pilot:
+            for _ in range(6000):
+                await pilot.pause(0.01)
+                if app.return_value is not None or app._exit:
+                    break
+
+    asyncio.run(play())
+    return seen, app.return_code
+
+
+@pytest.mark.parametrize(
+    ("size", "glyphs"), [((80, 24), "unicode"), ((120, 40), "unicode"), ((80, 24), "ascii")]
+)
+def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
+    seen, code = played(size, glyphs)
+    assert code == 0
     assert [told.place for told, *_ in seen.pages] == list(range(1, len(STEPS) + 1))
     for told, shown, _, _ in seen.pages:
         assert "{" not in told.text
@@ -76,14 +89,8 @@ async def test_it_plays_to_its_end_on_the_bundled_sample(size, glyphs):
     assert 60 <= sum(seconds for *_, seconds in seen.pages) <= 180
 
 
-async def test_captions_say_what_the_answer_says():
-    seen = Spectator()
-    app = PlannerApp(AppOptions(tour=TourOptions(auto=True, recorder=seen)))
-    async with app.run_test(size=(120, 40)) as pilot:
-        for _ in range(6000):
-            await pilot.pause(0.01)
-            if app._exit:
-                break
+def test_captions_say_what_the_answer_says():
+    seen, _ = played((120, 40), "unicode")
     by_title = {told.title: (told, shown, best) for told, shown, best, _ in seen.pages}
     for title in ("The answer", "A tighter deadline", "Undo", "How sure", "Spot prices"):
         told, shown, best = by_title[title]
