@@ -28,9 +28,16 @@ CARRIED = (
     TASK_CPUS,
 )
 CARRIED_PREFIX = "spark.sql.adaptive."
+OTHER_RESOURCE = re.compile(
+    r"spark\.(task|executor)\.resource\.[\w.-]{1,32}\.amount\Z"
+    r"|spark\.executor\.resource\.[\w.-]{1,32}\.vendor\Z",
+    re.ASCII,
+)
+"""What tasks and executors hold beside cores and memory, such as GPUs: without it, tasks that each
+had one of their own share what there is. Scripts that find them are paths on the log's nodes."""
 
 _VALUE = re.compile(r"[\w.%+-]{1,64}\Z", re.ASCII)
-_KEY = re.compile(r"spark\.[\w.]{1,96}\Z", re.ASCII)
+_KEY = re.compile(r"spark\.[\w.-]{1,96}\Z", re.ASCII)
 
 
 def carried_settings(profile: Profile) -> dict[str, str]:
@@ -40,7 +47,7 @@ def carried_settings(profile: Profile) -> dict[str, str]:
     return {
         key: value
         for key, value in sorted(first.items())
-        if (key in CARRIED or key.startswith(CARRIED_PREFIX))
+        if (key in CARRIED or key.startswith(CARRIED_PREFIX) or OTHER_RESOURCE.match(key))
         and _KEY.match(key)
         and _VALUE.match(value)
         and all(config.get(key) == value for config in logs)

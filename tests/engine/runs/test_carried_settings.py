@@ -1,5 +1,6 @@
 """Settings of the logs go with a recommendation."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,33 @@ def test_run_times_alone_have_no_settings() -> None:
 def test_no_value_leaves_its_line() -> None:
     bad = {KEY: "8\n rm -rf", "spark.sql.adaptive.x y": "1"}
     assert carried_settings(profile_of(bad)) == {}
+
+
+GPUS = {
+    "spark.executor.resource.gpu.amount": "1",
+    "spark.executor.resource.gpu.vendor": "nvidia.com",
+    "spark.task.resource.gpu.amount": "0.25",
+}
+
+
+def test_gpus_of_executors_and_tasks_are_handed_over() -> None:
+    script = {"spark.executor.resource.gpu.discoveryScript": "/home/ann/gpus.sh"}
+    assert carried_settings(profile_of({**GPUS, **script})) == GPUS
+
+
+@pytest.mark.parametrize("to", ["spark-submit", "spark-defaults", "emr", "kubernetes", "terraform",
+                                "databricks", "dataproc"])  # fmt: skip
+def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
+    catalog, kind = {
+        "databricks": ("azure-databricks", "*"), "dataproc": ("gcp", "n2-standard-4"),
+    }.get(to, ("aws", "m5.xlarge"))  # fmt: skip
+    profile, prices = profile_of(GPUS), engine.load_catalog(catalog)
+    request = engine.PlanRequest(profile, prices, instances=(kind,), max_nodes=8)
+    found = engine.plan(request, engine.Goal(budget_usd=5.0)).recommendation
+    text = engine.export(found, to=to, profile=profile, catalog=prices)
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for key, value in GPUS.items():
+        assert re.search(rf"{re.escape(key)}\W{{1,6}}{re.escape(value)}\b", plain)
 
 
 @pytest.mark.parametrize("asked", [None, 77])
