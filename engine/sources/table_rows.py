@@ -95,6 +95,12 @@ def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error as error:
+        if line.count('"') % 2:  # quotes inside of cells are doubled
+            raise BadInput(
+                "not a line of a table: a quoted cell does not end in it",
+                where=f"{source}:{number}",
+                remedy="close its quotes, and take line breaks out of it: each run has one line",
+            ) from None
         raise BadInput(
             f"not a line of a table: {error}", where=f"{source}:{number}",
             remedy="quote cells that hold the separator",

@@ -121,7 +121,12 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,many\n", 3, "k: 'many' is not a number"),
         ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,\n", 3, "k is empty"),
         ("nodes,input_size,seconds,instance_typ\n2,1,3,a\n", 1, "did you mean instance_type"),
-        ('nodes,input_size,seconds\n2,1,"3\n', 2, "not a line of a table"),
+        ('nodes,input_size,seconds\n2,1,"3"4\n', 2, "not a line of a table"),
+        (
+            'nodes,input_size,seconds,remark\n2,1,3,"cold\nstart"\n',
+            2,
+            "a quoted cell does not end in it; close its quotes, and take line breaks out of it",
+        ),
         (
             "nodes,input_size,seconds,instance_type,vcpus\n2,1,3,a,4\n2,1,3,b,4\n2,1,3,a,8\n",
             4,
