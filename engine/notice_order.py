@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from engine.profile import Notice
 
 WRONG = (
-    *("needs-other-resources", "barrier-needs-slots", "executors-do-not-fit"),
+    *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),
+    "executors-do-not-fit",
     *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
