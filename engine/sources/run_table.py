@@ -30,6 +30,7 @@ from engine.sources.table_rows import (
     normal,
     rows_of,
 )
+from engine.text.lists import listed
 from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
 
 _MOST = {
@@ -91,23 +92,28 @@ def parse(text: str, source: str) -> RunTable:
 def _parameter_columns(
     columns: Sequence[str], rows: Sequence[Row], source: str, notices: list[Notice]
 ) -> list[str]:
-    """The columns that are parameters; one without a single number is left out and said so."""
-    found = []
+    """The columns that are parameters; those without a single number are left out and said so."""
+    found: list[str] = []
+    words: list[str] = []
     for name in columns:
         if name in KNOWN:
             continue
         cells = [row.cells[name] for row in rows]
-        if any(as_number(cell) is not None or COMMA.match(cell) for cell in cells):
-            found.append(name)
-        else:
-            notices.append(
-                Notice(
-                    "ignored-column",
-                    f"column {rows[0].written[name]} of {Path(source).name} holds no numbers and "
-                    "is not used",
-                    "code it as numbers if the time depends on it",
-                )
+        numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
+        (found if numbers else words).append(name)
+    if words:
+        these = (
+            f"column{'' if len(words) == 1 else 's'} {listed([rows[0].written[n] for n in words])}"
+        )
+        said = "holds no numbers and is" if len(words) == 1 else "hold no numbers and are"
+        notices.append(
+            Notice(
+                "ignored-column",
+                f"{these} of {Path(source).name} {said} not used",
+                f"code {'it' if len(words) == 1 else 'them'} as numbers if the time depends on "
+                f"{'it' if len(words) == 1 else 'them'}",
             )
+        )
     return found
 
 

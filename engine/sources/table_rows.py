@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from engine.errors import BadInput
 from engine.sources.column_names import renames
 from engine.sources.decimal_commas import Line, with_points
+from engine.text.lists import listed
 from engine.units import GROUPED
 
 REQUIRED = ("nodes", "input_size", "seconds")
@@ -79,7 +80,7 @@ def rows_of(text: str, source: str) -> tuple[list[str], list[Row]]:
         if len(cells) != len(columns):
             raise BadInput(
                 f"{len(cells)} values in a table of {len(columns)} columns",
-                where=f"{source}:{number}", remedy=f"the columns are {', '.join(names)}",
+                where=f"{source}:{number}", remedy=f"the columns are {listed(names)}",
             )  # fmt: skip
         cut.append(Line(number, cells))
     if not cut:
