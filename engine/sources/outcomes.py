@@ -18,7 +18,7 @@ _COLUMN = re.compile(
     r"((app|application|job|run|task|step|stage|query|execution|result|final|yarn|dag)_?)*"
     r"(status|state|outcome)|((app|application|job|run|task|step|query|execution|final)_?)?result"
 )
-"""Columns that say how a run ended: `status`, `state`, `FinalStatus`, `result_state`, ..."""
+"""Columns that say in words how a run ended: `status`, `FinalStatus`, `result_state`, ..."""
 
 SUCCEEDED, FAILED, KILLED, NOT_ENDED = "succeeded", "failed", "was killed", "did not end"
 _WORDS = {
@@ -38,6 +38,15 @@ _WORDS = {
 of a run. YARN says UNDEFINED of one that has not ended, dbt WARN of one that did its work."""
 _MEANING = {word: outcome for outcome, words in _WORDS.items() for word in words.split()}
 
+_EXIT_CODE = re.compile(r"((process|app|job|run|task)_?)?(exit|return)_?(code|status)")
+_SUCCESS = re.compile(r"(is_|was_)?(success|succeeded|successful)")
+_FAILURE = re.compile(r"(is_|was_|has_)?failed")
+"""Columns in which 0 is a success, and those of yes and no."""
+_YES, _NO = (
+    frozenset({"true", "yes", "y", "t", "1", "1.0"}),
+    frozenset({"false", "no", "n", "f", "0", "0.0"}),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
@@ -55,13 +64,9 @@ class Outcomes:
 
     @classmethod
     def of(cls, columns: Sequence[str], rows: Sequence[Row]) -> Outcomes:
-        """What the table says; a column of numbers is a parameter, whatever it is called."""
-        telling = tuple(
-            name
-            for name in columns
-            if _COLUMN.fullmatch(name) and any(_is_word(row.cells[name]) for row in rows)
-        )
-        ended = (_ended([row.cells[name] for name in telling]) for row in rows)
+        """What the table says; a column `status` of numbers is a parameter."""
+        telling = tuple(name for name in columns if _tells(name, [row.cells[name] for row in rows]))
+        ended = (_ended([_meaning(name, row.cells[name]) for name in telling]) for row in rows)
         return cls(telling, tuple(rows), tuple(ended))
 
     def succeeded(self, source: str) -> list[Row]:
@@ -134,16 +139,36 @@ def _counts(ended: str | None) -> bool:
     return ended is None or ended == SUCCEEDED
 
 
-def _ended(cells: Sequence[str]) -> str | None:
+def _tells(name: str, cells: Sequence[str]) -> bool:
+    """Whether a column says how runs ended: one of words by its name alone, one of codes or of yes
+    and no where all of its cells are such."""
+    if _COLUMN.fullmatch(name):
+        return any(map(_is_word, cells))
+    known = [cell for cell in cells if cell.lower() not in NO_VALUE]
+    coded = any(pattern.fullmatch(name) for pattern in (_EXIT_CODE, _SUCCESS, _FAILURE))
+    return coded and bool(known) and all(_meaning(name, cell) is not None for cell in known)
+
+
+def _ended(said: Sequence[str | None]) -> str | None:
     """What the cells of a line say together: of YARN's State FINISHED and FinalStatus FAILED the
     worse counts."""
-    said = {_meaning(cell) for cell in cells}
     return next((one for one in (FAILED, KILLED, NOT_ENDED, SUCCEEDED) if one in said), None)
 
 
-def _meaning(cell: str) -> str | None:
-    """What a cell says; behind a word that is no success may stand more ("CANCELLED by 1000")."""
-    words = re.findall(r"[a-z]+", cell.lower())
+def _meaning(name: str, cell: str) -> str | None:
+    """What a cell of a column says; None for nothing known."""
+    if _EXIT_CODE.fullmatch(name):
+        code = as_number(cell)
+        return None if code is None else SUCCEEDED if code == 0.0 else FAILED
+    if _SUCCESS.fullmatch(name) or _FAILURE.fullmatch(name):
+        good, bad = (_YES, _NO) if _SUCCESS.fullmatch(name) else (_NO, _YES)
+        return SUCCEEDED if cell.lower() in good else FAILED if cell.lower() in bad else None
+    return _of_words(cell)
+
+
+def _of_words(cell: str) -> str | None:
+    """What words say; behind one that is no success may stand more ("CANCELLED by 1000")."""
+    words = re.findall(r"[a-z]+", cell.lower()) if cell[:1].isalpha() else []
     whole = _MEANING.get("_".join(words))
     first = _MEANING.get(words[0]) if words else None
     return first if whole is None and first != SUCCEEDED else whole

@@ -120,6 +120,43 @@ def test_a_column_of_numbers_is_a_parameter_whatever_it_is_called() -> None:
     assert table.notices == ()
 
 
+@pytest.mark.parametrize(
+    ("column", "good", "bad"),
+    [
+        ("exit_code", "0", "137"),
+        ("Exit Code", "0.0", "-1"),
+        ("return_code", "0", "1"),
+        ("success", "true", "False"),
+        ("succeeded", "1", "0"),
+        ("is_success", "yes", "no"),
+        ("failed", "FALSE", "TRUE"),
+        ("failed", "0", "1"),
+    ],
+)
+def test_exit_codes_and_yes_and_no(column: str, good: str, bad: str) -> None:
+    """An exit code was a parameter of the job, as if its time depended on it."""
+    table = _table(column, f"8,10GB,12,{bad}", good=good)
+    assert _seconds(table) == [*TIMES.values()]
+    assert table.runs[0].workload.parameters == {}
+    assert f"1 of 5 runs of r.csv is left out: 1 failed ({column};" in table.notices[0].text
+    assert _table(column, good=good).notices == ()
+
+
+@pytest.mark.parametrize("cells", [("0.5", "0.7"), ("3", "1")])
+def test_other_numbers_called_success_or_failed_are_a_parameter(cells: tuple[str, str]) -> None:
+    for column in ("success", "failed"):
+        one, other = cells
+        table = parse(f"nodes,input_size,seconds,{column}\n2,1,3,{one}\n4,1,2,{other}\n", "r.csv")
+        assert [run.workload.parameters[column] for run in table.runs] == [*map(float, cells)]
+
+
+@pytest.mark.parametrize("cell", ["0 failed", "no errors", "success with errors"])
+def test_words_that_only_begin_alike_are_not_taken_for_an_outcome(cell: str) -> None:
+    assert [notice.code for notice in _table("status", f"8,10GB,170,{cell}").notices] == [
+        "unknown-outcome"
+    ]
+
+
 def test_a_table_in_which_no_run_succeeded_is_refused() -> None:
     with pytest.raises(BadInput) as caught:
         parse("nodes,input_size,seconds,status\n2,1,3,FAILED\n4,1,2,RUNNING\n", "r.csv")
