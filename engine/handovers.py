@@ -16,7 +16,7 @@ from engine.machines.node_memory import yarn_memory_gib
 from engine.machines.platforms import diskless, nearest_supported, platform_of
 from engine.memory import beside_heap_gib
 from engine.profile import Profile
-from engine.runs.carried_settings import TASK_CPUS, carried_settings
+from engine.runs.carried_settings import FEWER_TASK_CPUS, TASK_CPUS, carried_settings
 
 
 def handover_of(
@@ -53,7 +53,9 @@ def handover_of(
             *_carried(settings),
             *_fewer_cpus(carried, cpus),
         ),
-        notices=notices_of(choice, found),
+        notices=tuple(
+            notice for notice in notices_of(choice, found) if notice.code != FEWER_TASK_CPUS
+        ),  # what is set has room for a task, and the statement says so
         settings=settings,
         provider=catalog.provider if catalog else None,
         region=catalog.region if catalog else None,
@@ -102,7 +104,7 @@ def _fewer_cpus(carried: Mapping[str, str], cpus: Mapping[str, str]) -> list[str
     """That a task gets fewer cores than in the logs."""
     return [
         f"note: tasks of the logs held {carried[key]} cores each ({key}), executors here have "
-        f"{cores}: a task gets all of them [fewer-task-cpus]"
+        f"{cores}: a task gets all of them [{FEWER_TASK_CPUS}]"
         for key, cores in cpus.items()
     ]
 

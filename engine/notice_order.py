@@ -7,14 +7,15 @@ from collections.abc import Iterable
 from engine.profile import Notice
 
 WRONG = (
-    *("needs-other-resources", "barrier-needs-slots", "executors-do-not-fit"),
+    *("needs-other-resources", "fewer-task-cpus", "barrier-needs-slots"),
+    "executors-do-not-fit",
     *("cache-does-not-fit", "disk-does-not-fit", "memory-spill", "memory-not-proven"),
     *("broadcast-outgrown", "model-does-not-fit", "rates-too-low"),
     *("different-engine", "mixed-engines"),
     *("code-changed", "data-shape-changed"),
     *("mixed-applications", "shape-contradicts-catalog", "misspelt-type", "wrong-clock"),
     *("failed-stages", "lost-executors", "incomplete-log", "stage-in-part", "stage-without-tasks"),
-    *("largest-run-broke-off", "incomplete-runs", "long-pauses", "idle-time"),
+    *("largest-run-broke-off", "incomplete-runs", "unknown-outcome", "long-pauses", "idle-time"),
 )
 """What may make the answer wrong outright, the worst first: a job that does not start or that
 Spark ends, nodes that do not hold the executors, memory and disks that do not hold the data, a
@@ -27,7 +28,7 @@ NOTES = (
     *("rates-from-log", "rates-from-catalog", "rates-learnt", "resources-not-used"),
     *("speed-as-given", "calibrated-score", "assured-memory", "delegated", "runs-not-used"),
     *("retried-work", "slow-start", "late-executors", "micro-batches", "same-structure"),
-    *("ignored-column", "nodes-from-pods"),
+    *("failed-runs", "ignored-column", "nodes-from-pods"),
 )
 """What was done with the evidence, to be known and seldom to be acted on."""
 

@@ -51,6 +51,8 @@ class Refreshed:
         shapeless: types in the list whose shape nobody tells: left out.
         ambiguous: types with several different prices in the list: left out.
         kept_spot: number of spot prices that the list does not have, kept with their own date.
+        newer: date of the catalog's own prices of the region where it is after `day`: they are not
+            in the new file, whose history ends before it; else None.
     """
 
     path: Path
@@ -65,6 +67,7 @@ class Refreshed:
     shapeless: tuple[str, ...]
     ambiguous: tuple[str, ...]
     kept_spot: int
+    newer: date | None
 
     @property
     def median_change(self) -> float | None:
@@ -207,6 +210,7 @@ def _report(
         shapeless=shapeless,
         ambiguous=prices.ambiguous,
         kept_spot=sum(name not in prices.spot for name in spots),
+        newer=base.date if same_region and fresh.date < base.date else None,
     )
 
 

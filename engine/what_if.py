@@ -79,9 +79,11 @@ class WhatIf:
         )
 
     def _hour(self, promised: float) -> Change | None:
-        """The cheapest that may take an hour more than is allowed now (than is promised, where
-        there is no deadline)."""
-        deadline = (self.goal.deadline_seconds or promised) + SECONDS_PER_HOUR
+        """The cheapest that may take an hour more than is allowed now. Where the least time is
+        asked, and where there is no deadline, that is an hour more than is promised: a deadline
+        that does not bind lets slower ones in without any more of it."""
+        allowed = None if self.goal.by_time else self.goal.deadline_seconds
+        deadline = (allowed or promised) + SECONDS_PER_HOUR
         objective = "cost" if self.goal.by_time else self.goal.objective
         found = self._change(replace(self.goal, deadline_seconds=deadline, objective=objective))
         if found is None:

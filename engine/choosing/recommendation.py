@@ -223,7 +223,8 @@ class Sensitivity:
     """What a recommendation hangs on.
 
     Args:
-        one_more_hour: the cheapest with an hour more; None where that saves nothing.
+        one_more_hour: the cheapest with an hour more than the deadline, or than the answer where
+            the least time is asked or there is none; None where that saves nothing.
         one_more_dollar: the fastest with a dollar more; None where that saves no time.
         least_deadline_seconds, least_budget_usd: below these the recommendation changes; None
             where there is no such limit.

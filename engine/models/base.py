@@ -27,6 +27,7 @@ from engine.machines.transfer import Speed, notice_of, source_of, speed_of
 from engine.notice_order import in_order
 from engine.profile import Notice, Profile
 from engine.runs.at_once import at_once_notice
+from engine.runs.carried_settings import too_few_cores_notice
 from engine.runs.slow_runs import UnusualRun
 from engine.units import check_times
 
@@ -196,8 +197,8 @@ class FittedModel(ABC):
     def all_notices(self, batch: ClusterBatch, workload: Workload) -> tuple[Notice, ...]:
         """`notices`, and what holds for every model of the one cluster of `batch`: whether the
         service that runs it has its types, whether its nodes hold the executors that were measured
-        on them, whether it starts the job's barrier stages, whether nodes of another type are
-        fuller than the measured ones, and whether shuffles and spills fill its disks."""
+        on them, whether it starts the job's tasks and barrier stages, whether nodes of another type
+        are fuller than the measured ones, and whether shuffles and spills fill its disks."""
         run, nodes = self.profile.largest_run, float(batch.nodes[0])
         instance = batch.types[int(batch.type_index[0])]
         executors, cores = float(batch.executors[0]), float(batch.executor_cores[0])
@@ -206,7 +207,11 @@ class FittedModel(ABC):
             full = disk_notice(instance, nodes, batch.catalog, run, workload)
             if run is not None and instance.name not in self.profile.instance_types:
                 fuller = fuller_notice(run, instance, slots_per_node=executors * cores / nodes)
-        others = (at_once_notice(executors, cores, self.profile), fuller, full)
+        slots = (
+            too_few_cores_notice(cores, self.profile),
+            at_once_notice(executors, cores, self.profile),
+        )
+        others = (*slots, fuller, full)
         return (
             *_support_notices(batch),
             *self.notices(batch, workload),

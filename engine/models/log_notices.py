@@ -12,6 +12,7 @@ from engine.forecast import FloatArray
 from engine.models.workloads import in_words, same_parameters
 from engine.profile import Notice, Run
 from engine.runs.configurations import configurations
+from engine.text.lists import in_a_row
 from engine.units import format_number
 
 FAR = 2.0
@@ -70,7 +71,7 @@ def transferred_notice(
     return Notice(
         TRANSFERRED_PARAMETERS,
         f"{what} with {in_words(wanted)}: 0 of {len(runs)} (they have {_listed(_sets(runs))}); the "
-        f"nearest answer, with {in_words(taken)}: what {' and '.join(changed)} would change is not "
+        f"nearest answer, with {in_words(taken)}: what {in_a_row(changed)} would change is not "
         f"known from them, so the time is theirs, and the interval wider for {doublings:.2g} "
         "doublings",
         f"add {what} with {THESE_PARAMETERS}",

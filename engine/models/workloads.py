@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from engine.cluster import Workload
 from engine.errors import BadInput, ModelDoesNotFit, UnknownName
 from engine.profile import Notice, Profile, Run, whole
+from engine.text.lists import in_a_row, listed
 
 SAME = 1e-9
 """Difference, relative and absolute, below which two parameters are the same number."""
@@ -95,7 +96,7 @@ def incomplete_notices(runs: Sequence[Run], wanted: Workload) -> list[Notice]:
         Notice(
             "incomplete-runs",
             f"{len(left_aside)} of {len(runs)} runs {'does' if one else 'do'} not say "
-            f"{' and '.join(names)}, as others do: left aside",
+            f"{in_a_row(names)}, as others do: left aside",
             "complete them, or leave that column out of all runs",
         )
     ]
@@ -163,5 +164,5 @@ def saying(runs: Sequence[Run], wanted: Mapping[str, float]) -> list[Run]:
 
 
 def in_words(parameters: Mapping[str, float]) -> str:
-    """Parameters as people read them: "k 10, tolerance 0.1"."""
-    return ", ".join(f"{name} {value:g}" for name, value in parameters.items())
+    """Parameters as people read them: "k 10, tolerance 0.1", of many of them the first."""
+    return listed([f"{name} {value:g}" for name, value in parameters.items()])

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 
-from engine.profile import Profile
+from engine.profile import Notice, Profile
 
 TASK_CPUS = "spark.task.cpus"
+FEWER_TASK_CPUS = "fewer-task-cpus"
+"""Code of the warning that executors have fewer cores than a task of the logs held."""
 
 CARRIED = (
     "spark.default.parallelism",
@@ -28,9 +30,16 @@ CARRIED = (
     TASK_CPUS,
 )
 CARRIED_PREFIX = "spark.sql.adaptive."
+OTHER_RESOURCE = re.compile(
+    r"spark\.(task|executor)\.resource\.[\w.-]{1,32}\.amount\Z"
+    r"|spark\.executor\.resource\.[\w.-]{1,32}\.vendor\Z",
+    re.ASCII,
+)
+"""What tasks and executors hold beside cores and memory, such as GPUs: without it, tasks that each
+had one of their own share what there is. Scripts that find them are paths on the log's nodes."""
 
 _VALUE = re.compile(r"[\w.%+-]{1,64}\Z", re.ASCII)
-_KEY = re.compile(r"spark\.[\w.]{1,96}\Z", re.ASCII)
+_KEY = re.compile(r"spark\.[\w.-]{1,96}\Z", re.ASCII)
 
 
 def carried_settings(profile: Profile) -> dict[str, str]:
@@ -40,7 +49,7 @@ def carried_settings(profile: Profile) -> dict[str, str]:
     return {
         key: value
         for key, value in sorted(first.items())
-        if (key in CARRIED or key.startswith(CARRIED_PREFIX))
+        if (key in CARRIED or key.startswith(CARRIED_PREFIX) or OTHER_RESOURCE.match(key))
         and _KEY.match(key)
         and _VALUE.match(value)
         and all(config.get(key) == value for config in logs)
@@ -51,3 +60,19 @@ def task_cpus(profile: Profile) -> int:
     """Cores that each task holds, where all logs say the same; else one, Spark's default."""
     told = carried_settings(profile).get(TASK_CPUS, "")
     return max(1, int(told)) if told.isdecimal() else 1
+
+
+def too_few_cores_notice(executor_cores: float, profile: Profile) -> Notice | None:
+    """The warning that executors have fewer cores than each task of the logs held, with which
+    Spark does not start; None where they have enough, and where that is not known (NaN)."""
+    held = task_cpus(profile)
+    if not executor_cores < held:
+        return None
+    return Notice(
+        FEWER_TASK_CPUS,
+        f"tasks of the logs held {held} cores each ({TASK_CPUS}), executors here have "
+        f"{executor_cores:.0f}: Spark refuses to start such, and the time is that of tasks with "
+        f"{held} cores",
+        f"take executors of {held} cores or more, or set {TASK_CPUS} to {executor_cores:.0f}, as "
+        "exports do",
+    )

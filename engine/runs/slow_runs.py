@@ -19,6 +19,7 @@ import numpy as np
 from engine.profile import Notice, Profile, Run
 from engine.runs.configurations import repetitions
 from engine.runs.run_noise import NOISE_DOF, RUN_NOISE
+from engine.text.lists import in_a_row
 from engine.units import format_number
 
 WENT_WRONG = 0.02
@@ -147,12 +148,6 @@ def unusual_notices(unusual: Sequence[UnusualRun]) -> list[Notice]:
             "more: two runs that agree count in full",
         )
     ]
-
-
-def in_a_row(names: Sequence[str]) -> str:
-    """One, two or three names, or two and how many more."""
-    shown = names if len(names) < 4 else [*names[:2], f"{len(names) - 2} more"]
-    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
 
 
 def _named(run: Run) -> str:

@@ -39,13 +39,20 @@ def other_resource_notices(application: Application, stages: Iterable[Stage]) ->
         Notice(
             "needs-other-resources",
             f"tasks hold {' and '.join(names)} (spark.task.resource): the bundled catalogs list no "
-            "type with any, so that the job does not start on what they recommend, and exports do "
-            "not ask for it; a cluster is taken to have as much for each core as the log's",
+            "type with any, so that the job does not start on what they recommend; a cluster is "
+            f"taken to have as much for each core as the log's, {_handed_over(application, names)}",
             "plan executors alone (sparkplan recommend --executor-cores C --max-executors N), or "
             "with types that have such (sparkplan recommend --catalog FILE), and set "
-            "spark.executor.resource and spark.task.resource as the log's run had them",
+            "spark.executor.resource.NAME.discoveryScript where the nodes need one",
         )
     ]
+
+
+def _handed_over(application: Application, names: Iterable[str]) -> str:
+    """What exports ask for of it, as settings of the log are carried over."""
+    if all(f"spark.task.resource.{name}.amount" in application.properties for name in names):
+        return "and exports ask for as much for each executor and task as the log's settings did"
+    return "and exports do not ask for all of it, since the log's settings did not"
 
 
 def _tasks_served(application: Application, profile: int) -> int | None:

@@ -1,16 +1,15 @@
 """Run tables: CSV with one run per line (docs/formats.md).
 
 `nodes`, `input_size` and `seconds` are required, `KNOWN` columns have a meaning of their own, and
-every other numeric column is a parameter of the job. Whatever is wrong is said with its line.
+every other numeric column is a parameter of the job. Lines of runs that did not succeed are left
+out (`outcomes`). Whatever is wrong is said with its line.
 """
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import inf, isfinite, nan
 from pathlib import Path
 
@@ -18,34 +17,27 @@ from engine.catalog import MOST_MEMORY_GIB, MOST_VCPUS, InstanceType
 from engine.cluster import MOST_NODES, Cluster, NodeGroup, Workload, checked_heap_gib
 from engine.errors import BadInput
 from engine.profile import Notice, Run
-from engine.sources.column_names import meant_by, renames
-from engine.sources.decimal_commas import COMMA, Line, with_points
-from engine.units import GROUPED, has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
-
-REQUIRED = ("nodes", "input_size", "seconds")
-KNOWN = (
-    *REQUIRED,
-    "application",
-    "instance_type",
-    "vcpus",
-    "memory_gib",
-    "price_hourly_usd",
-    "iterations",
-    "executors",
-    "executor_cores",
-    "executor_memory_gib",
+from engine.sources.column_names import meant_by
+from engine.sources.decimal_commas import COMMA
+from engine.sources.outcomes import Outcomes
+from engine.sources.table_rows import (
+    DELIMITERS,
+    KNOWN,
+    NO_VALUE,
+    REQUIRED,
+    Row,
+    as_number,
+    normal,
+    rows_of,
 )
+from engine.text.lists import listed
+from engine.units import has_size_unit, parse_bytes, parse_seconds, parse_usd, with_point
 
-MOST_ROWS = 1_000_000
-_DELIMITERS = ",;\t|"
-_WORDS = ("application", "instance_type")
-"""Columns of names."""
 _MOST = {
     "nodes": MOST_NODES, "executors": MOST_NODES, "executor_cores": MOST_NODES,
     "vcpus": MOST_VCPUS, "memory_gib": MOST_MEMORY_GIB, "executor_memory_gib": MOST_MEMORY_GIB,
 }  # fmt: skip
 """Columns -> what no cluster has more of."""
-_NO_VALUE = frozenset({"", "na", "n/a", "null", "none", "-"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +51,12 @@ class RunTable:
     notices: tuple[Notice, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One line: its number in the file, its cells by column, and how the file writes columns."""
-
-    line: int
-    cells: Mapping[str, str]
-    written: Mapping[str, str]
-
-
-_THOUSANDS = re.compile(rf"[-+]?{GROUPED}")
-
-
 def looks_like(head: bytes) -> bool:
     """Whether a text begins with a header that has at least two of the required columns, or others
     that mean all three: what to rename is then said, with the line."""
     for raw in head.decode("utf-8", "replace").splitlines()[:64]:
         if raw.strip() and not raw.lstrip().startswith("#"):
-            names = [_normal(cell) for cell in re.split(f"[{_DELIMITERS}]", raw)]
+            names = [normal(cell) for cell in re.split(f"[{DELIMITERS}]", raw)]
             known = sum(name in names for name in REQUIRED) >= 2
             return known or all(meant_by(names, name) for name in REQUIRED)
     return False
@@ -86,10 +66,14 @@ def parse(text: str, source: str) -> RunTable:
     """The runs of a table; `source` is what errors call the file.
 
     Raises:
-        BadInput: with `file:line`, for a missing column or a value that cannot be used.
+        BadInput: with `file:line`, for a missing column or a value that cannot be used; where no
+            run succeeded.
     """
-    columns, rows = _rows(text, source)
-    notices: list[Notice] = []
+    columns, rows = rows_of(text, source)
+    outcomes = Outcomes.of(columns, rows)
+    notices = outcomes.notices(source)
+    columns = [name for name in columns if name not in outcomes.columns]
+    rows = outcomes.succeeded(source)
     parameters = _parameter_columns(columns, rows, source, notices)
     in_bytes = _sizes_in_bytes(rows, source)
     types = _types(rows, source)
@@ -105,122 +89,38 @@ def parse(text: str, source: str) -> RunTable:
     )
 
 
-def _normal(name: str) -> str:
-    return re.sub(r"[\s-]+", "_", _as_written(name).lower())
-
-
-def _as_written(name: str) -> str:
-    """A column's name as it stands in the file, without quotes and blanks around it."""
-    return name.strip().strip("\"'\ufeff").strip()
-
-
-def _rows(text: str, source: str) -> tuple[list[str], list[_Row]]:
-    """The column names and the rows; blank lines and lines that begin with # are skipped."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), start=1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if len(lines) > MOST_ROWS:
-        raise BadInput(f"has more than {MOST_ROWS} rows", where=source, remedy="give fewer runs")
-    first, header = lines[0]
-    delimiter = max(_DELIMITERS, key=header.count)
-    names = [_as_written(cell) for cell in _split(header, delimiter, source, first)]
-    columns = [_normal(name) for name in names]
-    _check_header(columns, names, f"{source}:{first}")
-    written = dict(zip(columns, names, strict=True))
-    cut = []
-    for number, line in lines[1:]:
-        cells = [cell.strip() for cell in _split(line, delimiter, source, number)]
-        if len(cells) != len(columns):
-            raise BadInput(
-                f"{len(cells)} values in a table of {len(columns)} columns",
-                where=f"{source}:{number}", remedy=f"the columns are {', '.join(names)}",
-            )  # fmt: skip
-        cut.append(Line(number, cells))
-    if not cut:
-        raise BadInput("holds no runs", where=source, remedy="add one line per run")
-    if delimiter == ";":
-        words = [written[name] for name in _WORDS if name in written]
-        cut = with_points(cut, names, source, words=words)
-    rows = [_Row(at, dict(zip(columns, cells, strict=True)), written) for at, cells in cut]
-    return columns, rows
-
-
-def _split(line: str, delimiter: str, source: str, number: int) -> list[str]:
-    try:
-        return next(csv.reader([line], delimiter=delimiter, strict=True))
-    except csv.Error as error:
-        raise BadInput(
-            f"not a line of a table: {error}", where=f"{source}:{number}",
-            remedy="quote cells that hold the separator",
-        ) from None  # fmt: skip
-
-
-def _check_header(columns: Sequence[str], names: Sequence[str], where: str) -> None:
-    """Refuses a header; `names` are its columns as the file writes them."""
-    missing = [name for name in REQUIRED if name not in columns]
-    if missing:
-        needs = "a run table needs nodes, input_size and seconds"
-        raise BadInput(
-            f"column {missing[0]} is missing", where=where,
-            remedy="; ".join((*renames(columns, missing, names), needs)),
-        )  # fmt: skip
-    for name, written in zip(columns, names, strict=True):
-        if columns.count(name) > 1:
-            alike = [own for own, normal in zip(names, columns, strict=True) if normal == name]
-            raise BadInput(
-                f"column {written!r} twice"
-                if len(set(alike)) == 1
-                else f"columns {' and '.join(map(repr, alike))} are one name",
-                where=where, remedy="rename one of them",
-            )  # fmt: skip
-        if not name:
-            raise BadInput("a column has no name", where=where, remedy="name it or remove it")
-        close = get_close_matches(name, KNOWN, n=1, cutoff=0.8)
-        if name not in KNOWN and close and close[0] not in columns:
-            raise BadInput(
-                f"unknown column {written!r}", where=where,
-                remedy=f"did you mean {close[0]}? A parameter needs a name less like it",
-            )  # fmt: skip
-
-
 def _parameter_columns(
-    columns: Sequence[str], rows: Sequence[_Row], source: str, notices: list[Notice]
+    columns: Sequence[str], rows: Sequence[Row], source: str, notices: list[Notice]
 ) -> list[str]:
-    """The columns that are parameters; one without a single number is left out and said so."""
-    found = []
+    """The columns that are parameters; those without a single number are left out and said so."""
+    found: list[str] = []
+    words: list[str] = []
     for name in columns:
         if name in KNOWN:
             continue
         cells = [row.cells[name] for row in rows]
-        if any(_as_number(cell) is not None or COMMA.match(cell) for cell in cells):
-            found.append(name)
-        else:
-            notices.append(
-                Notice(
-                    "ignored-column",
-                    f"column {rows[0].written[name]} of {Path(source).name} holds no numbers and "
-                    "is not used",
-                    "code it as numbers if the time depends on it",
-                )
+        numbers = any(as_number(cell) is not None or COMMA.match(cell) for cell in cells)
+        (found if numbers else words).append(name)
+    if words:
+        these = (
+            f"column{'' if len(words) == 1 else 's'} {listed([rows[0].written[n] for n in words])}"
+        )
+        said = "holds no numbers and is" if len(words) == 1 else "hold no numbers and are"
+        notices.append(
+            Notice(
+                "ignored-column",
+                f"{these} of {Path(source).name} {said} not used",
+                f"code {'it' if len(words) == 1 else 'them'} as numbers if the time depends on "
+                f"{'it' if len(words) == 1 else 'them'}",
             )
+        )
     return found
 
 
-def _as_number(text: str) -> float | None:
-    """The number that a cell holds, "1,234" with its thousands apart too, as sizes and times are
-    read; None where it holds none."""
-    try:
-        return float(text.replace(",", "") if _THOUSANDS.fullmatch(text) else text)
-    except ValueError:
-        return None
-
-
-def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
+def _sizes_in_bytes(rows: Sequence[Row], source: str) -> bool:
     """Whether sizes are written with units; all of them must be, or none. What is wrong with an
     empty one is not its unit."""
-    rows = [row for row in rows if row.cells["input_size"].lower() not in _NO_VALUE]
+    rows = [row for row in rows if row.cells["input_size"].lower() not in NO_VALUE]
     with_unit = [has_size_unit(row.cells["input_size"]) for row in rows]
     if any(with_unit) and not all(with_unit):
         odd = rows[with_unit.index(not with_unit[0])]
@@ -233,7 +133,7 @@ def _sizes_in_bytes(rows: Sequence[_Row], source: str) -> bool:
 
 
 def _value(
-    row: _Row,
+    row: Row,
     name: str,
     source: str,
     *,
@@ -243,7 +143,7 @@ def _value(
 ) -> float | None:
     """A cell as a number; None where the column is absent or the cell empty."""
     text = row.cells.get(name, "")
-    if text.lower() in _NO_VALUE:
+    if text.lower() in NO_VALUE:
         return None
     where, column = f"{source}:{row.line}", row.written[name]
     if convert is not None:
@@ -251,7 +151,7 @@ def _value(
             return convert(text)
         except BadInput as error:
             raise BadInput(f"{column}: {error.what}", where=where, remedy=error.remedy) from None
-    value = _as_number(text)
+    value = as_number(text)
     if value is None or not isfinite(value):
         pointed = with_point(text) if COMMA.match(text) else None
         raise BadInput(
@@ -275,13 +175,13 @@ def _value(
     return value
 
 
-def _word(row: _Row, name: str) -> str | None:
+def _word(row: Row, name: str) -> str | None:
     """A cell as a name; None where the column is absent or the cell says that it is not known."""
     text = row.cells.get(name, "")
-    return None if text.lower() in _NO_VALUE else text
+    return None if text.lower() in NO_VALUE else text
 
 
-def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
+def _needed(value: float | None, name: str, row: Row, source: str) -> float:
     if value is None:
         raise BadInput(
             f"{row.written[name]} is empty",
@@ -291,7 +191,7 @@ def _needed(value: float | None, name: str, row: _Row, source: str) -> float:
     return value
 
 
-def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
+def _types(rows: Sequence[Row], source: str) -> dict[int, InstanceType]:
     """The instance type of each line; one name has one shape, of which a line need not say all."""
     names: dict[int, str] = {}
     known: dict[tuple[str, str], float] = {}
@@ -329,7 +229,7 @@ def _types(rows: Sequence[_Row], source: str) -> dict[int, InstanceType]:
 
 
 def _memory_alone(
-    rows: Sequence[_Row], types: Mapping[int, InstanceType], source: str
+    rows: Sequence[Row], types: Mapping[int, InstanceType], source: str
 ) -> list[Notice]:
     """That memory says nothing of a node of which neither the type nor the vCPUs are known."""
     alone = [row for row in rows if row.line not in types and _value(row, "memory_gib", source)]
@@ -345,7 +245,7 @@ def _memory_alone(
     ]
 
 
-def _heap(row: _Row, source: str) -> float | None:
+def _heap(row: Row, source: str) -> float | None:
     """GiB of an executor's heap; less than Spark starts with is a slip, such as another unit."""
     heap = _value(row, "executor_memory_gib", source)
     if heap is None:
@@ -358,7 +258,7 @@ def _heap(row: _Row, source: str) -> float | None:
 
 
 def _run(
-    row: _Row,
+    row: Row,
     parameters: Sequence[str],
     in_bytes: bool,
     types: Mapping[int, InstanceType],

@@ -10,6 +10,7 @@ import re
 
 from engine.cluster import Cluster
 from engine.profile import Notice
+from engine.runs.carried_settings import OTHER_RESOURCE
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
@@ -137,11 +138,12 @@ def old_version(application: Application, *, early: bool = False) -> list[Notice
 
 
 def kept_config(properties: dict[str, str]) -> dict[str, str]:
-    """The settings worth keeping (`KEPT_CONFIG`), and what kind of master ran it."""
+    """The settings worth keeping (`KEPT_CONFIG`, GPUs and the like), and the kind of its master."""
     kept = {
         key: value
         for key, value in sorted(properties.items())
-        if (key in KEPT_CONFIG or key.startswith(KEPT_PREFIXES)) and _HARMLESS.match(value)
+        if (key in KEPT_CONFIG or key.startswith(KEPT_PREFIXES) or OTHER_RESOURCE.match(key))
+        and _HARMLESS.match(value)
     }
     master = properties.get("spark.master", "").partition("://")[0]
     if _HARMLESS.match(master) and "redacted" not in master:

@@ -39,6 +39,19 @@ def ask(**goal) -> engine.Recommendation:
     )  # fmt: skip
 
 
+def test_an_hour_more_than_the_fastest_takes_is_not_one_more_than_its_deadline() -> None:
+    """A deadline of a day binds nothing: the cheapest within 25 hours is in reach without the hour,
+    and takes far longer than an hour more."""
+    best = ask(budget_usd=1e6, objective="time").recommended
+    named = [
+        ask(budget_usd=1e6, deadline_seconds=deadline, objective="time").sensitivity.one_more_hour
+        for deadline in (4000.0, 86400.0, None)
+    ]
+    promised = next(p for n, k, _, p, _ in ALL if {n: k} == dict(best.composition))
+    for change in named:
+        assert change.deadline_seconds == pytest.approx(promised + 3600.0)
+
+
 @pytest.mark.parametrize("deadline", [200.0, 300.0, 450.0, 800.0])
 def test_a_deadline_is_moved_in_both_directions(deadline: float) -> None:
     answer = ask(deadline_seconds=deadline)

@@ -93,7 +93,7 @@ def test_set_keeps_every_other_line():
     text = with_setting(text, "keys.undo", "U")
     assert text.splitlines() == [
         "# mine",
-        "theme: gruvbox",
+        "theme: gruvbox   # dark",
         "nodes: 200",
         "keys:",
         '  pin: "ctrl+k"',
@@ -103,6 +103,23 @@ def test_set_keeps_every_other_line():
     for key in ("colour", "keys.fly", "a.b"):
         with pytest.raises(engine.BadInput):
             with_setting(text, key, "x")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('catalog: "a # b.yaml"  # mine', "catalog: aws  # mine"),
+        ("catalog: 'it''s # b'\t# mine", "catalog: aws\t# mine"),
+        ('catalog: "a \\" # b"', "catalog: aws"),
+        ("catalog: a#b", "catalog: aws"),
+        ("catalog: # none yet", "catalog: aws # none yet"),
+    ],
+)
+def test_set_keeps_the_comment_behind_a_value(old, new):
+    assert with_setting(old + "\n", "catalog", "aws") == new + "\n"
+    keys = old.replace("catalog", "  undo")
+    changed = new.replace("catalog: aws", "  undo: U")
+    assert with_setting(f"keys:\n{keys}\n", "keys.undo", "U") == f"keys:\n{changed}\n"
 
 
 def test_the_command(capsys):

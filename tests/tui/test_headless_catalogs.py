@@ -210,6 +210,23 @@ def test_refresh_says_what_changed_and_its_file_is_a_catalog(
     assert "is there already" in again
 
 
+@pytest.mark.parametrize(
+    ("day", "told"), [("2025-01-01", True), ("2026-06-22", False), ("2026-11-01", False)]
+)
+def test_prices_older_than_the_catalog_are_said_to_be(
+    day: str, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prices = tmp_path / "prices.csv"
+    prices.write_text("name,usd_per_hour\nn2-standard-4,0.1\n", encoding="utf-8")
+    line = f"catalog refresh gcp --from {prices} -o {tmp_path}"
+    out, err = run(capsys, f"{line}/one --date {day}")
+    assert f"gcp.us-central1.{day}.prices.yaml: 1 type" in out
+    said = f"warning: prices of {day} are older than those of gcp (2026-06-22)"
+    assert (said in err) is told
+    found = answer(capsys, f"{line}/two --date {day}")
+    assert found["newer"] == ("2026-06-22" if told else None)
+
+
 def test_measure_host(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

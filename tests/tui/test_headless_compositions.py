@@ -68,6 +68,9 @@ def test_a_recommendation_says_what_it_hangs_on(capsys: pytest.CaptureFixture[st
         "times the input asked for",
     ):
         assert said in out
+    out, _ = run(capsys, f"{line} --budget 5 --objective time")
+    assert "an hour longer than this:" in out
+    assert "one more hour:" not in out
     out, _ = run(capsys, f"{line} --input-size 0.5x")
     (said,) = (row for row in out.splitlines() if row.startswith("input: holds until"))
     assert float(said.split()[3]) > 1.0

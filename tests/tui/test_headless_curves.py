@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from test_headless import LOG, answer, run
+
+import engine
+from tui.headless import curve
 
 
 def test_curve_over_nodes_has_a_point_per_node_count(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,3 +79,35 @@ def test_curves_over_size_and_iterations_rise(
     assert all(later > 0.995 * sooner for sooner, later in pairwise(times))
     assert times[-1] > 1.05 * times[0]
     assert all(point[key] > 0 and point["nodes"] == 4 for point in found["points"])
+
+
+class _NeedsNodes:
+    """A fitted model whose job starts on `least` nodes and not on fewer."""
+
+    def __init__(self, least: int) -> None:
+        self.least, self.asked = least, list[int]()
+
+    def predict(self, *, cluster: engine.Cluster, workload: engine.Workload) -> SimpleNamespace:
+        self.asked.append(cluster.nodes or 0)
+        few = engine.Notice(curve.TOO_FEW_SLOTS, f"here is room for {cluster.nodes}", "take more")
+        return SimpleNamespace(warnings=(few,) if (cluster.nodes or 0) < self.least else ())
+
+
+@pytest.mark.parametrize(
+    ("least", "said"),
+    [
+        (1, []),
+        (2, ["at 1 node: here is room for 1"]),
+        (38, ["at 1 node, and so up to 37 nodes: here is room for 1"]),
+        (64, ["at 1 node, and so up to 63 nodes: here is room for 1"]),
+        (65, ["here is room for 64"]),
+    ],
+)
+def test_up_to_which_number_of_nodes_a_job_does_not_start(least: int, said: list[str]) -> None:
+    fitted, workload = _NeedsNodes(least), engine.Workload(input_bytes=1e9)
+    points = [
+        curve.Point(n, engine.Cluster((engine.NodeGroup(n),)), workload) for n in range(1, 65)
+    ]
+    found = curve.warnings_of(fitted, "nodes", points, unit="bytes")  # type: ignore[arg-type]
+    assert [notice.text for notice in found] == said
+    assert len(fitted.asked) <= 9, "not every number of nodes is asked"

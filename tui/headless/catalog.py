@@ -245,7 +245,7 @@ def refresh(args: argparse.Namespace) -> int:
         output.print_json(refreshed_dict(done))
     else:
         print("\n".join(map(text.shown, in_words(done))))
-    for line in map(text.shown, left_out(done)):
+    for line in map(text.shown, [*older(done), *left_out(done)]):
         print(f"warning: {line}", file=sys.stderr)
     return 0
 
@@ -285,6 +285,7 @@ def refreshed_dict(done: engine.Refreshed) -> dict[str, object]:
         "left_out_without_shape": list(done.shapeless),
         "left_out_ambiguous": list(done.ambiguous),
         "kept_spot": done.kept_spot,
+        "newer": None if done.newer is None else str(done.newer),
     }
 
 
@@ -311,6 +312,16 @@ def in_words(done: engine.Refreshed) -> list[str]:
     if done.kept_spot:
         lines.append(f"{text.counted(done.kept_spot, 'spot price')} kept, each with its own date")
     return lines
+
+
+def older(done: engine.Refreshed) -> list[str]:
+    """That the new prices are older than those that the catalog has."""
+    if done.newer is None:
+        return []
+    return [
+        f"prices of {done.day} are older than those of {done.catalog} ({done.newer}), which are "
+        "not in the new file; if that is not meant, give --date"
+    ]
 
 
 def left_out(done: engine.Refreshed) -> list[str]:

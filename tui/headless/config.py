@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from pathlib import Path
 
 import engine
@@ -150,8 +151,21 @@ def _write(path: Path, content: str, *, typed: int | None = None) -> None:
         raise
 
 
+_ENTRY = re.compile(
+    r"""\s*[\w-]+:\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|(?:(?<!\s)\#|[^#])*?)(?P<note>\s+\#.*)?$""",
+    re.VERBOSE,
+)
+"""A key, its value, and the comment behind it: a # after a blank, outside of quotes."""
+
+
+def _in_place_of(old: str, line: str) -> str:
+    """A line for one that goes, with the comment that stood behind it."""
+    found = _ENTRY.match(old)
+    return line + (found["note"] or "" if found else "")
+
+
 def with_setting(content: str, key: str, value: str) -> str:
-    """The text of a file with one value set; every other line stays as it is.
+    """The text of a file with one value set; all else stays as it is, comments too.
 
     Raises:
         BadInput: for a key that there is not, or a value of several lines.
@@ -177,7 +191,7 @@ def with_setting(content: str, key: str, value: str) -> str:
     end = start + 1
     while end < len(lines) and (not lines[end].strip() or lines[end][0] in " #"):
         if lines[end].strip().startswith(f"{action}:"):
-            lines[end] = line
+            lines[end] = _in_place_of(lines[end], line)
             return "\n".join(lines) + "\n"
         end += 1
     lines.insert(start + 1, line)
@@ -191,7 +205,7 @@ def _line_of(lines: list[str], begin: str) -> int | None:
 def _put(lines: list[str], place: int | None, line: str) -> None:
     """In place of a line, else before the keys, which are the last."""
     if place is not None:
-        lines[place] = line
+        lines[place] = _in_place_of(lines[place], line)
         return
     keys = _line_of(lines, "keys:")
     lines.insert(len(lines) if keys is None else keys, line)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +23,10 @@ ITERATIONS = "1:20"
 
 MOST_ITERATIONS = 1000
 """Points of a curve over iterations; a slip of the keyboard should not run for hours."""
+
+
+TOO_FEW_SLOTS = "barrier-needs-slots"
+"""What holds of every number of nodes below the first that has enough: more nodes have more."""
 
 
 @dataclass(frozen=True)
@@ -110,13 +115,27 @@ def warnings_of(
     fitted: engine.FittedModel, over: str, points: list[Point], *, unit: str
 ) -> list[engine.Notice]:
     """What is to be said of the last point; and of the first what is not said of the last: a cache
-    that does not fit one node may fit the next."""
-    first, last = (
-        fitted.predict(cluster=point.cluster, workload=point.workload).warnings
-        for point in (points[0], points[-1])
-    )
-    said, at = {notice.code for notice in last}, place_of(over, points[0], unit)
-    return [*last, *(replace(n, text=f"at {at}: {n.text}") for n in first if n.code not in said)]
+    that does not fit one node may fit the next. Where the job starts at no point before some number
+    of nodes, it is said up to which."""
+
+    def said_at(place: int) -> tuple[engine.Notice, ...]:
+        point = points[place]
+        return fitted.predict(cluster=point.cluster, workload=point.workload).warnings
+
+    first, last = said_at(0), said_at(len(points) - 1)
+    codes, found = {notice.code for notice in last}, list(last)
+    for notice in first:
+        if notice.code in codes:
+            continue
+        at = place_of(over, points[0], unit)
+        if over == "nodes" and notice.code == TOO_FEW_SLOTS:
+            until = bisect_left(
+                range(len(points) - 1), True,
+                key=lambda place: all(n.code != TOO_FEW_SLOTS for n in said_at(place)),
+            ) - 1  # fmt: skip
+            at += f", and so up to {place_of(over, points[until], unit)}" if until > 0 else ""
+        found.append(replace(notice, text=f"at {at}: {notice.text}"))
+    return found
 
 
 def place_of(over: str, point: Point, unit: str) -> str:

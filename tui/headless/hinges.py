@@ -9,12 +9,18 @@ from tui import format as text
 def lines(found: engine.Sensitivity, answer: engine.Recommendation) -> list[str]:
     """One line per question; what buys nothing is said too."""
     return [
-        f"one more hour: {_hour(found.one_more_hour, answer.goal)}",
+        f"{_which_hour(answer.goal)}: {_hour(found.one_more_hour, answer.goal)}",
         f"one more dollar: {_dollar(found.one_more_dollar)}",
         *_looser(found, answer),
         *_least(found),
         f"input: {_input(found)}",
     ]
+
+
+def _which_hour(goal: engine.Goal) -> str:
+    """What the hour is added to: the deadline, or the time of an answer that none binds."""
+    bound = goal.deadline_seconds is not None and not goal.by_time
+    return "one more hour" if bound else "an hour longer than this"
 
 
 def _hour(change: engine.Change | None, goal: engine.Goal) -> str:

@@ -19,7 +19,7 @@ from engine.models.laws.run_times import RunTimes
 from engine.models.log_notices import THESE_PARAMETERS, TRANSFERRED_PARAMETERS
 from engine.models.workloads import in_words
 from engine.profile import Notice
-from engine.runs.slow_runs import in_a_row
+from engine.text.lists import in_a_row, listed
 from engine.units import format_number
 
 FEW_RUNS, PRIOR_RUNS = 4, 10
@@ -71,7 +71,7 @@ def parameter_notices(
     return [
         Notice(
             TRANSFERRED_PARAMETERS,
-            f"runs with {', '.join(parts)}: {same} of {runs}; the others answer too, through what "
+            f"runs with {listed(parts)}: {same} of {runs}; the others answer too, through what "
             "their parameters have in common",
             f"add runs with {THESE_PARAMETERS}",
         )

@@ -1,5 +1,6 @@
 """Settings of the logs go with a recommendation."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -51,6 +52,33 @@ def test_run_times_alone_have_no_settings() -> None:
 def test_no_value_leaves_its_line() -> None:
     bad = {KEY: "8\n rm -rf", "spark.sql.adaptive.x y": "1"}
     assert carried_settings(profile_of(bad)) == {}
+
+
+GPUS = {
+    "spark.executor.resource.gpu.amount": "1",
+    "spark.executor.resource.gpu.vendor": "nvidia.com",
+    "spark.task.resource.gpu.amount": "0.25",
+}
+
+
+def test_gpus_of_executors_and_tasks_are_handed_over() -> None:
+    script = {"spark.executor.resource.gpu.discoveryScript": "/home/ann/gpus.sh"}
+    assert carried_settings(profile_of({**GPUS, **script})) == GPUS
+
+
+@pytest.mark.parametrize("to", ["spark-submit", "spark-defaults", "emr", "kubernetes", "terraform",
+                                "databricks", "dataproc"])  # fmt: skip
+def test_every_export_asks_for_the_gpus_of_the_log(to: str) -> None:
+    catalog, kind = {
+        "databricks": ("azure-databricks", "*"), "dataproc": ("gcp", "n2-standard-4"),
+    }.get(to, ("aws", "m5.xlarge"))  # fmt: skip
+    profile, prices = profile_of(GPUS), engine.load_catalog(catalog)
+    request = engine.PlanRequest(profile, prices, instances=(kind,), max_nodes=8)
+    found = engine.plan(request, engine.Goal(budget_usd=5.0)).recommendation
+    text = engine.export(found, to=to, profile=profile, catalog=prices)
+    plain = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+    for key, value in GPUS.items():
+        assert re.search(rf"{re.escape(key)}\W{{1,6}}{re.escape(value)}\b", plain)
 
 
 @pytest.mark.parametrize("asked", [None, 77])
@@ -105,3 +133,41 @@ def test_executors_have_the_cores_that_their_tasks_hold(
     assert f"--conf spark.task.cpus={given}" in text
     assert ("[fewer-task-cpus]" in text) is (held != given)
     assert ("tasks of the logs held 8 cores each" in text) is (held != given)
+
+
+@pytest.mark.parametrize(("cores", "told"), [(2, True), (3, True), (4, False), (8, False)])
+def test_a_named_cluster_whose_executors_start_no_task_is_said_to_be_one(
+    cores: int, told: bool
+) -> None:
+    fitted = engine.fit(profile_of({"spark.task.cpus": "4"}))
+    asked = engine.Cluster.of_executors(executors=6, executor_cores=cores)
+    found = [n for n in fitted.predict(cluster=asked).warnings if n.code == "fewer-task-cpus"]
+    assert len(found) == told
+    if told:
+        assert f"held 4 cores each (spark.task.cpus), executors here have {cores}:" in found[0].text
+        assert "Spark refuses to start such" in found[0].text
+
+
+def test_a_composition_whose_nodes_start_no_task_is_said_to_be_one() -> None:
+    fitted, prices = engine.fit(profile_of({"spark.task.cpus": "4"})), engine.load_catalog("aws")
+    codes = {
+        kind: [
+            notice.code
+            for notice in engine.predict_composition(
+                fitted, composition={kind: 3}, catalog=prices
+            ).prediction.warnings
+        ]
+        for kind in ("m5.large", "m5.xlarge")
+    }
+    assert "fewer-task-cpus" in codes["m5.large"]
+    assert "fewer-task-cpus" not in codes["m5.xlarge"]
+
+
+def test_an_export_says_once_that_a_task_gets_fewer_cores() -> None:
+    profile, prices = profile_of({"spark.task.cpus": "8"}), engine.load_catalog("aws")
+    request = engine.PlanRequest(profile, prices, instances=("m5.xlarge",), max_nodes=8)
+    found = engine.plan(request, engine.Goal(deadline_seconds=600.0)).recommendation
+    assert "fewer-task-cpus" in [notice.code for notice in found.recommended.warnings]
+    text = engine.export(found, to="spark-submit", profile=profile, catalog=prices)
+    assert text.count("[fewer-task-cpus]") == 1
+    assert "refuses" not in text

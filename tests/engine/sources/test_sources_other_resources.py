@@ -67,6 +67,19 @@ def test_settings_tell_it_where_the_log_has_no_resource_profiles(tmp_path: Path)
     assert "needs-other-resources" in codes(run)
 
 
+def test_settings_of_the_log_are_kept_and_what_exports_ask_for_is_said(tmp_path: Path) -> None:
+    vendor, script = (
+        "spark.executor.resource.gpu.vendor",
+        "spark.executor.resource.gpu.discoveryScript",
+    )
+    asked = {TASK: "0.5", EXECUTOR: "1", vendor: "nvidia.com"}
+    run = run_on(tmp_path, properties={**asked, script: "/home/ann/gpus.sh"})
+    assert {key: value for key, value in run.config.items() if ".resource." in key} == asked
+    assert "exports ask for as much" in run.notices[0].text
+    told = profile({"cpus": 1.0, "gpu": 0.5}, {"gpu": 1.0})
+    assert "exports do not ask for all of it" in run_on(tmp_path, told).notices[0].text
+
+
 def test_cores_count_where_they_bind_more(tmp_path: Path) -> None:
     run = run_on(tmp_path, profile({"cpus": 4.0, "gpu": 0.25}, {"gpu": 1.0}))
     assert stage_of(run, 0).task_cpus == 4

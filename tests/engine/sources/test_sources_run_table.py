@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 import sparklog as log
 from shared import SHARED, needs_shared
 
+from engine import fit
+from engine.cluster import NodeGroup
 from engine.errors import BadInput
 from engine.sources import read
 from engine.sources.run_table import looks_like, parse
@@ -121,7 +124,12 @@ def test_dialects(tmp_path: Path, text: str) -> None:
         ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,many\n", 3, "k: 'many' is not a number"),
         ("nodes,input_size,seconds,k\n2,1,3,4\n2,1,3,\n", 3, "k is empty"),
         ("nodes,input_size,seconds,instance_typ\n2,1,3,a\n", 1, "did you mean instance_type"),
-        ('nodes,input_size,seconds\n2,1,"3\n', 2, "not a line of a table"),
+        ('nodes,input_size,seconds\n2,1,"3"4\n', 2, "not a line of a table"),
+        (
+            'nodes,input_size,seconds,remark\n2,1,3,"cold\nstart"\n',
+            2,
+            "a quoted cell does not end in it; close its quotes, and take line breaks out of it",
+        ),
         (
             "nodes,input_size,seconds,instance_type,vcpus\n2,1,3,a,4\n2,1,3,b,4\n2,1,3,a,8\n",
             4,
@@ -178,6 +186,39 @@ def test_a_column_of_words_is_left_out_and_said() -> None:
     table = parse("nodes,input_size,seconds,remark\n2,1,3,cold\n", "r.csv")
     assert table.runs[0].workload.parameters == {}
     assert [notice.code for notice in table.notices] == ["ignored-column"]
+
+
+def test_many_columns_of_words_are_one_short_line() -> None:
+    names = [f"remark_{n}" for n in range(300)]
+    head = ",".join(["nodes,input_size,seconds", *names])
+    (notice,) = parse(f"{head}\n2,1,3{',cold' * 300}\n", "r.csv").notices
+    assert notice.code == "ignored-column"
+    assert notice.text == (
+        "columns remark_0, remark_1, remark_2, remark_3, remark_4, remark_5, remark_6 and 293 more "
+        "of r.csv hold no numbers and are not used"
+    )
+    with pytest.raises(BadInput, match=r"5 values in a table of 303 columns") as caught:
+        parse(f"{head}\n2,1,3,4,5\n", "r.csv")
+    assert str(caught.value).endswith("remark_3 and 296 more")
+
+
+def test_a_warning_names_a_few_of_many_parameters(tmp_path: Path) -> None:
+    """Twelve runs with 300 parameters of two values each made one line of 9,000 characters."""
+    names = [f"parameter_{n}" for n in range(300)]
+    rows = [
+        [2 + run, 1, 100 + 1000 / (2 + run), *(1 + (run * n // 7) % 2 for n in range(300))]
+        for run in range(12)
+    ]
+    head = ",".join(["nodes,input_size,seconds", *names])
+    lines = [head, *(",".join(map(str, row)) for row in rows)]
+    (tmp_path / "runs.csv").write_text("\n".join(lines))
+    profile = read(tmp_path / "runs.csv")
+    asked = replace(profile.reference_workload, parameters=dict.fromkeys(names, 1.0))
+    cluster = replace(profile.runs[0].cluster, groups=(NodeGroup(4),))
+    said = fit(profile).predict(cluster=cluster, workload=asked).warnings
+    (notice,) = (n for n in said if n.code == "transferred-parameters")
+    assert len(notice.text) < 300
+    assert " more: " in notice.text
 
 
 def test_a_shape_that_one_line_leaves_open_is_that_of_the_others() -> None:

@@ -1,0 +1,24 @@
+"""Lists of names in a line of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MOST_NAMED = 3
+"""Names that a message shows in a sentence; of more of them all but one, and how many others."""
+
+MOST_LISTED = 8
+"""The same for a list with commas."""
+
+
+def in_a_row(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """A few names, or the first of them and how many more: "a, b and 298 more"."""
+    shown = names if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return " and ".join(filter(None, (", ".join(shown[:-1]), *shown[-1:])))
+
+
+def listed(names: Sequence[str], most: int = MOST_LISTED) -> str:
+    """All of some names, or the first of them and how many more: "a, b, c and 298 more"."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return f"{', '.join(names[: most - 1])} and {len(names) - most + 1} more"
