@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
@@ -30,7 +30,7 @@ from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
 from engine.sources.settings import kept_config, old_version, spark_version, stated_type
-from engine.sources.streaming import Window, batch_windows, trigger_seconds
+from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.timeline import (
     Timeline,
     active_spans,
@@ -46,11 +46,18 @@ from engine.sources.unfinished import failed_notices, tasks_missing
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """The runs of one log: one, or one per micro-batch."""
+    """The runs of one log: one, or one per micro-batch; `deadlines` are the trigger intervals of
+    its streaming queries in seconds, by the application of their runs."""
 
     runs: tuple[Run, ...]
     category: str
-    deadline_seconds: float | None = None
+    deadlines: Mapping[str | None, float] = field(default_factory=dict)
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """The interval that is that of all of them; None where they differ, or tell none."""
+        told = set(self.deadlines.values())
+        return told.pop() if len(told) == 1 else None
 
 
 def distil(
@@ -95,7 +102,7 @@ def distil(
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
         "streaming" if windows else _category(executed, application),
-        trigger_seconds(windows),
+        context.deadlines(windows),
     )
 
 
@@ -202,7 +209,7 @@ class _Context:
             cluster=observed.cluster,
             workload=Workload(input_bytes=read),
             source=self._source,
-            application=self._name(window),
+            application=self._name(window.query),
             app_id=application.app_id,
             spark_version=spark_version(application, early=self._says_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
@@ -252,11 +259,15 @@ class _Context:
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
         return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
-    def _name(self, window: Window) -> str | None:
+    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float]:
+        """The trigger intervals, by the application of the runs that have them."""
+        return {self._name(of): seconds for of, seconds in trigger_intervals(windows).items()}
+
+    def _name(self, query: str | None) -> str | None:
         name = self._application.name
-        if len(self._queries) < 2 or window.query is None:
+        if len(self._queries) < 2 or query is None:
             return name
-        return f"{name or 'query'} #{self._queries.index(window.query) + 1}"
+        return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
     def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
         own = set(self._executed)

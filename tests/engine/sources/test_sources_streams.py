@@ -148,6 +148,35 @@ def test_queries_beside_each_other_wait_for_their_own_triggers(tmp_path: Path) -
     assert said.text.startswith("the runs are 8 micro-batches of 2 streaming queries, 28 s")
 
 
+def test_queries_have_a_trigger_interval_each(tmp_path: Path) -> None:
+    """One every 5 s, the other every 20 s, of which there are fewer batches: together they tell no
+    interval, and each by itself has its own."""
+    events = log.header()
+    for number in range(9):
+        events += batch(number, 5.0 * (number + 1), 2.0, query="often")
+    for number in range(3):
+        events += batch(9 + number, 20.0 * (number + 1), 6.0, query="seldom")
+    path = log.write(tmp_path / "app", [*events, log.end(90.0)])
+    assert read(path).deadline_seconds is None
+    apart = [entry.profile for entry in read_each(path) if entry.profile is not None]
+    assert [(own.name, own.deadline_seconds) for own in apart] == [
+        ("job #1", 5.0),
+        ("job #2", 20.0),
+    ]
+
+
+def test_queries_of_one_trigger_interval_keep_it_when_taken_apart(tmp_path: Path) -> None:
+    events = log.header()
+    for number in range(3):
+        events += batch(2 * number, 10.0 * (number + 1), 4.0)
+        events += batch(2 * number + 1, 10.0 * (number + 1) + 0.05, 3.0, query="other")
+    path = log.write(tmp_path / "app", [*events, log.end(60.0)])
+    assert read(path).deadline_seconds == 10.0
+    assert [each.profile and each.profile.deadline_seconds for each in read_each(path)] == [
+        10.0
+    ] * 2
+
+
 def test_stages_of_another_query_are_no_work_of_a_batch(tmp_path: Path) -> None:
     """While the driver works for batch 0, from 3.8 s on, the other query has a stage."""
     other = batch(1, 4.0, 2.0, query="other")
