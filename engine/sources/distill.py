@@ -196,7 +196,8 @@ class _Context:
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
         read = self._external_bytes(stages) if inferred.known else None
-        failed = failed_notices(self._executed, stages, fruitless)
+        stopped = window.batch_id is not None and not window.complete
+        failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
             torn = incomplete_notice(

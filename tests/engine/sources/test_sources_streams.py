@@ -122,6 +122,27 @@ def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> 
     assert peek(path).complete is True
 
 
+@pytest.mark.parametrize("begin", ["", "[SPARK_JOB_CANCELLED] "])
+def test_jobs_that_are_cancelled_with_their_query_have_not_failed(
+    tmp_path: Path, begin: str
+) -> None:
+    """A query was stopped in a batch when one of two tasks was done (3.5.9 and 4.0.1 say so); in
+    another application the batch failed."""
+    why = f"{begin}Job 1 cancelled part of cancelled job group a46339e4-dfab-4c97-aaf7-99837ae7040f"
+
+    def given_up(failure: str) -> set[str]:
+        stage = log.info(1, 2)
+        properties = {"streaming.sql.batchId": "1", "sql.streaming.queryId": "q"}
+        batch_of = [log.job(1, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
+        batch_of += [log.task(1, 1, 10.1, 12.0, index=0)]
+        batch_of += [log.completed(stage, 10.1, 13.0, failure=failure), log.job_end(1, 13.0)]
+        path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *batch_of])
+        return {notice.code for notice in read(path).runs[1].notices}
+
+    assert given_up(why) == {"incomplete-log"}
+    assert "failed-stages" in given_up("Job aborted due to stage failure: Task 0 in stage 1.0")
+
+
 def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
     other = batch(1, 10.0, 2.0, query="another")
     events = [*log.header(), *batch(0, 3.0, 4.0), *other, *batch(2, 20.0, 2.0), log.end(30.0)]
