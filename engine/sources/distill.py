@@ -25,6 +25,7 @@ from engine.sources.executed import (
     fruitless_stages,
     start_ms,
 )
+from engine.sources.holes import cut_off, untold_spans
 from engine.sources.losses import incomplete_notice
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
@@ -85,7 +86,8 @@ def distil(
         _refuse(log, where, lost)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
-    spans = busy_spans(attempt_spans(application, end))
+    broken = cut_off(application)
+    spans = busy_spans(attempt_spans(application, end, cut_off=broken))
     observed = observe(application, spans, end_ms=end, ran_on=ran_on)
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
@@ -94,7 +96,8 @@ def distil(
     )  # fmt: skip
     running = running_seconds(application, log.starts, end_ms=end)
     fruitless = fruitless_stages(application, executed)
-    useful = busy_spans(attempt_spans(application, end, of=application.stages.keys() - fruitless))
+    done = application.stages.keys() - fruitless
+    useful = busy_spans(attempt_spans(application, end, of=done, cut_off=broken))
     context = _Context(
         application, executed, fruitless, spans, useful, observed, running, source, tuple(lost)
     )
@@ -167,6 +170,7 @@ class _Context:
         self._running = running
         self._source = source
         self._lost = lost
+        self._untold = untold_spans(application, busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
         application.scans.under_way(application.stages)
@@ -201,7 +205,7 @@ class _Context:
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
             torn = incomplete_notice(
-                lost, seconds, read, complete=complete,
+                lost, seconds, read, untold_seconds=self._untold_seconds(window), complete=complete,
                 damaged=bool(self._lost), of_batch=window.batch_id is not None,
             )  # fmt: skip
             notices.insert(0, torn)
@@ -228,6 +232,12 @@ class _Context:
             notices=(*notices, *self._of_settings()),
         )
 
+    def _untold_seconds(self, window: Window) -> float:
+        """Time that is left out of the run since jobs are missing in it; none of a micro-batch."""
+        if window.batch_id is not None:
+            return 0.0
+        return sum(end - start for start, end in self._untold) / 1000.0
+
     def _ran_for(self, batch: Window) -> list[Span]:
         """When stages of a micro-batch ran: those of other queries do nothing for it."""
         return busy_spans(attempt_spans(self._application, batch.end_ms, of=batch.stage_ids))
@@ -251,10 +261,12 @@ class _Context:
         if window.batch_id is not None:
             return Timeline(start), []
         session = is_session(self._application)
-        found = pauses(active_spans(self._application, self._busy, end), start, end)
+        untold = self._untold
+        active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
+        found = pauses(active, start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
-        timeline = Timeline(start, tuple(sorted((*idle, *in_vain))))
+        timeline = Timeline(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
         counted = round(1000.0 * timeline.seconds(end))
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
