@@ -27,6 +27,7 @@ from engine.sources.executed import (
 )
 from engine.sources.holes import cut_off, untold_spans
 from engine.sources.losses import incomplete_notice
+from engine.sources.lost_makers import note_found
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
@@ -84,6 +85,7 @@ def distil(
     executed = executed_stages(application)
     if not executed:
         _refuse(log, where, lost)
+    note_found(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
     broken = cut_off(application)

@@ -44,6 +44,15 @@ def _around(application: Application) -> list[tuple[Job, Job]]:
     return found
 
 
+def jobs_after_holes(application: Application) -> frozenset[int]:
+    """The jobs before which others are missing: all where the first ones are."""
+    holes = _around(application)
+    first = 0 if application.jobs_before else min((job.job_id for _, job in holes), default=None)
+    if first is None:
+        return frozenset()
+    return frozenset(job for job in application.jobs if job >= first)
+
+
 def cut_off(application: Application) -> frozenset[int]:
     """The stages whose end is in a hole: the log tells neither theirs nor that of their jobs, and
     goes on with others. What is known of them ends with the last of their tasks."""

@@ -118,6 +118,22 @@ class MemoryCliff:
         )
 
     @cached_property
+    def making_lost(self) -> bool:
+        """Whether the log has lost a stage that computed what others read: the first that it tells
+        found it, so that nobody knows how long computing it takes. What is on disk as well is read
+        from there."""
+        run = self.replay.run
+        if not run.lost:
+            return False
+        computed = first_whole(run.stages, [stage.cached_rdds for stage in run.stages])
+        return any(
+            bool(run.stages[place].cached_input_bytes)
+            and not set(run.stages[place].cached_rdds) <= set(run.stages[place].disk_backed_rdds)
+            and all(computed[rdd] == place for rdd in run.stages[place].cached_rdds)
+            for place in set(self.sources.values())
+        )
+
+    @cached_property
     def rereads(self) -> tuple[Reread, ...]:
         """The stages that do not find all that they read where memory is short; the cache is
         replayed when that is first asked."""
