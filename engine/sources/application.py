@@ -30,7 +30,6 @@ not make us read all of them."""
 
 _LOCAL = re.compile(r"local(?:\[(\d{1,9}|\*)(?:,\s*\d+)?\])?$")
 
-
 HIGHEST_ID = 1 << 31
 """Spark counts stages and jobs in 32 bits."""
 
@@ -295,8 +294,7 @@ class Application:
         info = event.info
         stage = self.stage_of(info.stage)
         attempt = self._attempt(stage, info)
-        attempt.completed_ms = self.seen(info.completed_ms)
-        attempt.failed = info.failure is not None
+        attempt.ended(self.seen(info.completed_ms), info.failure)
         if not attempt.failed:
             read = stage_computed(stage, self.lineage, self.sources)
             self._completed.append(stage.tasks)

@@ -53,16 +53,19 @@ def _name(found: Found) -> str:
 
 
 def _split(entry: Found) -> list[Found]:
-    """A run table or a profile by the applications that its runs name; one that names several says
-    of none which deadline is its own."""
+    """A source by the applications that its runs name. Which deadline is whose the log of several
+    streaming queries tells; a run table or a profile of several does not."""
     runs: dict[str | None, list[Run]] = {}
     for run in entry.runs:
         runs.setdefault(run.application, []).append(run)
     if len(runs) < 2:
         return [entry]
     notices = tuple(notice for notice in entry.notices if notice.code != MIXED)
-    shared = replace(entry, notices=notices, deadline_seconds=None)
-    return [replace(shared, name=name, runs=tuple(own)) for name, own in runs.items()]
+    shared = replace(entry, notices=notices)
+    return [
+        replace(shared, name=name, runs=tuple(own), deadline_seconds=entry.deadlines.get(name))
+        for name, own in runs.items()
+    ]
 
 
 def _of_whole_runs(profile: Profile) -> Profile:

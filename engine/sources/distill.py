@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from engine.catalog import InstanceType
 from engine.cluster import Workload
@@ -25,12 +25,14 @@ from engine.sources.executed import (
     fruitless_stages,
     start_ms,
 )
+from engine.sources.holes import cut_off, untold_spans
 from engine.sources.losses import incomplete_notice
+from engine.sources.lost_makers import note_found
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
 from engine.sources.settings import kept_config, old_version, spark_version, stated_type
-from engine.sources.streaming import Window, batch_windows, trigger_seconds
+from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.timeline import (
     Timeline,
     active_spans,
@@ -46,11 +48,18 @@ from engine.sources.unfinished import failed_notices, tasks_missing
 
 @dataclass(frozen=True, slots=True)
 class Distilled:
-    """The runs of one log: one, or one per micro-batch."""
+    """The runs of one log: one, or one per micro-batch; `deadlines` are the trigger intervals of
+    its streaming queries in seconds, by the application of their runs."""
 
     runs: tuple[Run, ...]
     category: str
-    deadline_seconds: float | None = None
+    deadlines: Mapping[str | None, float] = field(default_factory=dict)
+
+    @property
+    def deadline_seconds(self) -> float | None:
+        """The interval that is that of all of them; None where they differ, or tell none."""
+        told = set(self.deadlines.values())
+        return told.pop() if len(told) == 1 else None
 
 
 def distil(
@@ -76,9 +85,11 @@ def distil(
     executed = executed_stages(application)
     if not executed:
         _refuse(log, where, lost)
+    note_found(application, executed)
     start = start_ms(application, executed)
     end = application.ended_ms or max(application.last_ms, *(e.end_ms for e in executed.values()))
-    spans = busy_spans(attempt_spans(application, end))
+    broken = cut_off(application)
+    spans = busy_spans(attempt_spans(application, end, cut_off=broken))
     observed = observe(application, spans, end_ms=end, ran_on=ran_on)
     windows = batch_windows(application, {stage: e.end_ms for stage, e in executed.items()})
     whole = Window(
@@ -87,7 +98,8 @@ def distil(
     )  # fmt: skip
     running = running_seconds(application, log.starts, end_ms=end)
     fruitless = fruitless_stages(application, executed)
-    useful = busy_spans(attempt_spans(application, end, of=application.stages.keys() - fruitless))
+    done = application.stages.keys() - fruitless
+    useful = busy_spans(attempt_spans(application, end, of=done, cut_off=broken))
     context = _Context(
         application, executed, fruitless, spans, useful, observed, running, source, tuple(lost)
     )
@@ -95,7 +107,7 @@ def distil(
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
         "streaming" if windows else _category(executed, application),
-        trigger_seconds(windows),
+        context.deadlines(windows),
     )
 
 
@@ -160,6 +172,7 @@ class _Context:
         self._running = running
         self._source = source
         self._lost = lost
+        self._untold = untold_spans(application, busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
         application.scans.under_way(application.stages)
@@ -189,11 +202,12 @@ class _Context:
         missing = unfinished if window.batch_id is not None else lost
         complete = window.complete and not missing
         read = self._external_bytes(stages) if inferred.known else None
-        failed = failed_notices(self._executed, stages, fruitless)
+        stopped = window.batch_id is not None and not window.complete
+        failed = failed_notices(self._executed, stages, fruitless, stopped=stopped)
         notices = [*idle_said, *inferred.notices, *observed.notices, *failed]
         if lost or not complete:
             torn = incomplete_notice(
-                lost, seconds, read, complete=complete,
+                lost, seconds, read, untold_seconds=self._untold_seconds(window), complete=complete,
                 damaged=bool(self._lost), of_batch=window.batch_id is not None,
             )  # fmt: skip
             notices.insert(0, torn)
@@ -202,7 +216,7 @@ class _Context:
             cluster=observed.cluster,
             workload=Workload(input_bytes=read),
             source=self._source,
-            application=self._name(window),
+            application=self._name(window.query),
             app_id=application.app_id,
             spark_version=spark_version(application, early=self._says_method),
             started_epoch_seconds=(own_start or window.start_ms) / 1000.0,
@@ -219,6 +233,12 @@ class _Context:
             batch_id=window.batch_id,
             notices=(*notices, *self._of_settings()),
         )
+
+    def _untold_seconds(self, window: Window) -> float:
+        """Time that is left out of the run since jobs are missing in it; none of a micro-batch."""
+        if window.batch_id is not None:
+            return 0.0
+        return sum(end - start for start, end in self._untold) / 1000.0
 
     def _ran_for(self, batch: Window) -> list[Span]:
         """When stages of a micro-batch ran: those of other queries do nothing for it."""
@@ -243,20 +263,26 @@ class _Context:
         if window.batch_id is not None:
             return Timeline(start), []
         session = is_session(self._application)
-        found = pauses(active_spans(self._application, self._busy, end), start, end)
+        untold = self._untold
+        active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
+        found = pauses(active, start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
-        timeline = Timeline(start, tuple(sorted((*idle, *in_vain))))
+        timeline = Timeline(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
         counted = round(1000.0 * timeline.seconds(end))
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
         return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
-    def _name(self, window: Window) -> str | None:
+    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float]:
+        """The trigger intervals, by the application of the runs that have them."""
+        return {self._name(of): seconds for of, seconds in trigger_intervals(windows).items()}
+
+    def _name(self, query: str | None) -> str | None:
         name = self._application.name
-        if len(self._queries) < 2 or window.query is None:
+        if len(self._queries) < 2 or query is None:
             return name
-        return f"{name or 'query'} #{self._queries.index(window.query) + 1}"
+        return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
     def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
         own = set(self._executed)

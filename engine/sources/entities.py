@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -56,13 +57,25 @@ class Job:
     dstream_batch_ms: int | None = None
 
 
+_CANCELLED = re.compile(r"(?:\[\w{1,80}\] )?Job \d{1,10} cancelled\b")
+"""How the failure of a stage begins whose job was cancelled (since Spark 4 behind a class)."""
+
+
 @dataclass(slots=True)
 class Attempt:
-    """One attempt of a stage, from submission to completion."""
+    """One attempt of a stage, from submission to completion; one that was cancelled with its job
+    has failed too, to go by the log."""
 
     submitted_ms: int | None
     completed_ms: int | None = None
     failed: bool = False
+    cancelled: bool = False
+
+    def ended(self, completed_ms: int | None, failure: str | None) -> None:
+        """It is done; `failure` is Spark's reason where it was given up."""
+        self.completed_ms = completed_ms
+        self.failed = failure is not None
+        self.cancelled = failure is not None and bool(_CANCELLED.match(failure))
 
 
 @dataclass(slots=True)
@@ -103,6 +116,12 @@ class Stage:
     def cached_rdds(self) -> tuple[int, ...]:
         """Its persisted RDDs."""
         return tuple(rdd_id for rdd_id, _ in self.persisted)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled with its job, and nothing went wrong in it."""
+        attempts = self.attempts.values()
+        return bool(attempts) and all(attempt.cancelled for attempt in attempts)
 
     def on_heap(self, rdds: Iterable[int]) -> tuple[int, ...]:
         """Those persisted RDDs that want memory of the heap."""

@@ -81,13 +81,18 @@ def fruitless_stages(application: Application, executed: Collection[int]) -> dic
 
 
 def attempt_spans(
-    application: Application, end_ms: int, *, of: Collection[int] | None = None
+    application: Application,
+    end_ms: int,
+    *,
+    of: Collection[int] | None = None,
+    cut_off: Collection[int] = (),
 ) -> list[Span]:
     """From submission to completion of every stage attempt; one of which the log does not tell
     the end ran until its jobs ended, or to the end.
 
     Args:
         of: the stages that count; None for all.
+        cut_off: those whose end the log has lost though it goes on: until the last of their tasks.
     """
     spans: list[Span] = []
     for stage_id in application.stages if of is None else of:
@@ -99,7 +104,9 @@ def attempt_spans(
             if start is None:
                 continue
             stop = attempt.completed_ms
-            if stop is None:
+            if stop is None and stage_id in cut_off:
+                stop = stage.tasks.last_finish_ms
+            elif stop is None:
                 stop = _jobs_ended(application, stage_id) or end_ms
             spans.append((start, max(start, stop)))
         if not stage.attempts and stage.tasks.first_launch_ms is not None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,8 @@ class Found:
     """What one source gave.
 
     `unit` is None where its sizes do not say their unit; `origins` are the sources that a profile
-    was itself made from.
+    was itself made from; `deadline_seconds` holds for all its runs, `deadlines` are those of single
+    applications of them, by name.
     """
 
     source: str
@@ -38,6 +39,7 @@ class Found:
     notices: tuple[Notice, ...] = ()
     profile_sources: tuple[str, ...] = ()
     shapes: tuple[InstanceType, ...] = ()
+    deadlines: Mapping[str | None, float] = field(default_factory=dict)
 
     @property
     def origins(self) -> tuple[str, ...]:

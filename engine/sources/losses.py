@@ -15,6 +15,7 @@ from engine.sources.application import Application
 from engine.sources.codecs import Stream
 from engine.sources.eventlog import EventLog
 from engine.sources.folders import parts_text
+from engine.sources.holes import missing_jobs
 from engine.units import format_bytes, format_count, format_seconds
 
 _UNFINISHED_REMEDY = "let the application end, or give the log of a run that did"
@@ -113,7 +114,7 @@ def of_events(log: EventLog) -> list[str]:
         )
     return [
         *_rollovers(log.application), *found, *_beginning(log.application),
-        *_holes(log.application),
+        *missing_jobs(log.application),
     ]  # fmt: skip
 
 
@@ -137,33 +138,18 @@ def _beginning(application: Application) -> list[str]:
     return [f"the beginning of the application is missing{jobs}"]
 
 
-def _holes(application: Application) -> list[str]:
-    """Jobs that a log does not tell although it goes on after them: Spark drops events when it is
-    overloaded, files lose what lay between.
-
-    Jobs and stages are numbered one after the other. A job's number alone proves nothing, since
-    some are given up before they begin; a stage that is missing too, or that has no job, does.
-    """
-    jobs, of_stage = application.jobs, application.jobs_of_stage
-    missing = max(jobs, default=-1) - min(jobs, default=0) + 1 - len(jobs)
-    stages = application.planned.keys() | of_stage.keys() | application.stages.keys()
-    unsaid = len(stages) < max(stages, default=-1) - min(stages, default=0) + 1
-    if missing < 1 or not (unsaid or any(stage not in of_stage for stage in application.stages)):
-        return []
-    verb = "is" if missing == 1 else "are"
-    return [f"{missing} of {format_count(len(jobs) + missing, 'job')} {verb} missing"]
-
-
 def incomplete_notice(
     lost: Sequence[str],
     seconds: float,
     read: float | None,
     *,
+    untold_seconds: float,
     complete: bool,
     damaged: bool,
     of_batch: bool,
 ) -> Notice:
-    """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is."""
+    """What a log lacks; its `read` bytes are less than the job's input, which a wanted size is. Of
+    `untold_seconds` nobody knows what was done in them: they are not counted."""
     whose = "this micro-batch's" if of_batch else "the application's"
     said = ", ".join(lost) if lost else f"{whose} end is missing"
     counted = (
@@ -171,6 +157,8 @@ def incomplete_notice(
         if complete
         else f"the run counts to its last event, {format_seconds(seconds)} after the start"
     )
+    if untold_seconds:
+        counted += f", without the {format_seconds(untold_seconds)} of which nothing is told"
     if not complete and read:
         counted += f"; input sizes are held against the {format_bytes(read)} read until then"
     return Notice(

@@ -285,6 +285,7 @@ class Reader:
             name=log.application.name,
             category=distilled.category,
             deadline_seconds=distilled.deadline_seconds,
+            deadlines=distilled.deadlines,
         )
 
 

@@ -101,23 +101,29 @@ USUAL_INTERVALS_MS = (
 )
 
 
-def trigger_seconds(windows: Sequence[Window]) -> float | None:
-    """The trigger interval of the micro-batches, None where none can be told.
+def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float]:
+    """The trigger interval of each query in seconds, without those of which none can be told.
+
+    Args:
+        windows: in time order, of one or more queries that run beside each other.
+    """
+    of_query: defaultdict[str | None, list[Window]] = defaultdict(list)
+    for window in windows:
+        of_query[window.query].append(window)
+    found = {query: _trigger_seconds(own) for query, own in of_query.items()}
+    return {query: seconds for query, seconds in found.items() if seconds is not None}
+
+
+def _trigger_seconds(windows: Sequence[Window]) -> float | None:
+    """The trigger interval of one query's micro-batches, None where none can be told.
 
     Logs do not name it, but it leaves a pattern: after a batch, the next begins at the first
     multiple of the interval that follows the start of the one before, or at once where that time
     has passed. The interval is the usual one (or the median distance of batches) that explains
     the most batches, the largest among equals. It is only given where it explains most of them
-    and at least one batch has waited: batches without a pause have no interval. Queries that run
-    beside each other each wait for their own batches alone.
-
-    Args:
-        windows: in time order, of one or more queries.
+    and at least one batch has waited: batches without a pause have no interval.
     """
-    of_query: defaultdict[str | None, list[Window]] = defaultdict(list)
-    for window in windows:
-        of_query[window.query].append(window)
-    pairs = [pair for own in of_query.values() for pair in pairwise(own)]
+    pairs = list(pairwise(windows))
     if not pairs:
         return None
     import statistics  # costs some milliseconds, which other logs need not wait for

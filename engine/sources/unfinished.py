@@ -44,13 +44,23 @@ def tasks_missing(
 
 
 def failed_notices(
-    executed: Mapping[int, Executed], stages: Sequence[StageRun], fruitless: Sequence[Fruitless]
+    executed: Mapping[int, Executed],
+    stages: Sequence[StageRun],
+    fruitless: Sequence[Fruitless],
+    *,
+    stopped: bool,
 ) -> list[Notice]:
-    """Stages that were given up: their work is only in part what the job would need."""
+    """Stages that were given up: their work is only in part what the job would need.
+
+    Args:
+        stopped: whether it is a micro-batch in which its query was stopped: Spark then cancels the
+            jobs, whose stages have not failed.
+    """
     failed = [
         (stage.tasks, stage.task_seconds.count)
         for stage in stages
         if executed[stage.stage_id].failed
+        and not (stopped and executed[stage.stage_id].stage.cancelled)
     ]
     failed += [(stage.tasks, 0) for stage in fruitless if stage.failed]
     if not failed:

@@ -118,6 +118,32 @@ class MemoryCliff:
         )
 
     @cached_property
+    def own_share(self) -> float:
+        """Share that fits on the log's own cluster by the rule that holds for others. Less than
+        fitted in the log where tasks drive out blocks: what that costs there, if anything, is in
+        the time of its stages."""
+        batch = own_batch(self.replay.run)
+        return (
+            self.fits if batch is None else min(self.fits, float(self.fitting_share(batch, 1.0)[0]))
+        )
+
+    @cached_property
+    def making_lost(self) -> bool:
+        """Whether the log has lost a stage that computed what others read: the first that it tells
+        found it, so that nobody knows how long computing it takes. What is on disk as well is read
+        from there."""
+        run = self.replay.run
+        if not run.lost:
+            return False
+        computed = first_whole(run.stages, [stage.cached_rdds for stage in run.stages])
+        return any(
+            bool(run.stages[place].cached_input_bytes)
+            and not set(run.stages[place].cached_rdds) <= set(run.stages[place].disk_backed_rdds)
+            and all(computed[rdd] == place for rdd in run.stages[place].cached_rdds)
+            for place in set(self.sources.values())
+        )
+
+    @cached_property
     def rereads(self) -> tuple[Reread, ...]:
         """The stages that do not find all that they read where memory is short; the cache is
         replayed when that is first asked."""
@@ -189,13 +215,14 @@ class MemoryCliff:
         shuffle_partitions: int | None = None,
     ) -> FloatArray:
         """(n,) time by which the run takes longer than its replay when so much of the cache fits,
-        and less than in the log; 0 where more does (`all_found`).
+        and less than on the log's own cluster, whose losses its stages show; 0 where more does
+        (`all_found`).
 
         Args:
             shuffle_partitions: number of shuffle partitions, None for the run's own.
         """
-        total, share = np.zeros(len(slots)), np.minimum(share, self.fits)
-        if (share == self.fits).all():
+        total, share = np.zeros(len(slots)), np.minimum(share, self.own_share)
+        if (share == self.own_share).all():
             return total
         alike: dict[tuple[float, int], tuple[StageShape, FloatArray]] = {}
         for reread in self.rereads:
@@ -214,9 +241,9 @@ class MemoryCliff:
         return total
 
     def _more_lost(self, lost_seconds: FloatArray, share: FloatArray) -> FloatArray:
-        """(n,) task time at each share of what fits, less that in the log."""
+        """(n,) task time at each share of what fits, less that on the log's own cluster."""
         here = np.interp(share, SHARES, lost_seconds)
-        return np.asarray(here - np.interp(self.fits, SHARES, lost_seconds))
+        return np.asarray(here - np.interp(self.own_share, SHARES, lost_seconds))
 
 
 def cliffs_of(replays: Sequence[Replay]) -> tuple[MemoryCliff | None, ...]:

@@ -69,10 +69,16 @@ def _does_not_fit(
     count = len(cliff.rereads)
     again = f"{count} stage reads" if count == 1 else f"{count} stages read"
     remedy = "give executors more memory, or persist to disk as well"
+    unknown = (
+        "; how long computing it takes is not known, as the log has lost the stage that did: the "
+        "time foretold is too short"
+        if cliff.making_lost
+        else ""
+    )
     return Notice(
         "cache-does-not-fit",
         f"{format_bytes(needed)} are to be cached, the executors hold {format_bytes(storage)}: "
-        f"{again} or compute{'s' if count == 1 else ''} the rest again",
+        f"{again} or compute{'s' if count == 1 else ''} the rest again{unknown}",
         f"use at least {least} such {unit}, {remedy}" if least is not None else remedy,
     )
 

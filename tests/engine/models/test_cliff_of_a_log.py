@@ -255,6 +255,24 @@ def test_running_tasks_leave_less_memory_to_the_cache() -> None:
     assert taken == pytest.approx([3 * 2 * 4e8])
 
 
+def test_what_tasks_drove_out_in_the_log_is_not_lost_again() -> None:
+    """Blocks of 0.8 of the memory fitted, and tasks of one stage took two fifths of it. What that
+    cost is in the log: on its own cluster nothing is added, on a larger one nothing taken off, and
+    on one of half the memory what it loses beyond the log's."""
+    run = replace(run_of(20, 2), cached_bytes=0.8 * storage_of(2))
+    hungry = replace(
+        run.stages[3], peak_execution_memory_bytes=measure(np.full(20, 0.1 * storage_of(2)))
+    )
+    cliff = cliff_of(replace(run, stages=(*run.stages[:3], hungry, *run.stages[4:])))
+    own, slots = cliff.fitting_share(asked(2), 1.0), np.full(1, 4.0)
+    assert cliff.fits == 1.0
+    assert own == pytest.approx([0.75])
+    assert cliff.added_seconds(slots, own, 1.0).tolist() == [0.0]
+    assert cliff.added_seconds(slots, np.full(1, 1.0), 1.0).tolist() == [0.0]
+    lost = ITERATIONS * 20 * PARSE / 4.0
+    assert cliff.added_seconds(slots, np.full(1, 0.25), 1.0) == pytest.approx([0.5 * lost])
+
+
 def test_shares_that_fit() -> None:
     """All of it at most; as in the log where nobody knows the memory."""
     cliff = cliff_of(run_of(400, 4))

@@ -210,6 +210,38 @@ def test_a_hole_in_a_log_shows_in_its_jobs(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_the_time_of_a_hole_is_not_the_drivers(tmp_path: Path) -> None:
+    """Jobs 1 and 2 are gone: what was done from the end of job 0, at 6 s, to the submission of job
+    3, at 20 s, nobody knows."""
+    told = [*one_job(0, 2.0), log.job_end(0, 6.0), *one_job(3, 20.0), log.job_end(3, 24.0)]
+    run = one(log.write(tmp_path / "app", [*log.header(), *told, log.end(30.0)]))
+    assert (run.seconds, run.driver_seconds) == (16.0, 8.0)
+    assert [(job.submitted_seconds, job.completed_seconds) for job in run.jobs] == [
+        (2.0, 6.0), (6.0, 10.0)
+    ]  # fmt: skip
+    (said,) = (notice for notice in run.notices if notice.code == "incomplete-log")
+    assert said.text == (
+        "2 of 4 jobs are missing; the run counts to its last event, 16 s after the start, without "
+        "the 14 s of which nothing is told"
+    )
+
+
+def test_a_job_that_a_hole_cuts_off_ends_with_its_last_task(tmp_path: Path) -> None:
+    """The end of job 0 and of its stage is in the hole too: they did not run until the application
+    ended."""
+    begun = one_job(0, 2.0)[:-1]
+    after = [*one_job(2, 20.0), log.job_end(2, 24.0)]
+    run = one(log.write(tmp_path / "app", [*log.header(), *begun, *after, log.end(30.0)]))
+    assert (run.seconds, run.driver_seconds) == (16.0, 8.0)
+
+
+def test_jobs_that_were_given_up_before_they_began_leave_no_hole(tmp_path: Path) -> None:
+    """The number of job 1 was given and no stage is missing: the driver worked."""
+    told = [*one_job(0, 2.0), log.job_end(0, 6.0), *one_job(2, 20.0, stage=1), log.job_end(2, 24.0)]
+    run = one(log.write(tmp_path / "app", [*log.header(), *told, log.end(30.0)]))
+    assert (run.lost, run.seconds, run.driver_seconds) == ((), 30.0, 22.0)
+
+
 def one_job(number: int, start: float, *, stage: int | None = None) -> list[log.Event]:
     """A job of one stage of one task; stages are numbered like jobs unless said otherwise."""
     place = number if stage is None else stage

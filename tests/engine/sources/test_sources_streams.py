@@ -122,6 +122,27 @@ def test_a_batch_in_which_its_query_was_stopped_is_not_whole(tmp_path: Path) -> 
     assert peek(path).complete is True
 
 
+@pytest.mark.parametrize("begin", ["", "[SPARK_JOB_CANCELLED] "])
+def test_jobs_that_are_cancelled_with_their_query_have_not_failed(
+    tmp_path: Path, begin: str
+) -> None:
+    """A query was stopped in a batch when one of two tasks was done (3.5.9 and 4.0.1 say so); in
+    another application the batch failed."""
+    why = f"{begin}Job 1 cancelled part of cancelled job group a46339e4-dfab-4c97-aaf7-99837ae7040f"
+
+    def given_up(failure: str) -> set[str]:
+        stage = log.info(1, 2)
+        properties = {"streaming.sql.batchId": "1", "sql.streaming.queryId": "q"}
+        batch_of = [log.job(1, [stage], 10.0, **properties), log.submitted(stage, 10.1)]
+        batch_of += [log.task(1, 1, 10.1, 12.0, index=0)]
+        batch_of += [log.completed(stage, 10.1, 13.0, failure=failure), log.job_end(1, 13.0)]
+        path = log.write(tmp_path / "app", [*log.header(), *batch(0, 3.0, 4.0), *batch_of])
+        return {notice.code for notice in read(path).runs[1].notices}
+
+    assert given_up(why) == {"incomplete-log"}
+    assert "failed-stages" in given_up("Job aborted due to stage failure: Task 0 in stage 1.0")
+
+
 def test_queries_of_one_application_are_told_apart(tmp_path: Path) -> None:
     other = batch(1, 10.0, 2.0, query="another")
     events = [*log.header(), *batch(0, 3.0, 4.0), *other, *batch(2, 20.0, 2.0), log.end(30.0)]
@@ -146,6 +167,35 @@ def test_queries_beside_each_other_wait_for_their_own_triggers(tmp_path: Path) -
     assert profile.deadline_seconds == 10.0
     (said,) = (notice for notice in profile.notices if notice.code == "micro-batches")
     assert said.text.startswith("the runs are 8 micro-batches of 2 streaming queries, 28 s")
+
+
+def test_queries_have_a_trigger_interval_each(tmp_path: Path) -> None:
+    """One every 5 s, the other every 20 s, of which there are fewer batches: together they tell no
+    interval, and each by itself has its own."""
+    events = log.header()
+    for number in range(9):
+        events += batch(number, 5.0 * (number + 1), 2.0, query="often")
+    for number in range(3):
+        events += batch(9 + number, 20.0 * (number + 1), 6.0, query="seldom")
+    path = log.write(tmp_path / "app", [*events, log.end(90.0)])
+    assert read(path).deadline_seconds is None
+    apart = [entry.profile for entry in read_each(path) if entry.profile is not None]
+    assert [(own.name, own.deadline_seconds) for own in apart] == [
+        ("job #1", 5.0),
+        ("job #2", 20.0),
+    ]
+
+
+def test_queries_of_one_trigger_interval_keep_it_when_taken_apart(tmp_path: Path) -> None:
+    events = log.header()
+    for number in range(3):
+        events += batch(2 * number, 10.0 * (number + 1), 4.0)
+        events += batch(2 * number + 1, 10.0 * (number + 1) + 0.05, 3.0, query="other")
+    path = log.write(tmp_path / "app", [*events, log.end(60.0)])
+    assert read(path).deadline_seconds == 10.0
+    assert [each.profile and each.profile.deadline_seconds for each in read_each(path)] == [
+        10.0
+    ] * 2
 
 
 def test_stages_of_another_query_are_no_work_of_a_batch(tmp_path: Path) -> None:
