@@ -103,6 +103,20 @@ async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
         assert "is not an amount of money" not in text_of(app)
 
 
+@pytest.mark.parametrize("keys", [("escape",), ("tab",), (*["backspace"] * 4, "enter")])
+async def test_a_refusal_goes_with_what_was_typed(planner, keys):
+    """It stayed above a slider that stood at its old value: nothing had been refused of that."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("tab", "enter", *"soon", "enter")
+        await settled(pilot)
+        assert "'soon' is not an amount of money" in text_of(app)
+        await pilot.press(*keys)
+        await settled(pilot)
+        assert app.state.budget_usd is None
+        assert "is not an amount of money" not in text_of(app)
+
+
 async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -28,6 +28,15 @@ class PanelEvents:
         """A slider moved: what was refused before is no longer what the screen shows."""
         app = cast("PlannerApp", self)
         app.dispatch(message.action)
+        self._drop_refusal()
+
+    def on_goal_panel_typing_ended(self) -> None:
+        """Typing was given up, or left the value as it was."""
+        self._drop_refusal()
+
+    def _drop_refusal(self) -> None:
+        """Take the notice about a refused text away, where that is still the one that is seen."""
+        app = cast("PlannerApp", self)
         if self._refusal and app._panels.prose("notice").lines == self._refusal:
             app._panels.notice(app.standing)
         self._refusal = ()
