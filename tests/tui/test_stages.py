@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
@@ -13,7 +14,7 @@ import engine
 from tui import format as text
 from tui.session import EngineSession
 from tui.state import PlanState
-from tui.views import stage_gantt
+from tui.views import stage_gantt, stages
 from tui.views.stage_gantt import StageGantt, gantt_data, lanes, runs_of
 from tui.views.stages import stage_rows
 from tui.widgets.glyphs import ASCII, UNICODE
@@ -157,6 +158,18 @@ def test_stages_of_a_stream_stand_beside_those_of_the_largest_batch(stream):
         text.seconds(stage.seconds)
         for stage in sorted(measured.stages, key=lambda stage: stage.stage_id)
     ]
+
+
+def test_phases_with_what_interruptions_take_are_shares_of_the_whole():
+    """They were shares of the time without: together more than all of it."""
+    forecast = engine.fit(profile()).predict(cluster=profile().runs[0].cluster)
+    phases = {"driver": 25.0, "read": 75.0}
+    explained = replace(forecast, seconds=100.0, phases={**phases, "interruptions": 25.0})
+    rows = stages.phase_rows(explained, bar="=")
+    assert [row[2] for row in rows] == ["20 %", "60 %", "20 %"]
+    assert sum(len(row[3][0]) for row in rows) == stages.BAR_CELLS
+    without = stages.phase_rows(replace(explained, phases={"driver": 25.0}), bar="=")
+    assert [row[2] for row in without] == ["25 %"], "a model may not tell all of its time"
 
 
 def test_stages_that_do_something_else_have_nothing_measured():

@@ -129,14 +129,17 @@ def _shares(run: Timeline | None) -> str:
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
     """Phases with their shares, as figures and as bars of `bar` characters."""
+    phases = explained.phases or {}
+    # What interruptions of spot nodes take is a phase beside the time that the model predicts.
+    whole = max(explained.seconds, sum(phases.values()))
     return [
         (
             name,
             text.seconds(seconds),
-            text.percent(seconds / explained.seconds),
-            (bar * round(BAR_CELLS * min(1.0, seconds / explained.seconds)), "muted"),
+            text.percent(seconds / whole),
+            (bar * round(BAR_CELLS * seconds / whole), "muted"),
         )
-        for name, seconds in (explained.phases or {}).items()
+        for name, seconds in phases.items()
     ]
 
 
