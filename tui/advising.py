@@ -11,6 +11,7 @@ import engine
 from tui.behaviours.planning import SETTLED_SECONDS, described
 from tui.messages import Advised
 from tui.state import PlanState
+from tui.views.words import in_planner
 from tui.workers import Latest
 
 if TYPE_CHECKING:
@@ -119,6 +120,11 @@ def question_of(state: PlanState, answer: Answer) -> Hashable:
     return (_decision(state, answer), composition, state.training)
 
 
+def _said(error: Exception) -> str:
+    """Why nothing could be planned, with what is typed here in place of the command's options."""
+    return in_planner(described(error))
+
+
 def _decision(state: PlanState, answer: Answer) -> Hashable:
     """What the next run depends on."""
     goal = (state.deadline_seconds, state.budget_usd, state.confidence, state.max_nodes, state.spot)
@@ -143,7 +149,7 @@ def found_for(
     try:
         fitted = session.apart(state, built)
     except Exception as error:
-        return replace(found, no_advice=described(error), no_plan=described(error))
+        return replace(found, no_advice=_said(error), no_plan=_said(error))
     asked = _decision(state, answer)
     if before is not None and before.asked == asked:
         found = replace(found, advice=before.advice, no_advice=before.no_advice, asked=asked)
@@ -172,7 +178,7 @@ def _with_advice(found: Found, fitted: FittedModel, state: PlanState, answer: An
             billing=answer.report.billing,
         )
     except Exception as error:
-        return replace(found, no_advice=described(error))
+        return replace(found, no_advice=_said(error))
     return replace(found, advice=advice)
 
 
@@ -196,7 +202,7 @@ def _with_reference_runs(
     try:
         plan = engine.plan_experiments(request, fitted=fitted, workload=workload, catalog=catalog)
     except Exception as error:
-        return replace(found, no_plan=described(error))
+        return replace(found, no_plan=_said(error))
     return replace(found, plan=plan)
 
 
@@ -241,7 +247,7 @@ def _with_plan(
             confidence=state.confidence,
         )
     except Exception as error:
-        return replace(found, no_plan=described(error))
+        return replace(found, no_plan=_said(error))
     return replace(found, plan=plan, narrowing=narrowing, amount=plan.budget)
 
 

@@ -119,8 +119,9 @@ class Session(Protocol):
         """
 
     def apart(self, state: PlanState, built: Built) -> FittedModel:
-        """The model of a plan once more, for a thread of its own: what a fitted model keeps may not
-        be touched by two threads. Slow the first time.
+        """The model of a plan once more, for experiments, which ask it about other clusters and
+        sizes: what the plan's own keeps of its last inputs stays what sliders go back to. Slow the
+        first time.
 
         Raises:
             EngineError: as `build`.

@@ -183,8 +183,8 @@ class EngineSession:
     def ask(
         self, model: str, profile: Profile, cluster: Cluster, workload: Workload
     ) -> ModelAnswer:
-        """Fits a model once per evidence. The plan's own fitted model is never asked here: what it
-        keeps may not be touched by two threads."""
+        """Fits a model once per evidence, apart from the plan's own: what is kept of these fits
+        belongs to the one thread that asks here, whereas others ask the plan."""
         runs, category = self._outcomes_of
         if profile.runs is not runs or profile.category != category:
             self._outcomes.clear()

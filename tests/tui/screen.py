@@ -40,7 +40,8 @@ async def compared(pilot: Pilot[None]) -> PlannerApp:
     """The app once all models have answered in the evidence view."""
     app = await settled(pilot)
     for _ in range(MOST_WAITS):
-        if app.answer and all(found for _, found in app.comparing.rows(app.answer)):
+        asked = app.comparing.rows(app.answer) if app.answer else None
+        if asked == [] or (asked and not app.comparing.waiting):
             break
         await pilot.pause(0.01)
     await pilot.pause()

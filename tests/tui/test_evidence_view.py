@@ -11,7 +11,7 @@ from screen import compared, settled, text_of
 
 import engine
 from engine.models.base import LeaveOneOut
-from tui.changes import SetModel
+from tui.changes import SetModel, SetScale
 from tui.format import signed_percent
 from tui.session import EngineSession
 from tui.state import PlanState
@@ -139,6 +139,51 @@ async def test_another_question_is_asked_again_and_old_answers_are_dropped(plann
                 break
             await pilot.pause(0.01)
         assert rows["ernest"].prediction.seconds == pytest.approx(best.seconds)
+
+
+async def test_times_of_another_cluster_are_gone_at_once(planner):
+    """For half a second they stood beside the new cluster as if they were its own."""
+    session = Slow()
+    session.go.set()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        app = await compared(pilot)
+        models = app.query_one("#models", Table)
+        assert "..." not in text_of(app)
+        session.go.clear()
+        cluster = app.answer.best.composition
+        app.query_one("#deadline").focus()
+        await pilot.press(*["left"] * 6)
+        app = await settled(pilot)
+        assert app.answer.best.composition != cluster
+        own, ernest, peridot = (
+            [cell if isinstance(cell, str) else cell[0] for cell in row] for row in models.rows[:3]
+        )
+        assert own[2] not in ("", "...")
+        assert (ernest[2], ernest[3]) == ("...", "")
+        assert ernest[4] == "1.0 %", "the fit does not go by the cluster"
+        assert "asked again ..." in ernest[7]
+        assert peridot[7] == "it needs [b]two[/b] logs; add one", "that is of the evidence"
+        session.go.set()
+        await compared(pilot)
+        assert "..." not in text_of(app)
+
+
+async def test_fits_for_another_size_are_gone_too(planner):
+    session = Slow()
+    session.go.set()
+    async with planner(session).run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await pilot.press("5")
+        app = await compared(pilot)
+        session.go.clear()
+        app.dispatch(SetScale(3.0))
+        await settled(pilot)
+        rows = dict(app.comparing.rows(app.answer))
+        assert rows["ernest"] is None
+        session.go.set()
+        await compared(pilot)
 
 
 async def test_another_model_in_use_is_marked(planner):

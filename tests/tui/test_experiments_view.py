@@ -246,6 +246,18 @@ async def test_a_workflow_says_what_to_open_instead(planner):
         assert "open one of" in text_of(app)
 
 
+async def test_what_training_runs_lack_is_said_as_it_is_typed_here(planner):
+    """With one node at most it named options of the command, which the planner does not take."""
+    app = planner(FakeSession(evidence=profile(runs=1)), max_nodes=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await opened(pilot)
+        found, _ = app.advised(app.answer)
+        assert found.plan is None
+        shown = " ".join(text_of(app).replace("│", " ").split())
+        assert "add node counts or fractions (:nodes, :samples)" in shown
+        assert "--" not in found.no_plan
+
+
 async def test_what_fails_in_the_engine_takes_nothing_else_away(planner):
     class Broken(FakeSession):
         def apart(self, state, built):

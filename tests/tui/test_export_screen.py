@@ -195,6 +195,18 @@ def test_a_folder_that_is_not_there_is_said_with_what_to_do(tmp_path):
     assert "make its folder first" in said
 
 
+@pytest.mark.parametrize("keys", [("enter",), ("tab", "ctrl+s")])
+async def test_without_a_path_it_is_said_and_can_be_typed(planner, keys):
+    """Enter did nothing, and said nothing."""
+    app = planner()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.press("e", "enter", "ctrl+u", "space", *keys)
+        await settled(pilot)
+        assert "no file to save to: type its path" in text_of(app)
+        assert app.focused is app.screen.query_one("#path")
+
+
 async def test_the_line_of_keys_is_that_of_what_has_the_keyboard(planner):
     app = planner()
     async with app.run_test(size=(80, 24)) as pilot:

@@ -173,6 +173,25 @@ async def test_compare_and_back(planner, size):
         assert app.pins == ()
 
 
+async def test_going_back_to_the_plan_on_the_screen_promises_no_undo(planner):
+    """It said that u goes to where one was; u took back the change before, or nothing."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("deadline 25m")
+        await pilot.press("p", "7")
+        await settled(pilot)
+        for row, said in (("home", "back at A; it is the plan"), ("end", "nothing changed")):
+            app.action_view("compare")
+            await settled(pilot)
+            before, past = app.state, app.history.past
+            await pilot.press(row, "enter")
+            await settled(pilot)
+            assert said in text_of(app)
+            assert "where you were" not in text_of(app)
+            assert app.state.deadline_seconds == before.deadline_seconds
+            assert app.history.past == past
+
+
 async def test_the_plan_of_now_follows_the_sliders(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 from fakes import FakeSession, profile
@@ -11,8 +12,11 @@ from screen import settled, text_of
 
 import engine
 from tui import format as text
-from tui.views import stage_gantt
+from tui.session import EngineSession
+from tui.state import PlanState
+from tui.views import stage_gantt, stages
 from tui.views.stage_gantt import StageGantt, gantt_data, lanes, runs_of
+from tui.views.stages import stage_rows
 from tui.widgets.glyphs import ASCII, UNICODE
 
 SIZES = [(80, 24), (120, 40)]
@@ -138,6 +142,41 @@ async def test_measured_above_predicted(planner, size):
         assert "Measured 1h 47m" in shown
         assert "idle" in shown
         assert "critical" in shown
+
+
+@pytest.mark.parametrize("stream", ["order-stream-small", "order-stream-large"])
+def test_stages_of_a_stream_stand_beside_those_of_the_largest_batch(stream):
+    """Each batch numbers its stages on, and tells their steps in another order: the column of what
+    was measured was empty."""
+    session, state = EngineSession(), PlanState(sources=(stream,), deadline_seconds=60.0)
+    built = session.build(state, lambda _: None)
+    measured, predicted = runs_of(built.profile, session.answer(state, built).explained)
+    rows = stage_rows(predicted, measured, mark="x")
+    ids = [{stage.stage_id for stage in run.stages} for run in (measured, predicted)]
+    assert not ids[0] & ids[1]
+    assert [row[7][0] for row in rows] == [
+        text.seconds(stage.seconds)
+        for stage in sorted(measured.stages, key=lambda stage: stage.stage_id)
+    ]
+
+
+def test_phases_with_what_interruptions_take_are_shares_of_the_whole():
+    """They were shares of the time without: together more than all of it."""
+    forecast = engine.fit(profile()).predict(cluster=profile().runs[0].cluster)
+    phases = {"driver": 25.0, "read": 75.0}
+    explained = replace(forecast, seconds=100.0, phases={**phases, "interruptions": 25.0})
+    rows = stages.phase_rows(explained, bar="=")
+    assert [row[2] for row in rows] == ["20 %", "60 %", "20 %"]
+    assert sum(len(row[3][0]) for row in rows) == stages.BAR_CELLS
+    without = stages.phase_rows(replace(explained, phases={"driver": 25.0}), bar="=")
+    assert [row[2] for row in without] == ["25 %"], "a model may not tell all of its time"
+
+
+def test_stages_that_do_something_else_have_nothing_measured():
+    predicted, measured = run(20.0, span(7, 0, 20)), run(30.0, span(3, 0, 30))
+    assert [row[7][0] for row in stage_rows(predicted, measured, mark="x")] == [text.UNKNOWN]
+    other = run(30.0, span(7, 0, 20), span(8, 20, 30))
+    assert [row[7][0] for row in stage_rows(other, predicted, mark="x")] == ["20 s", text.UNKNOWN]
 
 
 async def test_a_slider_moves_the_predicted_run_alone_and_sends_little(planner):

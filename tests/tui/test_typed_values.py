@@ -103,6 +103,54 @@ async def test_what_was_refused_is_not_said_of_the_value_after_it(planner):
         assert "is not an amount of money" not in text_of(app)
 
 
+@pytest.mark.parametrize("keys", [("escape",), ("tab",), (*["backspace"] * 4, "enter")])
+async def test_a_refusal_goes_with_what_was_typed(planner, keys):
+    """It stayed above a slider that stood at its old value: nothing had been refused of that."""
+    async with planner().run_test(size=(80, 24)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("tab", "enter", *"soon", "enter")
+        await settled(pilot)
+        assert "'soon' is not an amount of money" in text_of(app)
+        await pilot.press(*keys)
+        await settled(pilot)
+        assert app.state.budget_usd is None
+        assert "is not an amount of money" not in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("refused", "taken", "said"),
+    [
+        ("deadline soon", "deadline 45m", "'soon' is not a duration"),
+        ("min-nodes 100", "min-nodes 3", "at least 100 nodes, but at most 64"),
+        ("open missing", "deadline 45m", "no such file"),
+    ],
+)
+async def test_a_refusal_goes_when_a_typed_command_is_taken(planner, refused, taken, said):
+    """It stayed above the value that had been typed in its place."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line(refused)
+        await settled(pilot)
+        assert said in text_of(app)
+        await app.run_line(taken)
+        await settled(pilot)
+        assert said not in text_of(app)
+
+
+async def test_a_slider_that_contradicts_a_limit_says_so_until_one_is_taken(planner):
+    async with planner(max_nodes=8).run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await app.run_line("min-nodes 8")
+        app.query_one("#nodes").focus()
+        await pilot.press("left")
+        await settled(pilot)
+        assert "at least 8 nodes, but at most 7" in text_of(app)
+        await pilot.press("right")
+        await settled(pilot)
+        assert "at least 8 nodes" not in text_of(app).splitlines()[2]
+        assert app.state.max_nodes > 8
+
+
 async def test_a_typed_deadline_beyond_the_track_is_taken(planner):
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)

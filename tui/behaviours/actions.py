@@ -156,8 +156,9 @@ class DialogActions:
         try:
             outcome = commands.outcome_of(line, dialogs.names(app))
         except engine.EngineError as error:
-            app.show_notice(str(error), "bad")
+            app.show_refusal(str(error))
             return
+        app.drop_refusal()
         if isinstance(outcome, str):
             await app.run_action(outcome)
         else:

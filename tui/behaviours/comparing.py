@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING
 
 import engine
@@ -10,8 +10,8 @@ from tui.messages import Compared
 from tui.workers import Latest
 
 if TYPE_CHECKING:
-    from engine import Choice, ModelAnswer, Plan, Run
-    from tui.answers import Answer, Session
+    from engine import Choice, ModelAnswer, Plan, Run, Workload
+    from tui.answers import Answer, Built, Session
 
 
 SIZES_EXECUTORS = "simcost"
@@ -22,28 +22,37 @@ least resource time is worked out where nobody waits for it."""
 class Comparing:
     """Asks every model the question at hand, in a thread of its own, and keeps what came.
 
-    The model in use answers from the plan itself. While a new question is asked, the answers to the
-    last one stay, as the plan does; those of other evidence go.
+    The model in use answers from the plan itself. While a new question is asked, of the answers to
+    the last one only the fits stay, and those where they are the same: a time is of one cluster.
     """
 
     def __init__(self, session: Session, post: Callable[[Compared], object]) -> None:
         self._session = session
         self._post = post
         self._latest = Latest("models")
-        self._question: Hashable = None
-        self._runs: tuple[Run, ...] = ()
+        self._question: tuple[Plan, Hashable] | None = None
         self._answers: dict[str, ModelAnswer] = {}
+        self._asked: frozenset[str] = frozenset()
+        self._evidence: tuple[tuple[Run, ...], str | None, Workload] | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a model has yet to answer the question at hand."""
+        return bool(self._asked)
 
     def rows(self, answer: Answer) -> list[tuple[str, ModelAnswer | None]]:
-        """Every model with its answer, None for those that are still being fitted; asks them where
-        the question is a new one."""
+        """Every model with its answer; asks them where the question is a new one.
+
+        Returns:
+            None for models that are still being fitted; for those that were asked something else
+            last an answer without prediction and without a reason for that.
+        """
         best, plan = answer.best, answer.built.plan
         if best is None:
             return []
         question = (plan, tuple(best.composition.items()))
         if self._question != question:
-            if answer.built.profile.runs is not self._runs:
-                self._runs, self._answers = answer.built.profile.runs, {}
+            self._answers = _fits(self._answers) if self._fitted_alike(answer.built) else {}
             self._question = question
             self._ask(question, plan, best)
         used = plan.fitted.model
@@ -55,13 +64,22 @@ class Comparing:
             for name in self._session.models
         ]
 
-    def _ask(self, question: Hashable, plan: Plan, best: Choice) -> None:
+    def _fitted_alike(self, built: Built) -> bool:
+        """Whether the last answers came of fits to this evidence that answer for this workload."""
+        profile, workload, before = built.profile, built.plan.surface.workload, self._evidence
+        self._evidence = (profile.runs, profile.category, workload)
+        if before is None or before[0] is not profile.runs:
+            return False
+        return before[1:] == self._evidence[1:]
+
+    def _ask(self, question: tuple[Plan, Hashable], plan: Plan, best: Choice) -> None:
         cluster, workload = plan.cluster(best), plan.surface.workload
+        used = plan.fitted.model
+        names = [name for name in self._session.models if name == SIZES_EXECUTORS or name != used]
+        self._asked = frozenset(names)
 
         def job() -> None:
-            for name in self._session.models:
-                if name == plan.fitted.model and name != SIZES_EXECUTORS:
-                    continue
+            for name in names:
                 if self._question != question:
                     return
                 found = self._session.ask(name, plan.request.profile, cluster, workload)
@@ -74,4 +92,14 @@ class Comparing:
         if message.question != self._question:
             return False
         self._answers[message.answer.model] = message.answer
+        self._asked -= {message.answer.model}
         return True
+
+
+def _fits(answers: Mapping[str, ModelAnswer]) -> dict[str, ModelAnswer]:
+    """What holds whatever cluster is asked about: the fit, or why there is none."""
+    return {
+        name: found if found.outcome.fitted is None else engine.ModelAnswer(found.outcome, None)
+        for name, found in answers.items()
+        if not found.why_not or found.outcome.fitted is None
+    }

@@ -22,20 +22,33 @@ class PanelEvents:
     """A part of `PlannerApp`."""
 
     _refusal: tuple[Line, ...] = ()
-    """The notice about the last typed text that was not understood."""
+    """The notice about the last input that was not taken."""
 
     def on_goal_panel_moved(self, message: GoalPanel.Moved) -> None:
         """A slider moved: what was refused before is no longer what the screen shows."""
         app = cast("PlannerApp", self)
+        self.drop_refusal()
         app.dispatch(message.action)
+
+    def on_goal_panel_typing_ended(self) -> None:
+        """Typing was given up, or left the value as it was."""
+        self.drop_refusal()
+
+    def drop_refusal(self) -> None:
+        """Take the notice about a refused input away, where that is still the one that is seen."""
+        app = cast("PlannerApp", self)
         if self._refusal and app._panels.prose("notice").lines == self._refusal:
             app._panels.notice(app.standing)
         self._refusal = ()
 
     def on_goal_panel_refused(self, message: GoalPanel.Refused) -> None:
         """Typed text was not understood."""
+        self.show_refusal(message.text)
+
+    def show_refusal(self, words: str) -> None:
+        """Say why an input is not taken, until one is."""
         app = cast("PlannerApp", self)
-        app.show_notice(message.text, "bad")
+        app.show_notice(words, "bad")
         self._refusal = app._panels.prose("notice").lines
 
     def on_table_moved(self, event: Table.Moved) -> None:

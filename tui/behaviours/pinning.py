@@ -58,13 +58,20 @@ class PinActions:
 
     def return_to_pin(self, place: int) -> None:
         """Take the inputs of a pinned plan back, and look at its curves."""
+        from tui.history import changed_inputs
+
         app = cast("PlannerApp", self)
-        if place < len(self.pins):
-            pin = self.pins[place]
-            app.adopt(pin.state)
-            app.dispatch(ShowView("curves"))
-            app._panels.focus_view("curves")
-            app.show_notice(f"back at {pin.name}; u goes to where you were", "base")
+        if place >= len(self.pins):
+            app.show_notice("that is the plan on the screen: nothing changed", "base")
+            return
+        pin = self.pins[place]
+        differs = changed_inputs(app.state, pin.state)
+        app.adopt(pin.state)
+        app.dispatch(ShowView("curves"))
+        app._panels.focus_view("curves")
+        # Undo goes back over inputs alone: without another one it would take back something else.
+        then = "u goes to where you were" if differs else "it is the plan on the screen already"
+        app.show_notice(f"back at {pin.name}; {then}", "base")
 
     def _under_cursor(self) -> Pin | None:
         """The pinned plan under the cursor of the Compare view."""

@@ -72,7 +72,7 @@ class Planning:
         try:
             app.answer = app._session.answer(app.state, app.built)
         except Exception as error:
-            app.show_notice(described(error), "bad")
+            app.show_refusal(described(error))
             if app._answered is not None and plan_key(app._answered) == plan_key(app.state):
                 app.state = with_inputs(app.state, app._answered)
             if app.settling:
@@ -236,7 +236,9 @@ class Planning:
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.busy = ""
-        if app._good is not None:
+        if app._good is None:
+            app.show_notice(message.text, "bad", stays=True)
+        else:
             self._take_back(app._good)
-        app.show_notice(message.text, "bad", stays=app._good is None)
+            app.show_refusal(message.text)
         app._panels.show()

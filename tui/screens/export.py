@@ -201,7 +201,11 @@ class ExportScreen(Dialog[str | None]):
     def action_save(self) -> None:
         """Write the text to the path; an existing file only when asked twice."""
         name = self.query_one("#path", Input).value.strip()
-        if not self._content or not name:
+        if not self._content:
+            return
+        if not name:
+            self._say([("no file to save to: type its path", "bad")])
+            self.query_one("#path", Input).focus()
             return
         path = Path(name).expanduser().absolute()
         problem = save(path, self._content, overwrite=path == self._refused)

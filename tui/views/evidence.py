@@ -19,7 +19,7 @@ from tui.words import job_words
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from engine import Choice, FitOutcome, LeftOut, ModelAnswer, Profile, Run
+    from engine import Choice, FitOutcome, LeftOut, ModelAnswer, Prediction, Profile, Run
     from tui.answers import Answer
     from tui.panels import Panels
 
@@ -54,6 +54,8 @@ QUESTION = "Every model on this question"
 NO_RUNS = "no runs, only a job profile"
 WORKFLOW_RUNS = "a workflow has no runs of its own: it is put together from its jobs"
 WORKFLOW_MODEL = "It alone plans a workflow: no other model has several jobs on one cluster."
+
+WAITED_FOR: Cell = ("...", "muted")
 
 SEVERAL = 5
 """Left-out runs below which the errors of two models hardly tell them apart."""
@@ -114,7 +116,7 @@ def model_rows(
 ) -> list[Row]:
     """One row per model; marks stand before the one that is used and those without an answer."""
     least = least_error(compared, used=used)
-    counts = {len(a.outcome.left_out) for _, a in compared if a and a.prediction} - {0}
+    counts = {len(a.outcome.left_out) for _, a in compared if a and not a.why_not} - {0}
     # Where models left out other runs, the column does not compare: then only the text says it.
     best = least[0] if least and counts == {least[2]} else None
     return [
@@ -135,8 +137,8 @@ def _model_row(
     tone: CellStyle = "strong" if used else "plain"
     head: list[Cell] = [(marks.best if used else "", "good"), (name, tone)]
     if answer is None:
-        return [*head, "", "", "", "", "", ("fitting ...", "muted")]
-    if answer.prediction is None:
+        return [*head, WAITED_FOR, "", "", "", "", ("fitting ...", "muted")]
+    if answer.why_not:
         unknown: list[Cell] = [(text.UNKNOWN, "muted")] * 5
         return [
             (marks.missed, "muted"),
@@ -144,12 +146,10 @@ def _model_row(
             *unknown,
             (words.in_planner(answer.why_not), "muted"),
         ]
-    low, high = answer.prediction.forecast.interval(state.confidence)
     error, left_out = answer.outcome.mean_relative_error, len(answer.outcome.left_out)
     return [
         *head,
-        (text.seconds(answer.prediction.seconds), tone),
-        (text.span(float(low[0]), float(high[0]), to="–"), tone),
+        *_time(answer.prediction, state.confidence, tone),
         (error_text(error), tone),
         (str(left_out) if left_out else text.UNKNOWN, "plain"),
         (_satisfied(answer.outcome, state.deadline_seconds), "plain"),
@@ -157,9 +157,19 @@ def _model_row(
     ]
 
 
+def _time(prediction: Prediction | None, confidence: float, tone: CellStyle) -> tuple[Cell, Cell]:
+    """The time and its interval; neither while the model is asked about another cluster."""
+    if prediction is None:
+        return WAITED_FOR, ""
+    low, high = prediction.forecast.interval(confidence)
+    span = text.span(float(low[0]), float(high[0]), to="–")
+    return (text.seconds(prediction.seconds), tone), (span, tone)
+
+
 def _note(answer: ModelAnswer, *, used: bool, best: bool) -> str:
     """ "used, least error", "2 warnings"; those of the model in use all stand in the text below."""
-    parts = ["used"] * used + ["least error"] * best
+    asked = ["asked again ..."] * (answer.prediction is None)
+    parts = ["used"] * used + ["least error"] * best + asked
     said = ", ".join(parts)
     notices = answer.prediction.warnings if answer.prediction and not used else ()
     warned = len({notice.code for notice in notices})
@@ -186,7 +196,7 @@ def _whole(share: float) -> str:
 def least_error(compared: Sequence[Compared], *, used: str) -> tuple[str, float, int] | None:
     """The model that was off least on the runs that all of them left out, by how much, and how many
     runs these are; None where fewer than two tell. Among equals it is the one in use."""
-    answering = [answer.outcome for _, answer in compared if answer and answer.prediction]
+    answering = [answer.outcome for _, answer in compared if answer and not answer.why_not]
     errors, runs = engine.errors_on_common_runs(answering)
     if len(errors) < 2:
         return None
@@ -364,7 +374,7 @@ def _silent(compared: Sequence[Compared]) -> list[tuple[str, str]]:
     return [
         (name, words.in_planner(answer.why_not))
         for name, answer in compared
-        if answer is not None and answer.prediction is None
+        if answer is not None and answer.why_not
     ]
 
 

@@ -184,6 +184,9 @@ class GoalPanel(Container):
 
         text: str
 
+    class TypingEnded(Message):
+        """Nothing is typed into a slider any more."""
+
     def __init__(self, state: PlanState, glyphs: Glyphs, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._state = state
@@ -230,6 +233,11 @@ class GoalPanel(Container):
         event.stop()
         name = str(event.slider_id)
         self.post_message(self.Moved(name, action_of(name, event.value)))
+
+    def on_slider_typing_ended(self, event: Slider.TypingEnded) -> None:
+        """Pass it on."""
+        event.stop()
+        self.post_message(self.TypingEnded())
 
     def _formatter(self, name: Name) -> Callable[[float], str]:
         if name == "size":

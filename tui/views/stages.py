@@ -129,25 +129,51 @@ def _shares(run: Timeline | None) -> str:
 
 def phase_rows(explained: Prediction, *, bar: str) -> list[Row]:
     """Phases with their shares, as figures and as bars of `bar` characters."""
+    phases = explained.phases or {}
+    # What interruptions of spot nodes take is a phase beside the time that the model predicts.
+    whole = max(explained.seconds, sum(phases.values()))
     return [
         (
             name,
             text.seconds(seconds),
-            text.percent(seconds / explained.seconds),
-            (bar * round(BAR_CELLS * min(1.0, seconds / explained.seconds)), "muted"),
+            text.percent(seconds / whole),
+            (bar * round(BAR_CELLS * seconds / whole), "muted"),
         )
-        for name, seconds in (explained.phases or {}).items()
+        for name, seconds in phases.items()
     ]
 
 
 def stage_rows(predicted: Timeline, measured: Timeline | None, *, mark: str) -> list[Row]:
     """The stages of the predicted run in order of their start, `mark` before critical ones."""
-    seen = {stage.stage_id: stage for stage in measured.stages} if measured else {}
+    seen = _measured_of(predicted, measured) if measured else {}
     return [_stage_row(stage, seen.get(stage.stage_id), mark) for stage in predicted.stages]
 
 
+def _measured_of(predicted: Timeline, measured: Timeline) -> dict[int, StageSpan]:
+    """Predicted stage -> the same one of the measured run, by their numbers and names. Batches of a
+    stream number their stages on: those that do the same in the same order are the same."""
+    own = {stage.stage_id: stage for stage in measured.stages}
+    found = {
+        stage.stage_id: own[stage.stage_id] for stage in predicted.stages if stage.stage_id in own
+    }
+    if found:
+        named = {stage.stage_id: stage.name for stage in predicted.stages}
+        return {number: seen for number, seen in found.items() if seen.name == named[number]}
+    here, there = (
+        sorted(run.stages, key=lambda stage: stage.stage_id) for run in (predicted, measured)
+    )
+    if [_does(stage) for stage in here] != [_does(stage) for stage in there]:
+        return {}
+    return {stage.stage_id: seen for stage, seen in zip(here, there, strict=True)}
+
+
+def _does(stage: StageSpan) -> tuple[str, list[str]]:
+    """What a stage was asked by, and its steps: logs of two batches give these in any order."""
+    asked, _, steps = stage.name.partition(": ")
+    return asked, sorted(steps.split(", "))
+
+
 def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:
-    same = seen is not None and seen.name == stage.name
     return (
         (mark if stage.critical else "", "muted"),
         str(stage.stage_id),
@@ -156,6 +182,6 @@ def _stage_row(stage: StageSpan, seen: StageSpan | None, mark: str) -> Row:
         text.UNKNOWN if stage.waves is None else f"{stage.waves:.1f}",
         text.seconds(stage.start_seconds),
         text.seconds(stage.seconds),
-        (text.seconds(seen.seconds) if same and seen else text.UNKNOWN, "muted"),
+        (text.UNKNOWN if seen is None else text.seconds(seen.seconds), "muted"),
         (stage.bottleneck or "", "warn" if stage.bottleneck == "skew" else "plain"),
     )

@@ -231,7 +231,7 @@ _LISTED = (
 )
 """Commands that list what can be named, and the keys that do it here."""
 
-_OTHERWISE = {"max-nodes": "nodes", "input-size": "size"}
+_OTHERWISE = {"max-nodes": "nodes", "input-size": "size", "fractions": "samples"}
 """Options that have another name as typed commands."""
 
 

@@ -84,6 +84,18 @@ class Slider(FrameWidget, can_focus=True):
             """Fifty queued steps cause one computation."""
             return isinstance(message, Slider.Changed) and message.slider is self.slider
 
+    @dataclass(eq=False, repr=False)
+    class TypingEnded(Message):
+        """Nothing is typed any more, whether or not that changed the value: what was said of a
+        refused text is no longer of anything on the screen."""
+
+        slider: Slider
+
+        @property
+        def control(self) -> Slider:
+            """The slider, for `on` selectors."""
+            return self.slider
+
     def __init__(
         self,
         label: str,
@@ -245,8 +257,15 @@ class Slider(FrameWidget, can_focus=True):
             self._refuse(f"{low.strip()} to {high.strip()}")
 
     def _end_edit(self, value: float | None) -> None:
-        self._edit = None
+        self._stop_typing()
         self._choose(value)
+
+    def _stop_typing(self) -> None:
+        """Drop what is typed, and why it was refused."""
+        self._error = ""
+        if self._edit is not None:
+            self._edit = None
+            self.post_message(self.TypingEnded(self))
 
     def _refuse(self, reason: str) -> None:
         lines = reason.splitlines()
@@ -254,7 +273,7 @@ class Slider(FrameWidget, can_focus=True):
         self.redraw()
 
     def _cancel_edit(self) -> None:
-        self._edit, self._error = None, ""
+        self._stop_typing()
         self.redraw()
 
     def check_consume_key(self, key: str, character: str | None) -> bool:
@@ -292,7 +311,7 @@ class Slider(FrameWidget, can_focus=True):
         super().watch_has_focus(has_focus)
         if not has_focus:
             self._let_go()
-            self._edit, self._error = None, ""
+            self._stop_typing()
         self.redraw()
 
     # Mouse
@@ -307,7 +326,7 @@ class Slider(FrameWidget, can_focus=True):
         if offset.x >= parts.value:
             self.action_edit()
         elif parts.track <= offset.x < parts.track + parts.track_width:
-            self._edit = None
+            self._stop_typing()
             self._dragging = True
             self.capture_mouse()
             self._move_to(offset.x)
