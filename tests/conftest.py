@@ -1,8 +1,20 @@
 """What holds for all tests."""
 
+import pytest
 from hypothesis import settings
+
+from engine.mixing import search
 
 # A test asserts no times, and Hypothesis would by default: 200 ms for each example, which a busy
 # machine takes for anything.
 settings.register_profile("sparkplan", deadline=None)
 settings.load_profile("sparkplan")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _searches_take_as_long_as_they_need():
+    """Planned for a person who waits, a search ends after two seconds with the best it has; whether
+    it proves more in that time is a matter of the machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search, "TIME_LIMIT_SECONDS", 60.0)
+        yield

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import engine
 from tui import format as text
-from tui import streams, web
+from tui import streams, web, workers
 from tui.arguments import beside_heap, limits, options
 from tui.arguments.parser import OneLineParser
 
@@ -49,8 +49,17 @@ ALGEBRA_THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the installed command; never lets a traceback out."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Entry point of the installed command; never lets a traceback out. Without `argv` the process
+    is this command's own, and may end here."""
+    if argv is not None:
+        return _status(list(argv))
+    status = _status(sys.argv[1:])
+    workers.end_process(status)
+    return status
+
+
+def _status(arguments: list[str]) -> int:
+    """The exit code of a command line; every failure is said in a line."""
     streams.make_ready()
     calm_algebra(arguments, os.environ)
     try:

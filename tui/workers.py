@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import sys
 import threading
 from collections.abc import Callable
 
@@ -14,8 +17,11 @@ class Latest:
     """Runs one job at a time in a daemon thread; of the jobs that wait, only the newest stays.
 
     A slider asks for a plan with every step: building each of them would only delay the last one.
-    A daemon thread lets the application end while a large log is being read.
+    A daemon thread lets the application end while a large log is being read (`end_process`).
     """
+
+    started = False
+    """Whether the process has, or had, such a thread."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -28,6 +34,7 @@ class Latest:
         """Run `job` after the running one, in place of one that waits; jobs handle their errors."""
         with self._condition:
             self._waiting = job
+            Latest.started = True
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._work, args=(self._abandoned,), name=self._name, daemon=True
@@ -52,3 +59,19 @@ class Latest:
                 job, self._waiting = self._waiting, None
             job()
             del job  # and with it the plan that it was about
+
+
+def end_process(status: int) -> None:
+    """Ends the process without waiting for jobs that nobody waits for; returns where there can be
+    none.
+
+    An interpreter that winds up ends a daemon thread wherever it next asks for the interpreter. In
+    a library's C++ code that ends the process: "terminate called without an active exception" on
+    the terminal and exit code 134, after a quit in the middle of a computation.
+    """
+    if not Latest.started:
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(status)

@@ -82,7 +82,7 @@ class Search:
     rows: tuple[int, ...] | None = None
     counts: tuple[int, ...] = ()
     evaluated: int = 0
-    limit_seconds: float = TIME_LIMIT_SECONDS
+    limit_seconds: float = field(default_factory=lambda: TIME_LIMIT_SECONDS)
     started: float = field(default_factory=time.monotonic)
 
     def run(self) -> Found:

@@ -62,6 +62,18 @@ async def advised(pilot: Pilot[None]) -> PlannerApp:
     return app
 
 
+async def shows(pilot: Pilot[None], words: str, *, gone: bool = False) -> bool:
+    """Whether the screen comes to show `words` (to show them no more): on a busy machine a scrolled
+    text is drawn some time after its key."""
+    app = pilot.app
+    assert isinstance(app, PlannerApp)
+    for _ in range(MOST_WAITS):
+        if (words in text_of(app)) is not gone:
+            return True
+        await pilot.pause(0.01)
+    return False
+
+
 def text_of(app: PlannerApp) -> str:
     """All rows of the screen."""
     strips = app.screen._compositor.render_strips()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from screen import settled, text_of
+from screen import settled, shows, text_of
 
 import engine
 from tui.changes import SetDeadline
@@ -123,15 +123,12 @@ async def test_the_settings_to_paste_are_seen_first_and_the_notes_are_above_them
         assert "│spark-submit" in text_of(app).replace(" ", "")
         assert f"after {notes} lines of notes" in text_of(app)
         await pilot.press("tab", "home")
-        await pilot.pause()
-        assert "# sparkplan: " in text_of(app)
+        assert await shows(pilot, "# sparkplan: ")
         await pilot.press("shift+tab", "down")
-        await pilot.pause()
-        assert "# sparkplan: " not in text_of(app)
+        assert await shows(pilot, "# sparkplan: ", gone=True)
         named = [target.name for target in engine.EXPORTS]
         await pilot.press(*("down" for _ in range(named.index("markdown") - 1)))
-        await pilot.pause()
-        assert "# Capacity plan" in text_of(app)
+        assert await shows(pilot, "# Capacity plan")
 
 
 async def test_a_terminal_that_shrinks_under_the_dialog_keeps_text_path_and_keys(planner):
