@@ -1,5 +1,7 @@
 """What holds for all tests."""
 
+import gc
+
 import pytest
 from hypothesis import settings
 
@@ -9,6 +11,10 @@ from engine.mixing import search
 # machine takes for anything.
 settings.register_profile("sparkplan", deadline=None)
 settings.load_profile("sparkplan")
+
+# The objects of thousands of tests are looked through each time: as often as Python does that by
+# itself it takes a tenth of the whole run.
+gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from screen import settled, text_of, typed
 from textual.app import App
 from textual.events import Key
+from textual.widgets import Input
 
 import engine
 from tui.changes import (
@@ -176,6 +178,21 @@ async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
         _at_once(app, ":deadline 3h\r1")
         await settled(pilot)
         assert app.state.deadline_seconds == 10800.0
+        assert not isinstance(app.screen, Dialog)
+
+
+async def test_keys_on_both_sides_of_the_focus_keep_their_order(planner):
+    """Those that came once the line had the focus, and before it stood, overtook the first ones:
+    "line 2hdead" is no command."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":dead")
+        while not isinstance(app.focused, Input):
+            await asyncio.sleep(0)
+        assert app.screen._stood_at is None
+        _at_once(app, "line 2h\r")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 7200.0
         assert not isinstance(app.screen, Dialog)
 
 

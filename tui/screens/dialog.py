@@ -42,6 +42,14 @@ class Dialog(ModalScreen[Answer]):
                         self.app.post_message(events.Key(later.key, later.character))
                     return
 
+    def holds_back(self, event: events.Key) -> bool:
+        """Whether a key waits until this screen stands since others do, or have yet to be typed:
+        not those that act at once wherever one is, such as Escape."""
+        if self._stood_at is not None or event.is_forwarded or self.focused is None:
+            return False
+        bound = self.active_bindings.get(event.key)
+        return not (bound and bound.binding.priority) and self.takes_early(event)
+
     def takes_early(self, event: events.Key) -> bool:
         """Whether a key that nothing here has handled was typed before this screen stood: it is
         typed then. Of keys behind an Enter nobody knows what they would meet: they are let go."""
