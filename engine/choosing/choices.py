@@ -10,6 +10,7 @@ import numpy as np
 
 from engine.catalog import Billing, Catalog
 from engine.choosing.answer_notices import dbu_notices, price_notices
+from engine.choosing.differences import in_runs, missed_by, more_usd, takes_longer
 from engine.choosing.interruptions import SpotNodes, interruption_notice
 from engine.choosing.recommendation import Choice, Goal, Rejected
 from engine.choosing.surface import Surface
@@ -21,9 +22,6 @@ from engine.machines.transfer import Speed
 from engine.notice_order import in_order
 from engine.profile import Notice
 from engine.units import format_count, format_seconds, format_usd
-
-LEAST_LATE = 0.001
-"""Seconds; what is late by less is not told apart."""
 
 _NOTES = {
     None: "measured type",
@@ -333,7 +331,7 @@ class Answers:
         if more > 0:
             return f"one node fewer costs {more_usd(more)}"
         slower = float(seconds.flat[flat - 1] - seconds.flat[flat])
-        return f"one node fewer takes {format_seconds(slower)} longer" if slower > 0 else ""
+        return f"one node fewer {takes_longer(slower, less_usd=-more)}" if slower > 0 else ""
 
     def _why_not_better(self, flat: int, passed_over: int | None) -> str:
         if passed_over is None or self._is_one_fewer(flat, passed_over):
@@ -352,45 +350,16 @@ class Answers:
             return ""
         costs, seconds = self.surface.costs(self.billing), self.surface.seconds
         name = f"the next best type, {self._name(runner_up)},"
+        more = float(costs.flat[runner_up] - costs.flat[flat])
         if self.goal.by_time:
             slower = float(seconds.flat[runner_up] - seconds.flat[flat])
-            return f"{name} takes {format_seconds(slower)} longer" if slower > 0 else ""
+            return f"{name} {takes_longer(slower, less_usd=-more)}" if slower > 0 else ""
         if self.goal.by_resource:
             resource = self.surface.vcore_seconds
-            more = float(resource.flat[runner_up] - resource.flat[flat])
-            return f"{name} takes {more:,.0f} vcore-s more" if more > 0 else ""
-        more = float(costs.flat[runner_up] - costs.flat[flat])
+            work = float(resource.flat[runner_up] - resource.flat[flat])
+            return f"{name} takes {work:,.0f} vcore-s more" if work > 0 else ""
         return f"{name} costs {more_usd(more)}" if more > 0 else ""
 
     def _name(self, flat: int) -> str:
         row, column = divmod(flat, self.surface.max_nodes)
         return f"{column + 1} × {self.surface.candidates.offers[row].instance.name}"
-
-
-def missed_by(late: float, confidence: float | None) -> str:
-    """How late, in words: by how much the time that is kept with that probability exceeds the
-    deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
-    intervals of minutes support no third. A confidence of None is a model without intervals, whose
-    predicted time is held to T < D."""
-    by = format_seconds(float(f"{late:.2g}"), figures=2)
-    if confidence is None:
-        if late < LEAST_LATE:
-            return "takes all of the time up to the deadline"
-        return f"misses the deadline by {by}"
-    if late < LEAST_LATE:
-        by = f"less than {format_seconds(LEAST_LATE, figures=1)}"
-    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
-
-
-def in_runs(p: float) -> str:
-    """A probability in words: "in 30 % of runs"."""
-    if p <= 0.005:
-        return "in less than 1 % of runs"
-    return "in more than 99 % of runs" if p >= 0.995 else f"in {100.0 * p:.0f} % of runs"
-
-
-def more_usd(usd: float) -> str:
-    """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
-    if usd < 0.001:
-        return "less than $0.001 more"
-    return f"{format_usd(usd, figures=2)} more"

@@ -15,7 +15,7 @@ import numpy as np
 
 from engine.batch import ClusterBatch
 from engine.choosing.answer_notices import NO_INTERVAL
-from engine.choosing.choices import in_runs, missed_by
+from engine.choosing.differences import in_runs, missed_by
 from engine.choosing.exact_points import with_exact
 from engine.choosing.recommendation import Choice, Goal, Recommendation, Rejected
 from engine.choosing.sweeps import IntArray, significant

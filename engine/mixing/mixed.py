@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from engine.catalog import Billing
 from engine.choosing.answer_notices import with_interval_notice
-from engine.choosing.choices import Answers, more_usd
+from engine.choosing.choices import Answers
+from engine.choosing.differences import more_usd, takes_longer
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.surface import Surface
 from engine.choosing.sweeps import TIE, IntArray
@@ -34,7 +35,7 @@ from engine.mixing.notices import MIXED, not_mixed, of_members, of_prices
 from engine.mixing.search import Search
 from engine.notice_order import in_order
 from engine.profile import Notice
-from engine.units import SECONDS_PER_HOUR, format_seconds
+from engine.units import SECONDS_PER_HOUR
 
 _ROUNDS = 8
 """Exact re-evaluations at most; a mix that has not stood by then is not recommended."""
@@ -383,13 +384,13 @@ def _why(choice: Choice, before: Choice | None, answer: Recommendation) -> str:
         if nearest is None:
             return "no cluster of one type satisfies the goal"
         return f"no cluster of one type satisfies the goal; {_name(nearest)} comes closest"
-    if answer.goal.by_time:
-        slower = format_seconds(before.seconds - choice.seconds)
-        return f"the fastest of one type, {_name(before)}, takes {slower} longer"
-    if answer.goal.by_resource:
-        more = (before.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
-        return f"the best of one type, {_name(before)}, takes {more:,.0f} vcore-s more"
     more = (before.cost_usd or 0.0) - (choice.cost_usd or 0.0)
+    if answer.goal.by_time:
+        slower = takes_longer(before.seconds - choice.seconds, less_usd=-more)
+        return f"the fastest of one type, {_name(before)}, {slower}"
+    if answer.goal.by_resource:
+        work = (before.vcore_seconds or 0.0) - (choice.vcore_seconds or 0.0)
+        return f"the best of one type, {_name(before)}, takes {work:,.0f} vcore-s more"
     return f"the cheapest of one type, {_name(before)}, costs {more_usd(more)}"
 
 

@@ -12,7 +12,7 @@ from optimised import SLOW, TWO, surface_of, two_law
 from synthetic import DAY, catalog_of, model, offer, profile_on
 
 from engine.catalog import Billing
-from engine.choosing.choices import missed_by
+from engine.choosing.differences import missed_by
 from engine.errors import BadInput, UnknownName
 from engine.optimiser import Goal, recommend, select
 from engine.profile import Notice
@@ -80,7 +80,7 @@ def test_a_budget_takes_the_fastest_within_it() -> None:
     assert tight.recommended is not None
     assert tight.recommended.composition == {"slow": 2}
     assert tight.recommended.why == (
-        "one node fewer takes 27m 51s longer",
+        "one node fewer takes 27m 51s longer and costs $0.0072 less",
         "3 × slow is the next faster (22m 19s) but over budget by $0.00167",
     )
     assert [entry.instance for entry in tight.rejected] == ["fast"]

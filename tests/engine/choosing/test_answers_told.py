@@ -13,6 +13,7 @@ from synthetic import DAY, TableModel, catalog_of, model, offer, profile_on
 
 from engine.batch import ClusterBatch
 from engine.catalog import Billing, Catalog, Price
+from engine.choosing.differences import takes_longer
 from engine.choosing.interruptions import HOURS_PER_MONTH
 from engine.choosing.limits import Limits
 from engine.cluster import Workload
@@ -205,3 +206,13 @@ def test_what_the_master_costs_is_warned_of_as_the_workers_prices_are(
     alike = replace(catalog, offers={**catalog.offers, "one": replace(metered, on_demand=guess)})
     paid = ask(fitted, alike, deadline_seconds=1000.0, limits=Limits(most=(("head", 0),)))
     assert not any("master" in notice.text for notice in paid.recommended.warnings), "said already"
+
+
+@pytest.mark.parametrize(
+    ("less_usd", "says"),
+    [(0.1119, "takes 4.20 ms longer and costs $0.11 less"), (0.0009, "takes 4.20 ms longer"),
+     (-0.5, "takes 4.20 ms longer"), (math.nan, "takes 4.20 ms longer")],
+)  # fmt: skip
+def test_what_is_slower_says_what_it_saves(less_usd: float, says: str) -> None:
+    """The fastest within a budget may cost twice as much as one that takes milliseconds longer."""
+    assert takes_longer(0.0042, less_usd=less_usd) == says

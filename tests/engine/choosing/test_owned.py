@@ -8,7 +8,7 @@ import pytest
 from synthetic import TableModel, model, profile_on
 
 from engine.batch import ClusterBatch
-from engine.choosing.choices import missed_by
+from engine.choosing.differences import missed_by
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.forecast import Forecast

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.choosing.choices import in_runs
+from engine.choosing.differences import in_runs
 from engine.choosing.recommendation import Choice, Goal, Recommendation
 from engine.choosing.statements import notices_of, statement
 from engine.cluster import Workload

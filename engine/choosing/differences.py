@@ -1,0 +1,47 @@
+"""By how much one composition is worse than another, and a deadline missed, in words."""
+
+from __future__ import annotations
+
+from engine.units import format_seconds, format_usd
+
+LEAST_LATE = 0.001
+"""Seconds; what is late by less is not told apart."""
+
+LEAST_USD = 0.001
+"""Costs that differ by less are not told apart."""
+
+
+def missed_by(late: float, confidence: float | None) -> str:
+    """How late, in words: by how much the time that is kept with that probability exceeds the
+    deadline ("misses the deadline by 7m 20s with 90 %"): two digits tell how much it matters, and
+    intervals of minutes support no third. A confidence of None is a model without intervals, whose
+    predicted time is held to T < D."""
+    by = format_seconds(float(f"{late:.2g}"), figures=2)
+    if confidence is None:
+        if late < LEAST_LATE:
+            return "takes all of the time up to the deadline"
+        return f"misses the deadline by {by}"
+    if late < LEAST_LATE:
+        by = f"less than {format_seconds(LEAST_LATE, figures=1)}"
+    return f"misses the deadline by {by} with {100.0 * confidence:.10g} %"
+
+
+def in_runs(p: float) -> str:
+    """A probability in words: "in 30 % of runs"."""
+    if p <= 0.005:
+        return "in less than 1 % of runs"
+    return "in more than 99 % of runs" if p >= 0.995 else f"in {100.0 * p:.0f} % of runs"
+
+
+def more_usd(usd: float) -> str:
+    """A difference of costs: two digits tell how much it matters ("$0.0047 more")."""
+    if usd < LEAST_USD:
+        return "less than $0.001 more"
+    return f"{format_usd(usd, figures=2)} more"
+
+
+def takes_longer(seconds: float, *, less_usd: float) -> str:
+    """How much slower another is, and what it saves where it does: the fastest may cost twice as
+    much for a thousandth of the time."""
+    saves = f" and costs {format_usd(less_usd, figures=2)} less" if less_usd >= LEAST_USD else ""
+    return f"takes {format_seconds(seconds)} longer{saves}"
