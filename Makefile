@@ -16,7 +16,7 @@ run: $(STAMP)
 	$(BIN)/sparkplan
 
 test: lint
-	$(BIN)/pytest -n 4 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
