@@ -15,8 +15,10 @@ EXTRAS := dev$(if $(shell command -v java),$(comma)spark)
 run: $(STAMP)
 	$(BIN)/sparkplan
 
+# Linear algebra in one thread, as the command has it; files in their order, in which those of a few
+# long tests do not come last.
 test: lint
-	$(BIN)/pytest -n 3 --dist loadfile
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint: $(DEV_STAMP)
 	$(BIN)/ruff check .
