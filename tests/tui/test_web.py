@@ -45,6 +45,8 @@ def test_wrong_usage_is_one_line(capsys, arguments, said):
 
 def test_without_the_server_one_line_says_what_to_install(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "textual_serve.server", None)
+    # Another test may have imported it: then planners would be served, and the test never end.
+    monkeypatch.delitem(sys.modules, "tui.web_server", raising=False)
     assert cli.main(["--web"]) == 2
     error = capsys.readouterr().err
     assert "sparkplan[web]" in error
