@@ -9,7 +9,6 @@ import pytest
 from screen import settled, text_of, typed
 from textual.app import App
 from textual.events import Key
-from textual.widgets import Input
 
 import engine
 from tui.changes import (
@@ -36,6 +35,7 @@ from tui.verbs import VERBS, Names
 from tui.views import words
 from tui.views.goal import Ranges
 from tui.views.words import in_planner
+from tui.widgets.table import Table
 
 NAMES = Names(
     models=("sparkplan", "ernest", "ernest-extended"),
@@ -181,15 +181,30 @@ async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
         assert not isinstance(app.screen, Dialog)
 
 
+async def _focused_before_it_stands(app):
+    while not isinstance(app.screen, Dialog) or app.focused is None:
+        await asyncio.sleep(0)
+    assert app.screen._stood_at is None
+
+
+async def test_a_list_that_does_not_stand_yet_takes_its_keys(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        app.post_message(Key("e", "e"))
+        await _focused_before_it_stands(app)
+        app.post_message(Key("down", None))
+        app.post_message(Key("down", None))
+        await settled(pilot)
+        assert app.screen.query_one(Table).cursor == 2
+
+
 async def test_keys_on_both_sides_of_the_focus_keep_their_order(planner):
     """Those that came once the line had the focus, and before it stood, overtook the first ones:
     "line 2hdead" is no command."""
     async with planner().run_test(size=(120, 40)) as pilot:
         app = await settled(pilot)
         _at_once(app, ":dead")
-        while not isinstance(app.focused, Input):
-            await asyncio.sleep(0)
-        assert app.screen._stood_at is None
+        await _focused_before_it_stands(app)
         _at_once(app, "line 2h\r")
         await settled(pilot)
         assert app.state.deadline_seconds == 7200.0
