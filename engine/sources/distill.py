@@ -53,11 +53,11 @@ class Distilled:
 
     runs: tuple[Run, ...]
     category: str
-    deadlines: Mapping[str | None, float] = field(default_factory=dict)
+    deadlines: Mapping[str | None, float | None] = field(default_factory=dict)
 
     @property
     def deadline_seconds(self) -> float | None:
-        """The interval that is that of all of them; None where they differ, or tell none."""
+        """The interval that is that of all of them; None where they differ, or one tells none."""
         told = set(self.deadlines.values())
         return told.pop() if len(told) == 1 else None
 
@@ -274,7 +274,7 @@ class _Context:
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
         return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
-    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float]:
+    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:
         """The trigger intervals, by the application of the runs that have them."""
         return {self._name(of): seconds for of, seconds in trigger_intervals(windows).items()}
 
