@@ -341,6 +341,7 @@ class Application:
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)
+        stage.kept_rdd = self.lineage.kept_in(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
         """The attempt that an event is about."""

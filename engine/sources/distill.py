@@ -313,6 +313,7 @@ class _Context:
         from_blocks = read.total - first if from_cache and read else summary.cached_input_bytes
         cached = from_blocks if read else None
         failed, killed, wasted = tasks.waste
+        maker = self._graph.stored_by(stage_id)
         assert measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
@@ -339,6 +340,7 @@ class _Context:
             coalesced=stage.coalesced,
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
+            stored_by=maker if maker in own else None,
             cached_rdds=stage.on_heap(stage.cached_rdds),
             disk_backed_rdds=stage.on_heap(stage.disk_backed_rdds),
             needed_rdds=stage.on_heap(rdd_id for rdd_id, _ in stage.needed_rdds),

@@ -84,7 +84,8 @@ class Stage:
     the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
     `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
     a source, `held` which partitions of these had blocks when it began, `copies` on how many
-    executors a block of those is to lie of which more than one is to hold it."""
+    executors a block of those is to lie of which more than one is to hold it. `kept_rdd` is what it
+    reads of a cache or a checkpoint, where it reads nothing else."""
 
     stage_id: int
     name: str = ""
@@ -105,6 +106,7 @@ class Stage:
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
     fed: int | None = None
+    kept_rdd: int | None = None
     held: frozenset[int] | None = None
     source_read: SourceRead | None = None
     library: str | None = None

@@ -76,24 +76,29 @@ def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape
     return replace(told, warm_up=falling_to(later / mean, waves))
 
 
-def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
-    """Shuffles of RDDs that name no number of partitions take the largest of their inputs', unless
-    `spark.default.parallelism` says one (Spark's default partitioner)."""
-    if "spark.default.parallelism" in run.config:
-        return shapes
-    origin: dict[int, StageShape] = {}
+def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
+    """The stages, with those whose number of partitions they take over: what reads a cache or a
+    checkpoint has those of the stage that made it, whatever decides how many these are; shuffles of
+    RDDs that name no number take the largest of their inputs', unless `spark.default.parallelism`
+    says one (Spark's default partitioner)."""
+    named = "spark.default.parallelism" in run.config
+    followers, by_id = list(shapes), dict[int, StageShape]()
     for place, shape in enumerate(shapes):
-        stage = shape.stage
-        if shape.growth is Growth.TASKS:
-            origin[stage.stage_id] = shape
-        above = [origin[parent] for parent in stage.parents if parent in origin]
-        if shape.growth is not Growth.WORK or stage.sql_execution_id is not None or not above:
-            continue
-        largest = max(above, key=lambda parent: parent.stage.tasks)
-        if largest.stage.tasks == stage.tasks > 1:
-            shapes[place] = replace(shape, follows=largest)
-            origin[stage.stage_id] = largest
-    return shapes
+        stage, above = shape.stage, list[StageShape]()
+        if stage.stored_by is not None:
+            above = [by_id[maker] for maker in (stage.stored_by,) if maker in by_id]
+        elif not named and stage.sql_execution_id is None and stage.tasks > 1:
+            above = [by_id[p] for p in stage.parents if p in by_id and _hands_on(by_id[p])]
+        largest = max(above, key=lambda one: one.stage.tasks, default=None)
+        if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
+            followers[place] = replace(shape, follows=largest)
+        by_id[stage.stage_id] = followers[place]
+    return followers
+
+
+def _hands_on(shape: StageShape) -> bool:
+    """Whether shuffles of RDDs that read a stage have as many partitions as an input has."""
+    return shape.growth is Growth.TASKS or shape.follows is not None
 
 
 def _shape(
@@ -131,6 +136,8 @@ def _growth(
         if stage.in_part and not shuffled:
             return Growth.NONE
         return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
+    if stage.stored_by is not None:
+        return Growth.WORK
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
         return Growth.WORK
     if shuffled:
