@@ -128,14 +128,15 @@ def _growth(
 ) -> Growth:
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
-    number; other data, tables in buckets too, keeps its number of partitions, and so does what the
-    program put together to a number of its own. Who takes the first rows of an input reads no more
-    of a larger one."""
+    number; other data, tables in buckets and sources whose bytes nobody counts too, keeps its
+    number of partitions, and so does what the program put together to a number of its own. Who
+    takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    if _external_bytes(stage) > 0.0:
+    counted = _external_bytes(stage) > 0.0
+    if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:
             return Growth.NONE
-        return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
+        return Growth.TASKS if counted and _cut_by_input(stage) else Growth.WORK
     if stage.stored_by is not None:
         return Growth.WORK
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
@@ -164,6 +165,18 @@ def _joins_scans(stage: StageRun) -> bool:
 
 BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""
+
+
+SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ")
+"""How plans call what reads a source, by its old and its new interface."""
+
+
+def _scans_uncounted(stage: StageRun) -> bool:
+    """Whether it reads records of a source whose bytes its tasks do not count: a database, a table
+    format with a file access of its own, a source written in Python, a stream of messages."""
+    if not stage.input_records or stage.input_bytes is not None:
+        return False
+    return any(name.startswith(SCANS) for name in stage.operations)
 
 
 def _external_bytes(stage: StageRun) -> float:
