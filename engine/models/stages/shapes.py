@@ -224,7 +224,7 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
         return values, mean, np.empty(0)
     later = _without(drawn(values, every.count, mean), first)
     excess = _start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * _uneven(stage))
+    most = max(float(later.max()), float(later.mean()) * uneven_data(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
     warm = np.sort(np.concatenate((later, started)))
@@ -246,7 +246,7 @@ def _start_seconds(first: FloatArray, later: FloatArray) -> float:
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
-def _uneven(stage: StageRun) -> float:
+def uneven_data(stage: StageRun) -> float:
     """How many times the mean the task has that reads most. What a first task takes beyond that,
     and beyond all later ones, is a slow start of its executor and none of its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)
