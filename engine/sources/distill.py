@@ -69,6 +69,7 @@ def distil(
     where: str,
     lost: Sequence[str] = (),
     ran_on: InstanceType | None = None,
+    pause_seconds: float | None = None,
 ) -> Distilled:
     """The runs that a log tells.
 
@@ -77,6 +78,7 @@ def distil(
         where: what errors call it.
         lost: what is missing of it, in words and numbers (`engine.sources.losses`).
         ran_on: the type of the nodes where the user named it.
+        pause_seconds: pauses of this length and more are left out, where the user said so.
 
     Raises:
         BadInput: when no task finished.
@@ -101,8 +103,9 @@ def distil(
     done = application.stages.keys() - fruitless
     useful = busy_spans(attempt_spans(application, end, of=done, cut_off=broken))
     context = _Context(
-        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost)
-    )
+        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost),
+        pause_seconds,
+    )  # fmt: skip
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
@@ -162,6 +165,7 @@ class _Context:
         running: Mapping[int, Measure],
         source: str,
         lost: tuple[str, ...],
+        pause_seconds: float | None,
     ) -> None:
         self._application = application
         self._executed = executed
@@ -172,6 +176,7 @@ class _Context:
         self._running = running
         self._source = source
         self._lost = lost
+        self._pause_ms = None if pause_seconds is None else 1000.0 * pause_seconds
         self._untold = untold_spans(application, busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
@@ -265,8 +270,11 @@ class _Context:
         session = is_session(self._application)
         untold = self._untold
         active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
+        if self._pause_ms is not None:  # what an application waits for its first executor is none
+            came = min((at for at, _ in self._observed.core_steps), default=start)
+            active = busy_spans([(start, max(start, came)), *active])
         found = pauses(active, start, end)
-        idle = idle_stretches(found, total_ms=end - start, session=session)
+        idle = idle_stretches(found, total_ms=end - start, session=session, asked_ms=self._pause_ms)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
         timeline = Timeline(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
