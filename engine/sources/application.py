@@ -18,7 +18,8 @@ from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
 from engine.sources.source_reads import SourceReads
-from engine.sources.tasks import LATEST_MS, StageTasks, summarise
+from engine.sources.task_rows import LATEST_MS
+from engine.sources.tasks import StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
 
 MOST_ROLLOVERS = 100_000

@@ -21,7 +21,7 @@ from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
-from engine.sources.python_workers import PYTHON_METRIC, python_start_seconds
+from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
 from engine.sources.task_rows import BUFFER_BYTES, row_of
 
@@ -109,7 +109,9 @@ _decode_driver_metrics = msgspec.json.Decoder(plan_events.DriverMetrics).decode
 
 
 def _stage_submitted(application: Application, line: bytes) -> None:
-    application.stage_submitted(_decode_stage(line), line)
+    event = _decode_stage(line)
+    application.stage_submitted(event, line)
+    application.stages[event.info.stage].watch_workers()
 
 
 def _stage_completed(application: Application, line: bytes) -> None:
@@ -128,7 +130,7 @@ def _stage_metrics(application: Application, line: bytes) -> None:
         return
     info = _decode_metrics(line).info
     if python:
-        application.stage_of(info.stage).ran_python(python_start_seconds(info.accumulables))
+        application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
     if scans:
         application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
 
@@ -255,6 +257,8 @@ class EventLog:
                     event = _decode_task_end(shortened(line) if len(line) > LONG_TASK_END else line)
                     tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
                     tasks.last_end = line
+                    if tasks.workers is not None:
+                        tasks.workers.task_ended(line)
                     buffer = tasks.buffer
                     buffer += row_of(event, cold=event.info.task_id in cold)
                     if len(buffer) >= BUFFER_BYTES:
