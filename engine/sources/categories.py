@@ -30,6 +30,10 @@ _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 _PYTHON = "PythonRDD"
 """What Spark calls an RDD whose functions run in Python; it gives it no scope."""
 
+_TABLE = "JDBCRDD"
+"""What Spark calls an RDD that reads a table of a database; it is made before the query runs, and
+so has no scope."""
+
 _TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
 """What Spark calls RDDs that read tables for SQL, by the old and the new interface of sources."""
 
@@ -87,8 +91,8 @@ def _scope_name(scope: str) -> str:
 
 def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     """Name and id of the operation that made an RDD; None where the log does not say."""
-    if rdd.name == _PYTHON:
-        return _PYTHON, str(rdd.rdd_id)
+    if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
+        return rdd.name, str(rdd.rdd_id)
     return _operation(rdd.scope) if rdd.scope else None
 
 

@@ -167,8 +167,9 @@ BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""
 
 
-SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ")
-"""How plans call what reads a source, by its old and its new interface."""
+SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ", "JDBCRDD")
+"""How plans call what reads a source, by its old and its new interface, and Spark the tables of
+databases."""
 
 
 def _scans_uncounted(stage: StageRun) -> bool:

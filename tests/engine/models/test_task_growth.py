@@ -41,7 +41,7 @@ def test_how_stages_grow_with_input() -> None:
     assert growth_of(Stage(np.full(7, 1.0), more=blocks))[0] is Growth.WORK
 
 
-@pytest.mark.parametrize("scan", ["BatchScan orders", "Scan JDBCRelation(orders)"])
+@pytest.mark.parametrize("scan", ["BatchScan orders", "JDBCRDD"])
 def test_a_source_whose_bytes_nobody_counts_is_an_input_like_others(scan: str) -> None:
     """Beside files that are counted it had stayed as it was, whatever the input."""
     told = {"input_records": 4e5, "operations": ("Exchange", scan)}
