@@ -9,7 +9,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
-from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import LIBRARY_SHARE, stage_name
@@ -23,15 +23,19 @@ from engine.sources.executed import (
     attempt_spans,
     executed_stages,
     fruitless_stages,
+    settings_in_force,
     start_ms,
 )
+from engine.sources.file_scans import reads_vectored
 from engine.sources.holes import cut_off, untold_spans
+from engine.sources.in_windows import cores_in, jobs_in
+from engine.sources.kept_settings import kept_config
 from engine.sources.losses import incomplete_notice
 from engine.sources.lost_makers import note_found
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
-from engine.sources.settings import kept_config, old_version, spark_version, stated_type
+from engine.sources.settings import old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.timeline import (
     Timeline,
@@ -180,6 +184,8 @@ class _Context:
         self._untold = untold_spans(application, busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
+        self._settings = settings_in_force(application, executed)
+        self._vectored = reads_vectored(application.version, application.properties)
         application.scans.under_way(application.stages)
         # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
         self._says_method = (application.version or "").startswith("1.") or any(
@@ -191,7 +197,7 @@ class _Context:
         application, observed = self._application, self._observed
         timeline, idle_said = self._timeline(window)
         inferred = application.scans.inferred(
-            self._stages(window, timeline), application.stages, vectored=application.reads_vectored
+            self._stages(window, timeline), application.stages, vectored=self._vectored
         )
         stages = inferred.stages
         seconds = max(0.001, timeline.seconds(window.end_ms))
@@ -228,13 +234,13 @@ class _Context:
             complete=complete,
             lost=lost,
             stages=stages,
-            jobs=_jobs(window, timeline),
-            cores=_since(observed.core_steps, window, timeline),
+            jobs=jobs_in(window, timeline),
+            cores=cores_in(window, observed.core_steps, timeline),
             driver_seconds=max(0.0, round(seconds - busy, 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
             persisted_rdds=_persisted(application, stages),
-            config=kept_config(application.properties),
+            config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(*notices, *self._of_settings()),
         )
@@ -256,6 +262,7 @@ class _Context:
             *stated_type(application, cluster),
             *service_notices(application.properties, cluster),
             *told_beside(cluster),
+            *self._settings.notices,
             *other_resource_notices(application, (x.stage for x in self._executed.values())),
             *other_engine(application),
             *application.clients.notices(),
@@ -365,34 +372,3 @@ def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[Pe
     """The persisted RDDs that these stages need."""
     needed = {rdd_id for stage in stages for rdd_id in stage.needed_rdds}
     return tuple(rdd for rdd in application.blocks.persisted() if rdd.rdd_id in needed)
-
-
-def _jobs(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
-    return tuple(
-        JobRun(
-            job.job_id,
-            timeline.seconds(job.submitted_ms),
-            None if job.completed_ms is None else timeline.seconds(job.completed_ms),
-            job.stage_ids,
-            job.sql_execution_id,
-            job.batch_id,
-        )
-        for job in window.jobs
-        if job.submitted_ms is not None
-    )
-
-
-def _since(
-    steps: Sequence[tuple[int, int]], window: Window, timeline: Timeline
-) -> tuple[tuple[float, int], ...]:
-    """The step function of cores from the window's start on; what was there before is at 0."""
-    found: list[tuple[float, int]] = []
-    for time, cores in steps:
-        if time > window.end_ms:
-            break
-        at = max(0.0, timeline.seconds(time))
-        if found and found[-1][0] == at:
-            found[-1] = (at, cores)
-        else:
-            found.append((at, cores))
-    return tuple(found)

@@ -23,6 +23,7 @@ from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
 from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
+from engine.sources.session_settings import SESSION, JobSettings
 from engine.sources.task_rows import BUFFER_BYTES, row_of
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
@@ -100,12 +101,20 @@ def _client_handler(kind: Any, method: Callable[[Clients, Any], None]) -> Handle
     return lambda application, line: method(application.clients, decode(line))
 
 
+_decode_job = msgspec.json.Decoder(events.JobStart).decode
+_decode_settings = msgspec.json.Decoder(JobSettings).decode
 _decode_stage = msgspec.json.Decoder(events.StageEvent).decode
 _decode_completed = msgspec.json.Decoder(events.StageCompleted).decode
 _decode_metrics = msgspec.json.Decoder(plan_events.StageMetrics).decode
 _decode_sql_start = msgspec.json.Decoder(events.SqlExecutionStart).decode
 _decode_plan = msgspec.json.Decoder(plan_events.SqlPlan).decode
 _decode_driver_metrics = msgspec.json.Decoder(plan_events.DriverMetrics).decode
+
+
+def _job_start(application: Application, line: bytes) -> None:
+    application.job_start(_decode_job(line))
+    if SESSION in line:
+        application.session.job_started(_decode_settings(line))
 
 
 def _stage_submitted(application: Application, line: bytes) -> None:
@@ -173,7 +182,7 @@ _HANDLERS: dict[bytes, Handler] = {
     ),
     b"SparkListenerBlockUpdated": _handler(events.BlockUpdated, Application.block_updated),
     b"SparkListenerUnpersistRDD": _handler(events.UnpersistRdd, Application.unpersisted),
-    b"SparkListenerJobStart": _handler(events.JobStart, Application.job_start),
+    b"SparkListenerJobStart": _job_start,
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
     b"SparkListenerStageSubmitted": _stage_submitted,
     b"SparkListenerStageCompleted": _stage_completed,

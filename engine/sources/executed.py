@@ -9,6 +9,7 @@ from functools import cached_property
 from engine.sources.application import Application
 from engine.sources.clusters import Span
 from engine.sources.entities import Stage
+from engine.sources.session_settings import InForce
 from engine.sources.task_summary import TaskSummary
 
 
@@ -54,6 +55,16 @@ def start_ms(application: Application, executed: Mapping[int, Executed]) -> int:
         return application.first_ms
     submitted = [job.submitted_ms for job in application.jobs.values() if job.submitted_ms]
     return min([*submitted, *(entry.start_ms for entry in executed.values())])
+
+
+def settings_in_force(application: Application, executed: Mapping[int, Executed]) -> InForce:
+    """The settings of the application, with what its sessions made of them."""
+    spent = (
+        (application.jobs_of_stage.get(stage_id, ()), whole.total)
+        for stage_id, entry in executed.items()
+        if (whole := entry.summary.measures["task_seconds"]) is not None
+    )
+    return application.session.in_force(application.properties, spent)
 
 
 @dataclass(frozen=True, slots=True)
