@@ -105,7 +105,9 @@ class StageRun:
     in a task, 0 for those whose result is read from the cache; left out where that is once each.
     `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
     `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
-    `barrier` stages start all of their tasks at once or none.
+    `barrier` stages start all of their tasks at once or none. `stored_by` is the stage that
+    computed the cached or checkpointed RDD of which each task reads one partition; None where it
+    reads anything else. Of a checkpoint Spark counts no bytes.
     `cached_rdds` are the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
     `disk_backed_rdds` are those of them whose blocks go to disk where memory is full;
     others are computed again; `cached_disk_bytes` is what of the blocks that it needs was on disk
@@ -165,6 +167,7 @@ class StageRun:
     coalesced: bool = False
     in_part: bool = False
     barrier: bool = False
+    stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()
