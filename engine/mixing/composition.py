@@ -246,9 +246,9 @@ def _of_one_type(
     )
     choice = answers.warned(answers.choice(point))
     warnings = in_order([*prediction.warnings, *choice.warnings])
-    phases = prediction.phases
-    if phases is not None and choice.spot:
-        phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
+    phases, longer = prediction.phases, choice.seconds - prediction.seconds
+    if phases is not None and choice.spot and longer > 0.0:
+        phases = {**phases, "interruptions": longer}
     if choice.spot:
         prediction = replace(
             prediction,
