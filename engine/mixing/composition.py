@@ -246,9 +246,9 @@ def _of_one_type(
     )
     choice = answers.warned(answers.choice(point))
     warnings = in_order([*prediction.warnings, *choice.warnings])
-    phases, longer = prediction.phases, choice.seconds - prediction.seconds
-    if phases is not None and choice.spot and longer > 0.0:
-        phases = {**phases, "interruptions": longer}
+    phases = prediction.phases
+    if phases is not None and choice.spot and surface.interrupted.any():
+        phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
     if choice.spot:
         prediction = replace(
             prediction,
