@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from screen import settled, text_of, typed
 from textual.app import App
-from textual.events import Key
+from textual.events import Key, Paste
 
 import engine
 from tui.changes import (
@@ -164,7 +164,7 @@ def _at_once(app: App[None], words: str) -> None:
     """Every key is there before the first is handled, as on a slow line."""
     for character in words:
         names = {":": "colon", " ": "space", "\r": "enter", "\x1b": "escape"}
-        names |= {"/": "slash", "?": "question_mark"}
+        names |= {"/": "slash", "?": "question_mark", "\x7f": "backspace"}
         key = names.get(character, character)
         app.post_message(Key(key, character))
 
@@ -184,7 +184,7 @@ async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
 async def _focused_before_it_stands(app):
     while not isinstance(app.screen, Dialog) or app.focused is None:
         await asyncio.sleep(0)
-    assert app.screen._stood_at is None
+    assert not app.screen.stands
 
 
 async def test_a_list_that_does_not_stand_yet_takes_its_keys(planner):
@@ -229,6 +229,62 @@ async def test_keys_behind_an_escape_are_meant_for_the_planner(planner, opened, 
         await settled(pilot)
         assert not isinstance(app.screen, Dialog)
         assert app.state.deadline_seconds == 10800.0
+
+
+@pytest.mark.parametrize("stands", [False, True])
+async def test_keys_that_come_at_once_are_done_in_their_order(planner, stands):
+    """A backspace or an Enter in a line was done behind the letters that came with it:
+    "45m2" is no time; and what followed the Enter was lost where the line did not stand yet."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        if stands:
+            _at_once(app, ":")
+            await settled(pilot)
+        _at_once(app, f"{'' if stands else ':'}deadline 4x\x7f5m\r2")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 2700.0
+        assert not isinstance(app.screen, Dialog)
+        assert app.state.view == "compositions"
+
+
+async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":model\r\x1b:mix 3\r:theme nord\r3:deadline 2h\r")
+        await settled(pilot)
+        assert (app.state.mix, app.theme, app.state.view) == (3, "nord", "frontier")
+        assert app.state.deadline_seconds == 7200.0
+        _at_once(app, ":export\r")
+        app.post_message(Key("down", None))
+        await settled(pilot)
+        assert app.screen.query_one(Table).cursor == 1
+
+
+async def test_what_is_pasted_keeps_its_place_among_keys(planner):
+    """It was lost where the line did not stand yet."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":dead")
+        app.post_message(Paste("line 2h"))
+        _at_once(app, "\x7fm\r2")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 120.0
+        assert app.state.view == "compositions"
+
+
+async def test_keys_go_on_behind_a_dialog_that_is_closed_by_other_means(planner):
+    """A click, or the planner itself: nothing follows the last key there any more."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("e")
+        await settled(pilot)
+        app.post_message(Key("down", None))
+        app.screen.close()
+        _at_once(app, "3")
+        await settled(pilot)
+        assert app.state.view == "frontier"
+        await pilot.press("2")
+        assert app.state.view == "compositions"
 
 
 async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
