@@ -63,7 +63,17 @@ class EngineSession:
     _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
-        """Reads what is not yet read, then fits the model and builds the surface."""
+        """Reads what is not yet read, then fits the model and builds the surface. What is read for
+        a plan that is refused is not kept: once mended it has to be read again."""
+        read_before = self._profile_key
+        try:
+            return self._build(state, say)
+        except engine.EngineError:
+            if self._profile_key != read_before:
+                self._profile_key = None
+            raise
+
+    def _build(self, state: PlanState, say: Say) -> Built:
         read = self._read(state, say)
         say("reading prices")
         catalog = self._catalog(state.catalog, state.terms)

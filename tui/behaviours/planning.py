@@ -37,6 +37,9 @@ def described(error: Exception) -> str:
 class Planning:
     """A part of `PlannerApp`."""
 
+    left: PlanState | None = None
+    """The inputs that a scenario or a pinned plan has replaced whose plan is still being built."""
+
     def _rebuild(self) -> None:
         """Have a plan built for the state; of several that wait, only the last one is."""
         app = cast("PlannerApp", self)
@@ -170,7 +173,7 @@ class Planning:
             app._start_with_evidence(message.built)
         else:
             app._ask()
-        app._good = app.state
+        app._good, self.left = app.state, None
         if app._grown:
             app.show_notice(app._grown, "good")
             app._grown = ""
@@ -206,7 +209,8 @@ class Planning:
     def _take_back(self, good: PlanState) -> None:
         """To the last good inputs, as if what was refused had not been asked."""
         app = cast("PlannerApp", self)
-        app.state = reduce(app.state, PlanRefused(good))
+        app.state = reduce(app.state, PlanRefused(self.left or good, whole=self.left is not None))
+        self.left = None
         app.history = app.history.refused(app.state)
         app._ask()
 
