@@ -78,7 +78,7 @@ def test_what_is_known_of_a_log():
     ("seconds", "said"), [(184.4, "3m 04s"), (36.2, "36.2 s"), (3900.0, "1h 05m")]
 )
 def test_a_time_reads_as_on_every_other_screen(seconds, said):
-    """It was written as a deadline is typed: 3m 4s."""
+    """It was written as sliders have it, without its point: 36s."""
     log = engine.Peek(kind="event log", seconds=seconds)
     assert row(Entry("a", "a"), log, marked=False)[2] == said
 
