@@ -110,9 +110,10 @@ class SetCategory(NamedTuple):
 
 
 class SetCatalog(NamedTuple):
-    """Another price catalog, by name or file."""
+    """Another price catalog, by name or file; its region where it has several."""
 
     catalog: str
+    region: str | None = None
 
 
 class SetTerms(NamedTuple):

@@ -197,13 +197,18 @@ def _with_input(
             return replace(state, category=category)
         case SetJob(job):
             return replace(state, job=job)
-        case SetCatalog(catalog):
+        case SetCatalog(catalog, region):
             # Names of types, regions and discounts mean nothing in another provider's catalog.
             kept = NO_LIMITS._replace(
                 max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes
             )
             return replace(
-                state, catalog=catalog, terms=AS_TOLD, instances=(), limits=kept, selected=None
+                state,
+                catalog=catalog,
+                terms=AS_TOLD._replace(region=region),
+                instances=(),
+                limits=kept,
+                selected=None,
             )
         case SetTerms(terms):
             return replace(state, terms=terms, selected=None)

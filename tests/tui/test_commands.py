@@ -63,6 +63,7 @@ NAMES = Names(
         ("confidence 95 %", SetConfidence(0.95)),
         ("model ernest", SetModel("ernest")),
         ("catalog papers", SetCatalog("papers")),
+        ("catalog my/prices eu-1", SetCatalog("my/prices", "eu-1")),
         ("instances m5.*, r5.xlarge", SetInstances(("m5.*", "r5.xlarge"))),
         ("instances off", SetInstances(())),
         ("ran-on m5.xlarge", SetRanOn("m5.xlarge")),
@@ -324,6 +325,30 @@ async def test_another_platform_is_another_bill(planner):
         app.action_undo()
         await settled(pilot)
         assert app.state.terms.platform is None
+
+
+async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tmp_path):
+    """The planner asked for `:region`, which is one of the catalog at hand: there was no way in."""
+    folder = tmp_path / "our prices"
+    folder.mkdir()
+    for region, usd in (("eu-1", 0.40), ("us-9", 0.35)):
+        (folder / f"ours.{region}.2026-05-01.prices.yaml").write_text(
+            f"provider: ours\nregion: {region}\ndate: 2026-05-01\nsource: card\n"
+            f"instances: |\n  name,vcpus,memory_gib,usd_per_hour\n  big,16,64,{usd}\n"
+        )
+    app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await app.run_line(f"catalog {folder}")
+        await settled(pilot)
+        assert app.state.catalog == "aws"
+        assert "type one behind its name (choices: eu-1, us-9)" in " ".join(text_of(app).split())
+        await app.run_line(f"catalog {folder} us-9")
+        await settled(pilot)
+        assert app.answer.built.catalog.region == "us-9"
+        await app.run_line("region eu-1")
+        await settled(pilot)
+        assert app.answer.built.catalog.region == "eu-1"
 
 
 async def test_the_memory_beside_the_heap_is_overruled(planner):
