@@ -84,8 +84,11 @@ def reduce(state: PlanState, action: Action) -> PlanState:
         case Restore(inputs):
             return with_inputs(state, inputs)
         case Adopt(inputs, read):
-            again = read and inputs.sources == state.sources
-            return replace(with_inputs(state, inputs), reading=state.reading + again)
+            return replace(
+                with_inputs(state, inputs),
+                reading=state.reading + (read and inputs.sources == state.sources),
+                pricing=state.pricing + (read and inputs.catalog == state.catalog),
+            )
         case SetDeadline() | SetBudget() | SetScale() | SetMaxNodes() | SetConfidence():
             return _with_goal(state, action)
         case FollowPoint(seconds, nodes):
@@ -205,6 +208,7 @@ def _with_input(
             return replace(
                 state,
                 catalog=catalog,
+                pricing=state.pricing + (catalog == state.catalog),
                 terms=AS_TOLD._replace(region=region),
                 instances=(),
                 limits=kept,
@@ -282,6 +286,7 @@ def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
         scale=good.scale,
         job=good.job,
         reading=good.reading,
+        pricing=good.pricing,
     )
 
 

@@ -1,5 +1,5 @@
-"""Evidence that changed on the disk is read again when it is opened again, by name or by scenario;
-a scenario that is refused leaves everything as it was."""
+"""Evidence and prices that changed on the disk are read again when they are named again, in a
+command or in a scenario; a scenario that is refused leaves everything as it was."""
 
 from __future__ import annotations
 
@@ -39,8 +39,42 @@ async def test_a_table_that_changed_is_read_again(planner, tmp_path, again):
         await app.run_line(f"{again} {kept if again == 'load' else runs}")
         await settled(pilot)
         assert len(app.built.profile.runs) == 4
-        assert replace(app.state, reading=before.reading) == before
+        after = replace(app.state, reading=before.reading, pricing=before.pricing)
+        assert after == before
         assert app.answer.report.goal.deadline_seconds == 600.0
+
+
+PRICES = """\
+provider: ours
+date: 2026-05-01
+source: card
+instances: |
+  name,vcpus,memory_gib,usd_per_hour
+  m5.xlarge,4,16,{}
+"""
+
+
+@pytest.mark.parametrize("again", ["catalog", "load"])
+async def test_prices_that_changed_are_read_again(planner, tmp_path, again):
+    """The old ones stayed until another catalog had been chosen."""
+    runs, kept = table(tmp_path / "runs.csv", ROWS), tmp_path / "kept.yaml"
+    prices = tmp_path / "ours.yaml"
+    prices.write_text(PRICES.format(0.2))
+    app = opened(planner, str(runs), catalog=str(prices))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await app.run_line("deadline 30m")
+        await settled(pilot)
+        await app.run_line(f"save {kept}")
+        before = app.answer.best.cost_usd
+        prices.write_text(PRICES.format("dear"))
+        await app.run_line(f"{again} {kept if again == 'load' else prices}")
+        await settled(pilot)
+        assert "'dear'" in text_of(app)
+        prices.write_text(PRICES.format(0.4))
+        await app.run_line(f"{again} {kept if again == 'load' else prices}")
+        await settled(pilot)
+        assert app.answer.best.cost_usd == pytest.approx(2.0 * before)
 
 
 async def test_a_table_that_was_refused_is_read_again_once_mended(planner, tmp_path):
