@@ -41,8 +41,10 @@ class Planning:
     """The inputs that a scenario or a pinned plan has replaced whose plan is still being built."""
 
     def _rebuild(self) -> None:
-        """Have a plan built for the state; of several that wait, only the last one is."""
+        """Have a plan built for the state; of several that wait, only the last one is. What was
+        said before goes now: what is said of this change, such as what an undo did, stays."""
         app = cast("PlannerApp", self)
+        app._panels.notice(app.standing)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
         if app.busy == "computing" and app._settling is not None:
@@ -164,7 +166,6 @@ class Planning:
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.built, app.busy = message.built, ""
-        app._panels.notice(app.standing)
         if evidence_key(app.state) != app._evidence:
             app.standing = []
             app._panels.notice([])
