@@ -373,7 +373,9 @@ async def test_a_press_points_where_it_is(planner):
         assert app.state.crosshair == 8
 
 
-@pytest.mark.parametrize("said", ["", "what is said in so many words that two rows of it are needed"])
+@pytest.mark.parametrize(
+    "said", ["", "what is said in so many words that two rows of it are needed"]
+)
 @pytest.mark.parametrize("chart", ["time", "cost"])
 async def test_the_axis_has_its_figures_in_a_small_terminal(planner, chart, said):
     """The list below kept its rows, and the chart was cut above the figures of its axis."""
