@@ -180,6 +180,8 @@ class Plan:
         longer = choice.seconds - found.seconds
         if choice.instance is None or not choice.spot or found.phases is None or longer <= 0.0:
             return found
+        if not self.surface.interrupted[self.surface.rows[choice.instance]]:
+            return found  # how often is not known, or never: only rounding, or the grid, is left
         return replace(found, phases={**found.phases, "interruptions": longer})
 
     def promised(self, choice: Choice, *, confidence: float) -> float:

@@ -30,6 +30,7 @@ from tui.behaviours.actions import DialogActions
 from tui.behaviours.charting import CHART_BINDINGS, ChartActions
 from tui.behaviours.experimenting import ExperimentActions
 from tui.behaviours.habits import HabitActions
+from tui.behaviours.key_order import KeyOrder
 from tui.behaviours.panel_events import PanelEvents
 from tui.behaviours.pinning import PinActions
 from tui.behaviours.planning import Planning, described
@@ -102,6 +103,7 @@ class PlannerApp(
     HabitActions,
     PinActions,
     KeyActions,
+    KeyOrder,
     DialogActions,
     App[None],
 ):

@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from textual.app import App
 from textual.binding import Binding, BindingType
-from textual.events import Event, Key
-
-from tui.screens.dialog import Dialog
-from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
     from tui.app import PlannerApp
@@ -46,27 +41,6 @@ class KeyActions:
         """The key of an action as the screen names it: that of the settings, else `key`."""
         given = self._keys.get(binding_id(action), "").partition(",")[0]
         return given.replace("ctrl+", "^") or key
-
-    async def on_event(self, event: Event) -> None:
-        """A key for a dialog that does not stand yet waits behind those that do already, also where
-        its line has the focus: else it would overtake them."""
-        app = cast("PlannerApp", self)
-        waits = (
-            isinstance(event, Key)
-            and isinstance(app.screen, Dialog)
-            and app.screen.holds_back(event)
-        )
-        if not waits:
-            await App.on_event(app, event)
-
-    def on_key(self, event: Key) -> None:
-        """A key that nothing on the screen has handled: where one before it has opened a dialog
-        that did not stand yet, or the line of a slider, it was meant for that."""
-        app = cast("PlannerApp", self)
-        if isinstance(app.focused, Slider):
-            app.focused.on_key(event)
-        elif isinstance(app.screen, Dialog) and app.screen.takes_early(event):
-            event.prevent_default()
 
     def action_vi(self, moves: str) -> None:
         """As if the arrow key were pressed."""

@@ -34,21 +34,25 @@ class DeadlineRelaxed(NamedTuple):
 
 
 class PlanRefused(NamedTuple):
-    """What was asked for cannot be planned: back to the inputs of the last good plan."""
+    """What was asked for cannot be planned: back to the inputs of the last good plan, to all of
+    them (`whole`) where all were asked for at once."""
 
     good: PlanState
+    whole: bool = False
 
 
 class Restore(NamedTuple):
-    """Undo, redo, a scenario from a file: every input as it was there; the view stays."""
+    """Undo, redo: every input as it was there; the view stays."""
 
     inputs: PlanState
 
 
 class Adopt(NamedTuple):
-    """A scenario or a pinned plan: as `Restore`, but a step that can be undone."""
+    """A scenario or a pinned plan: as `Restore`, but a step that can be undone. With `read` the
+    evidence is read anew: files may have changed since."""
 
     inputs: PlanState
+    read: bool = False
 
 
 class SetDeadline(NamedTuple):
@@ -106,9 +110,10 @@ class SetCategory(NamedTuple):
 
 
 class SetCatalog(NamedTuple):
-    """Another price catalog, by name or file."""
+    """Another price catalog, by name or file; its region where it has several."""
 
     catalog: str
+    region: str | None = None
 
 
 class SetTerms(NamedTuple):

@@ -79,10 +79,16 @@ def reduce(state: PlanState, action: Action) -> PlanState:
             return _with_starting_deadline(state, measured, deadline)
         case DeadlineRelaxed(seconds):
             return _relaxed(state, seconds)
-        case PlanRefused(good):
-            return _refused(state, good)
-        case Restore(inputs) | Adopt(inputs):
+        case PlanRefused(good, whole):
+            return _refused(state, good, whole=whole)
+        case Restore(inputs):
             return with_inputs(state, inputs)
+        case Adopt(inputs, read):
+            return replace(
+                with_inputs(state, inputs),
+                reading=state.reading + (read and inputs.sources == state.sources),
+                pricing=state.pricing + (read and inputs.catalog == state.catalog),
+            )
         case SetDeadline() | SetBudget() | SetScale() | SetMaxNodes() | SetConfidence():
             return _with_goal(state, action)
         case FollowPoint(seconds, nodes):
@@ -194,13 +200,19 @@ def _with_input(
             return replace(state, category=category)
         case SetJob(job):
             return replace(state, job=job)
-        case SetCatalog(catalog):
+        case SetCatalog(catalog, region):
             # Names of types, regions and discounts mean nothing in another provider's catalog.
             kept = NO_LIMITS._replace(
                 max_vcpus=state.limits.max_vcpus, min_nodes=state.limits.min_nodes
             )
             return replace(
-                state, catalog=catalog, terms=AS_TOLD, instances=(), limits=kept, selected=None
+                state,
+                catalog=catalog,
+                pricing=state.pricing + (catalog == state.catalog),
+                terms=AS_TOLD._replace(region=region),
+                instances=(),
+                limits=kept,
+                selected=None,
             )
         case SetTerms(terms):
             return replace(state, terms=terms, selected=None)
@@ -215,9 +227,12 @@ def _with_input(
 
 
 def _opened(state: PlanState, sources: tuple[str, ...], *, add: bool) -> PlanState:
-    """With other evidence; what was said about the old evidence goes, the goal's limits stay."""
+    """With other evidence; what was said about the old evidence goes, the goal's limits stay. What
+    is open already is read again, as it may have changed, and all else stays."""
+    more = tuple(source for source in sources if source not in state.sources)
+    if (add and not more) or sources == state.sources:
+        return replace(state, reading=state.reading + 1)
     if add:
-        more = tuple(source for source in sources if source not in state.sources)
         return replace(state, sources=(*state.sources, *more))
     return replace(
         state,
@@ -255,9 +270,9 @@ def _relaxed(state: PlanState, promised: float) -> PlanState:
     return replace(state, deadline_seconds=nice_seconds(promised))
 
 
-def _refused(state: PlanState, good: PlanState) -> PlanState:
+def _refused(state: PlanState, good: PlanState, *, whole: bool) -> PlanState:
     """The last good inputs; a goal that was set meanwhile stays where the evidence is the same."""
-    if state.sources != good.sources:
+    if whole or state.sources != good.sources:
         return replace(good, view=state.view, chart=state.chart)
     return replace(
         state,
@@ -271,6 +286,7 @@ def _refused(state: PlanState, good: PlanState) -> PlanState:
         scale=good.scale,
         job=good.job,
         reading=good.reading,
+        pricing=good.pricing,
     )
 
 

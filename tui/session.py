@@ -52,7 +52,7 @@ class EngineSession:
     _held: tuple[Profile, Hashable, Profile] | None = None
     _fitted: FittedModel | None = None
     _apart: FittedModel | None = None
-    _catalogs: dict[tuple[str, Terms], Catalog] = field(default_factory=dict)
+    _catalogs: dict[tuple[str, int, Terms], Catalog] = field(default_factory=dict)
     _explained: tuple[Plan, Choice, Prediction] | None = None
     _workflow: Workflow | None = None
     _states: tuple[Profile, FittedStates] | None = None
@@ -63,10 +63,21 @@ class EngineSession:
     _outcomes_of: tuple[tuple[Run, ...], str | None] = ((), None)
 
     def build(self, state: PlanState, say: Say) -> Built:
-        """Reads what is not yet read, then fits the model and builds the surface."""
+        """Reads what is not yet read, then fits the model and builds the surface. What is read for
+        a plan that is refused is not kept: once mended it has to be read again."""
+        read_before, catalogs = self._profile_key, dict(self._catalogs)
+        try:
+            return self._build(state, say)
+        except engine.EngineError:
+            self._catalogs = catalogs
+            if self._profile_key != read_before:
+                self._profile_key = None
+            raise
+
+    def _build(self, state: PlanState, say: Say) -> Built:
         read = self._read(state, say)
         say("reading prices")
-        catalog = self._catalog(state.catalog, state.terms)
+        catalog = self._catalog(state)
         profile = self._held_against(read, catalog, state)
         if state.category is not None and state.category != profile.category:
             profile = replace(profile, category=state.category)
@@ -209,7 +220,7 @@ class EngineSession:
             say("reading " + ", ".join(state.sources))
             origin = None
             if state.ran_on is not None:
-                chosen = self._catalog(state.catalog, state.terms)
+                chosen = self._catalog(state)
                 _, origin = options.origin_of(state.ran_on, first=chosen)
             if len(state.sources) == 1 and engine.is_workflow(state.sources[0]):
                 workflow = engine.read_workflow(state.sources[0], ran_on=origin)
@@ -235,7 +246,8 @@ class EngineSession:
                 )
             return read
         kept = self._held
-        key = (state.catalog, state.terms.region, state.terms.platform, overhead)
+        terms = state.terms
+        key = (state.catalog, state.pricing, terms.region, terms.platform, overhead)
         if kept is None or kept[0] is not read or kept[1] != key:
             held = engine.held_against(read, catalog)
             if overhead is not None:
@@ -257,17 +269,18 @@ class EngineSession:
             self._fitted = kept = engine.fit(profile, model=model)
         return kept
 
-    def _catalog(self, name: str, terms: Terms) -> Catalog:
-        terms = terms._replace(overhead_per_core_gib=None)
-        found = self._catalogs.get((name, terms))
+    def _catalog(self, state: PlanState) -> Catalog:
+        terms = state.terms._replace(overhead_per_core_gib=None)
+        key = (state.catalog, state.pricing, terms)
+        found = self._catalogs.get(key)
         if found is None:
-            told = engine.load_catalog(name, region=terms.region).with_terms(
+            told = engine.load_catalog(state.catalog, region=terms.region).with_terms(
                 discount_fraction=terms.discount_fraction, dbu=terms.dbu
             )
             found = engine.on_platform(told, terms.platform)
             while len(self._catalogs) >= _KEPT_CATALOGS:
                 del self._catalogs[next(iter(self._catalogs))]
-            self._catalogs[name, terms] = found
+            self._catalogs[key] = found
         return found
 
 

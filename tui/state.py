@@ -141,7 +141,7 @@ class PlanState:
         mix: types in one cluster at most.
         limits: what may be rented, and what is owned.
         training: what runs may cost that are made to learn from.
-        reading: how often the same sources were read again.
+        reading, pricing: how often the same sources, the same prices were read again.
         selected: instance type under the cursor of the compositions, None for the recommended.
         point: the cluster under the cursor of the frontier, as type and nodes; None for the
             recommended, or the one nearest to it.
@@ -180,12 +180,13 @@ class PlanState:
     axes: Axes = WHOLE
     drawn: tuple[str, ...] = ()
     reading: int = 0
+    pricing: int = 0
 
 
 _LOOKS = frozenset(
     {
         *("view", "chart", "selected", "point", "listed", "order"),
-        *("crosshair", "axes", "drawn", "reading"),
+        *("crosshair", "axes", "drawn", "reading", "pricing"),
     }
 )
 """What is looked at, and how often it was read, is no input: undo does not turn pages."""
@@ -216,6 +217,7 @@ def plan_key(state: PlanState) -> Hashable:
         evidence_key(state),
         state.category,
         state.catalog,
+        state.pricing,
         state.terms,
         state.model,
         state.instances,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import engine
 from tui.arguments.options import parse_wait
@@ -126,6 +127,14 @@ def _one_of(known: Callable[[Names], Sequence[str]], what: str, typed: str, name
 
 def _model(typed: str, names: Names) -> Action:
     return SetModel(_one_of(lambda n: n.models, "model", typed, names))
+
+
+def _catalog(typed: str, names: Names) -> Action:
+    """Its region may stand behind it; a path may hold spaces."""
+    name, space, region = typed.rpartition(" ")
+    if space and not Path(typed).exists():
+        return SetCatalog(name.strip(), region)
+    return SetCatalog(typed)
 
 
 def _category(typed: str, names: Names) -> Action:
@@ -321,7 +330,7 @@ VERBS: tuple[Verb, ...] = (
     Verb("nodes", "N", "at most this many nodes", _nodes),
     Verb("confidence", "P", "meet the deadline this surely", _confidence),
     Verb("model", "NAME", "predict with this model", _model, lambda names: names.models),
-    Verb("catalog", "NAME|FILE", "prices", lambda typed, _: SetCatalog(typed),
+    Verb("catalog", "NAME|FILE [REGION]", "prices", _catalog,
          lambda names: names.catalogs),
     *(
         Verb(word, f"{takes}|off", what, _term(word), _term_values(word))

@@ -247,7 +247,7 @@ def _of_one_type(
     choice = answers.warned(answers.choice(point))
     warnings = in_order([*prediction.warnings, *choice.warnings])
     phases = prediction.phases
-    if phases is not None and choice.spot:
+    if phases is not None and choice.spot and surface.interrupted.any():
         phases = {**phases, "interruptions": choice.seconds - prediction.seconds}
     if choice.spot:
         prediction = replace(

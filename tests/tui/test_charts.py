@@ -371,3 +371,21 @@ async def test_a_press_points_where_it_is(planner):
         )  # fmt: skip
         await settled(pilot)
         assert app.state.crosshair == 8
+
+
+@pytest.mark.parametrize(
+    "said", ["", "what is said in so many words that two rows of it are needed"]
+)
+@pytest.mark.parametrize("chart", ["time", "cost"])
+async def test_the_axis_has_its_figures_in_a_small_terminal(planner, chart, said):
+    """The list below kept its rows, and the chart was cut above the figures of its axis."""
+    async with planner().run_test(size=(60, 20)) as pilot:
+        app = await settled(pilot)
+        await app.run_line(f"chart {chart}")
+        if said:
+            app.show_notice(said, "warn")
+        await settled(pilot)
+        rows = text_of(app).splitlines()
+        axis = next(place for place, row in enumerate(rows) if "└" in row)
+        assert {"1", "4", "16", "64", "nodes"} <= set(rows[axis + 1].split())
+        assert any(row.startswith(" ▸ ◆  7 × c6i.2xlarge") for row in rows[axis:])

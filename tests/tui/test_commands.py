@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from screen import settled, text_of, typed
 from textual.app import App
-from textual.events import Key
+from textual.events import Key, Paste
 
 import engine
 from tui.changes import (
@@ -63,6 +63,7 @@ NAMES = Names(
         ("confidence 95 %", SetConfidence(0.95)),
         ("model ernest", SetModel("ernest")),
         ("catalog papers", SetCatalog("papers")),
+        ("catalog my/prices eu-1", SetCatalog("my/prices", "eu-1")),
         ("instances m5.*, r5.xlarge", SetInstances(("m5.*", "r5.xlarge"))),
         ("instances off", SetInstances(())),
         ("ran-on m5.xlarge", SetRanOn("m5.xlarge")),
@@ -164,7 +165,7 @@ def _at_once(app: App[None], words: str) -> None:
     """Every key is there before the first is handled, as on a slow line."""
     for character in words:
         names = {":": "colon", " ": "space", "\r": "enter", "\x1b": "escape"}
-        names |= {"/": "slash", "?": "question_mark"}
+        names |= {"/": "slash", "?": "question_mark", "\x7f": "backspace"}
         key = names.get(character, character)
         app.post_message(Key(key, character))
 
@@ -184,7 +185,7 @@ async def test_a_command_may_be_typed_faster_than_its_line_is_drawn(planner):
 async def _focused_before_it_stands(app):
     while not isinstance(app.screen, Dialog) or app.focused is None:
         await asyncio.sleep(0)
-    assert app.screen._stood_at is None
+    assert not app.screen.stands
 
 
 async def test_a_list_that_does_not_stand_yet_takes_its_keys(planner):
@@ -231,6 +232,62 @@ async def test_keys_behind_an_escape_are_meant_for_the_planner(planner, opened, 
         assert app.state.deadline_seconds == 10800.0
 
 
+@pytest.mark.parametrize("stands", [False, True])
+async def test_keys_that_come_at_once_are_done_in_their_order(planner, stands):
+    """A backspace or an Enter in a line was done behind the letters that came with it:
+    "45m2" is no time; and what followed the Enter was lost where the line did not stand yet."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        if stands:
+            _at_once(app, ":")
+            await settled(pilot)
+        _at_once(app, f"{'' if stands else ':'}deadline 4x\x7f5m\r2")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 2700.0
+        assert not isinstance(app.screen, Dialog)
+        assert app.state.view == "compositions"
+
+
+async def test_keys_behind_an_enter_are_for_the_dialog_that_it_opens(planner):
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":model\r\x1b:mix 3\r:theme nord\r3:deadline 2h\r")
+        await settled(pilot)
+        assert (app.state.mix, app.theme, app.state.view) == (3, "nord", "frontier")
+        assert app.state.deadline_seconds == 7200.0
+        _at_once(app, ":export\r")
+        app.post_message(Key("down", None))
+        await settled(pilot)
+        assert app.screen.query_one(Table).cursor == 1
+
+
+async def test_what_is_pasted_keeps_its_place_among_keys(planner):
+    """It was lost where the line did not stand yet."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        _at_once(app, ":dead")
+        app.post_message(Paste("line 2h"))
+        _at_once(app, "\x7fm\r2")
+        await settled(pilot)
+        assert app.state.deadline_seconds == 120.0
+        assert app.state.view == "compositions"
+
+
+async def test_keys_go_on_behind_a_dialog_that_is_closed_by_other_means(planner):
+    """A click, or the planner itself: nothing follows the last key there any more."""
+    async with planner().run_test(size=(120, 40)) as pilot:
+        app = await settled(pilot)
+        await pilot.press("e")
+        await settled(pilot)
+        app.post_message(Key("down", None))
+        app.screen.close()
+        _at_once(app, "3")
+        await settled(pilot)
+        assert app.state.view == "frontier"
+        await pilot.press("2")
+        assert app.state.view == "compositions"
+
+
 async def test_a_value_may_be_typed_faster_than_the_slider_asks_for_it(planner):
     """Its digits were the numbers of views, or nothing."""
     async with planner().run_test(size=(120, 40)) as pilot:
@@ -268,6 +325,30 @@ async def test_another_platform_is_another_bill(planner):
         app.action_undo()
         await settled(pilot)
         assert app.state.terms.platform is None
+
+
+async def test_prices_of_several_regions_are_chosen_with_one_of_them(planner, tmp_path):
+    """The planner asked for `:region`, which is one of the catalog at hand: there was no way in."""
+    folder = tmp_path / "our prices"
+    folder.mkdir()
+    for region, usd in (("eu-1", 0.40), ("us-9", 0.35)):
+        (folder / f"ours.{region}.2026-05-01.prices.yaml").write_text(
+            f"provider: ours\nregion: {region}\ndate: 2026-05-01\nsource: card\n"
+            f"instances: |\n  name,vcpus,memory_gib,usd_per_hour\n  big,16,64,{usd}\n"
+        )
+    app = planner(EngineSession(), sources=("sales-report-small",), mix=1)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await app.run_line(f"catalog {folder}")
+        await settled(pilot)
+        assert app.state.catalog == "aws"
+        assert "type one behind its name (choices: eu-1, us-9)" in " ".join(text_of(app).split())
+        await app.run_line(f"catalog {folder} us-9")
+        await settled(pilot)
+        assert app.answer.built.catalog.region == "us-9"
+        await app.run_line("region eu-1")
+        await settled(pilot)
+        assert app.answer.built.catalog.region == "eu-1"
 
 
 async def test_the_memory_beside_the_heap_is_overruled(planner):

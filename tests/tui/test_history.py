@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from screen import settled, text_of
@@ -126,6 +127,29 @@ async def test_undo_and_redo_move_the_slider_and_the_answer(planner):
         await pilot.press("u", "u")
         await pilot.pause()
         assert "nothing to undo" in text_of(app)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_what_an_undo_did_is_said_until_its_plan_stands(planner, size):
+    """It went as soon as the plan was built, before anybody could read it."""
+    async with planner().run_test(size=size) as pilot:
+        app = await settled(pilot)
+        for line, said in (
+            ("size 2x", "undone: data size 2x → 1x"),
+            ("model ernest", "undone: model ernest → sparkplan"),
+        ):
+            await app.run_line(line)
+            await settled(pilot)
+            assert "undone" not in text_of(app)
+            app.action_undo()
+            await settled(pilot)
+            assert said in text_of(app)
+        await pilot.press("p")
+        await app.run_line("size 3x")
+        await settled(pilot)
+        app.return_to_pin(0)
+        await settled(pilot)
+        assert "back at A; u goes to where you were" in text_of(app)
 
 
 def test_a_refused_change_is_no_step():

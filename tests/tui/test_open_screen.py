@@ -74,6 +74,15 @@ def test_what_is_known_of_a_log():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(184.4, "3m 04s"), (36.2, "36.2 s"), (3900.0, "1h 05m")]
+)
+def test_a_time_reads_as_on_every_other_screen(seconds, said):
+    """It was written as sliders have it, without its point: 36s."""
+    log = engine.Peek(kind="event log", seconds=seconds)
+    assert row(Entry("a", "a"), log, marked=False)[2] == said
+
+
 def test_what_is_not_known_is_a_dash_and_part_of_the_cores_has_a_plus():
     partly = engine.Peek(kind="event log", cores=8, complete=False)
     cells = [c if isinstance(c, str) else c[0] for c in row(Entry("a", "a"), partly, marked=False)]
@@ -114,7 +123,7 @@ def test_odd_names_and_places_list_nothing(tmp_path):
 async def test_every_log_shows_what_it_holds_before_it_is_opened(planner, folder, size):
     async with planner().run_test(size=size) as pilot:
         await opened(pilot)
-        await shows(pilot, "run-a", "job", "11s", "complete")
+        await shows(pilot, "run-a", "job", "11 s", "complete")
         await shows(pilot, "run-b.inprogress", "job", "not ended")
         await shows(pilot, "eventlog_v2_c/", "job", "complete")
         await shows(pilot, "below/", "folder")

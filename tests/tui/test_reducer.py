@@ -232,6 +232,7 @@ BUSY = PlanState(
     axes=Axes(*(AxisLook(True, (1.0, place + 2.0)) for place in range(len(WHOLE)))),
     drawn=("D2", "D8"),
     reading=1,
+    pricing=1,
 )
 """Nothing in it is as it starts: what an action forgets to reset, or resets too much, is seen."""
 

@@ -48,6 +48,17 @@ def test_interruptions_are_those_of_the_settled_answer() -> None:
     assert told == pytest.approx(settled.best.seconds - settled.explained.seconds)
 
 
+def test_interruptions_that_nobody_knows_are_no_part_of_the_time() -> None:
+    """What a grid of node counts, or rounding, was off by counted as theirs."""
+    session = EngineSession()
+    state = replace(STATE, catalog="gcp", instances=("n2d-*",), scale=1000.0, spot=True)
+    built = session.build(state, quiet)
+    for most in range(1, 65):
+        answer = session.answer(replace(state, max_nodes=most), built)
+        assert answer.best.spot
+        assert "interruptions" not in answer.explained.phases
+
+
 def answer_of(built: Built) -> Answer:
     goal = engine.Goal(deadline_seconds=STATE.deadline_seconds, max_nodes=STATE.max_nodes)
     return Answer(built, built.plan.report(goal), None, None)

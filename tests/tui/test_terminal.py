@@ -75,6 +75,21 @@ async def test_themes_of_high_contrast(planner, theme):
                         assert contrast(style) >= 7.0, (key, text, style)
 
 
+async def test_no_text_is_in_the_dark_blue_of_sixteen_colours(planner):
+    """On black most terminals show it at 2:1 or less; it told how many cores are idle."""
+    app = planner(theme="ansi-dark")
+    async with app.run_test(size=(120, 40)) as pilot:
+        await settled(pilot)
+        await app.run_line("draw m5.2xlarge,r5.2xlarge,c6i.4xlarge,m5.xlarge")
+        for key in "12345678":
+            await pilot.press(key)
+            await settled(pilot)
+            for strip in app.screen._compositor.render_strips():
+                for text, style, _ in strip:
+                    if any(map(str.isalnum, text)) and style.color is not None:
+                        assert style.color.number != 4, (key, text)
+
+
 def contrast(style):
     """WCAG 2.2: of the colour against what it lies on."""
     lights = sorted(light(colour.get_truecolor()) for colour in (style.color, style.bgcolor))

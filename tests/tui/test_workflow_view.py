@@ -35,7 +35,7 @@ jobs:
 class WorkflowSession(EngineSession):
     """Fixed types and prices, so that a catalog may change without changing a snapshot."""
 
-    def _catalog(self, name, terms):
+    def _catalog(self, state):
         return engine.load_catalog("papers")
 
 

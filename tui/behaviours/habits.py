@@ -113,12 +113,15 @@ class HabitActions:
         app = cast("PlannerApp", self)
         for pin in kept.pins:
             app.pins = with_pin(app.pins, pin)
-        self.adopt(kept.state)
+        self.adopt(kept.state, read=True)
 
-    def adopt(self, target: PlanState) -> None:
-        """Every input and the view of another state, as one step that can be undone."""
+    def adopt(self, target: PlanState, *, read: bool = False) -> None:
+        """Every input and the view of another state, as one step that can be undone, and that is
+        refused as a whole; with `read` on evidence that is read anew."""
         app = cast("PlannerApp", self)
-        app.dispatch(Adopt(target))
+        before = None if app.busy else app.state
+        app.dispatch(Adopt(target, read))
+        app.left = before if app.busy else None
         app.action_view(target.view)
 
     @property

@@ -37,9 +37,14 @@ def described(error: Exception) -> str:
 class Planning:
     """A part of `PlannerApp`."""
 
+    left: PlanState | None = None
+    """The inputs that a scenario or a pinned plan has replaced whose plan is still being built."""
+
     def _rebuild(self) -> None:
-        """Have a plan built for the state; of several that wait, only the last one is."""
+        """Have a plan built for the state; of several that wait, only the last one is. What was
+        said before goes now: what is said of this change, such as what an undo did, stays."""
         app = cast("PlannerApp", self)
+        app._panels.notice(app.standing)
         state, key = app.state, plan_key(app.state)
         app.busy = "reading" if evidence_key(state) != app._evidence else "computing"
         if app.busy == "computing" and app._settling is not None:
@@ -161,7 +166,6 @@ class Planning:
         if message.key != plan_key(app.state) or not app.screen_stack:
             return
         app.built, app.busy = message.built, ""
-        app._panels.notice(app.standing)
         if evidence_key(app.state) != app._evidence:
             app.standing = []
             app._panels.notice([])
@@ -170,7 +174,7 @@ class Planning:
             app._start_with_evidence(message.built)
         else:
             app._ask()
-        app._good = app.state
+        app._good, self.left = app.state, None
         if app._grown:
             app.show_notice(app._grown, "good")
             app._grown = ""
@@ -206,7 +210,8 @@ class Planning:
     def _take_back(self, good: PlanState) -> None:
         """To the last good inputs, as if what was refused had not been asked."""
         app = cast("PlannerApp", self)
-        app.state = reduce(app.state, PlanRefused(good))
+        app.state = reduce(app.state, PlanRefused(self.left or good, whole=self.left is not None))
+        self.left = None
         app.history = app.history.refused(app.state)
         app._ask()
 

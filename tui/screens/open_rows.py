@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import engine
 from tui import format as text
 from tui.screens.picker import MOST_MATCHES, Option
-from tui.widgets.numbers import bytes_text, time_text
+from tui.widgets.numbers import bytes_text
 from tui.widgets.table import Cell, Column, Row
 
 ROLLING_PREFIX = "eventlog_v2_"
@@ -179,7 +179,7 @@ def _entry(path: Path, name: str, head: str, is_folder: bool) -> Entry:
     return Entry(f"{head}{name}/", f"{name}/", "folder", folder=True)
 
 
-def _size(size: int) -> str:
+def _size(size: float) -> str:
     return bytes_text(float(f"{size:.3g}"))
 
 
@@ -196,10 +196,10 @@ def row(entry: Entry, peek: engine.Peek | None, *, marked: bool) -> Row:
     return (
         label,
         found.name or text.UNKNOWN,
-        _or_unknown(found.seconds, time_text),
+        text.seconds(found.seconds),
         ("sample", "muted") if entry.sample else _state(found.complete),
         _cores(found),
-        _or_unknown(found.input_bytes, lambda value: bytes_text(float(f"{value:.3g}"))),
+        text.UNKNOWN if found.input_bytes is None else _size(found.input_bytes),
         found.spark_version or text.UNKNOWN,
         size,
     )
@@ -216,7 +216,3 @@ def _cores(found: engine.Peek) -> str:
     if found.cores is None:
         return text.UNKNOWN
     return f"{found.cores}{'' if found.whole else '+'}"
-
-
-def _or_unknown(value: float | None, shown: Callable[[float], str]) -> str:
-    return text.UNKNOWN if value is None else shown(value)

@@ -120,7 +120,7 @@ def _bound(answer: Answer) -> str:
 
 
 def _shares(run: Timeline | None) -> str:
-    """ "; no stage for 2m 3s, cores 12 % idle": the driver works, or waits for executors."""
+    """ "; no stage for 2m 03s, cores 12 % idle": the driver works, or waits for executors."""
     if run is None:
         return ""
     idle = "" if run.idle_share is None else f", cores {text.percent(run.idle_share)} idle"

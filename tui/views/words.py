@@ -228,8 +228,9 @@ _LISTED = (
     (r"`sparkplan samples` lists samples", "o lists the samples"),
     (r"`sparkplan catalog show NAME` lists the types of a catalog", "w lists the types"),
     (r"`sparkplan catalog show \S+` lists its types", "/ lists its types"),
+    (r"name one with --region", "type one behind its name"),
 )
-"""Commands that list what can be named, and the keys that do it here."""
+"""Commands that list what can be named, and the keys that do it here; what is typed otherwise."""
 
 _OTHERWISE = {"max-nodes": "nodes", "input-size": "size", "fractions": "samples"}
 """Options that have another name as typed commands."""

@@ -59,7 +59,7 @@ class Chart(ChartControl, can_focus=True):
         "series-1": "bold $foreground",
         "series-2": "ansi_cyan",
         "series-3": "ansi_green",
-        "series-4": "ansi_blue",
+        "series-4": "ansi_bright_blue",
         "series-5": "ansi_magenta",
     }
     DEFAULT_CSS = """

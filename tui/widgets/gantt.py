@@ -102,8 +102,8 @@ class Gantt(ScrollingFrame, can_focus=True):
         "kind-3-strong": "bold ansi_green",
         "kind-4": "$foreground",
         "kind-4-strong": "bold $foreground",
-        "kind-5": "ansi_blue",
-        "kind-5-strong": "bold ansi_blue",
+        "kind-5": "ansi_bright_blue",
+        "kind-5-strong": "bold ansi_bright_blue",
     }
     DEFAULT_CSS = """
     Gantt {

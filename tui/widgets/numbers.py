@@ -32,7 +32,7 @@ def _scaled(value: float, units: tuple[tuple[float, str], ...]) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Seconds in the two largest units that matter: "30m", "1h 30m", "2d 6h", "0.5s"."""
+    """Seconds in the two largest units that matter: "30m", "1h 05m", "2d 06h", "0.5s"."""
     if seconds < 0:
         return "-" + time_text(-seconds)
     if seconds < 10 and seconds != round(seconds):
@@ -43,7 +43,7 @@ def time_text(seconds: float) -> str:
         count = int(left // size)
         left -= count * size
         if count:
-            parts.append(f"{count}{name}")
+            parts.append(f"{count:02d}{name}" if parts else f"{count}{name}")
         elif parts:
             break
         if len(parts) == 2:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
-from two_types import CATALOG, TODAY, best, fitted
+from two_types import CATALOG, TODAY, best, fitted, spot
 
 import engine
 from engine.cost import billed_seconds
@@ -90,3 +91,12 @@ def test_what_is_no_composition_is_said_in_one_line(nodes: dict[str, int], said:
 def test_spot_without_a_spot_price_is_refused() -> None:
     with pytest.raises(engine.BadInput, match="big has no spot price"):
         composed({"big": 2}, spot=True)
+
+
+@pytest.mark.parametrize(("interruption", "told"), [("5-10%", True), (None, False)])
+def test_time_that_nobody_knows_interruptions_to_take_is_no_phase(interruption, told) -> None:
+    """It was one of 0 s where the catalog does not say how often nodes are interrupted."""
+    offers = {"small": spot("small", 4, 0.20, interruption)}
+    found = composed({"small": 3}, catalog=replace(CATALOG, offers=offers), spot=True)
+    assert found.prediction.phases
+    assert ("interruptions" in found.prediction.phases) is told

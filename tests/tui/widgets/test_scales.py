@@ -141,7 +141,8 @@ def test_ticks_people_would_choose(scale, kind, most, expected):
         (3600, "1h"),
         (3605, "1h"),
         (5430, "1h 30m"),
-        (93600, "1d 2h"),
+        (93600, "1d 02h"),
+        (184.4, "3m 04s"),
         (-60, "-1m"),
     ],
 )
@@ -171,7 +172,7 @@ def test_what_rounds_up_to_the_next_unit_is_written_in_it():
 def test_deadline_stops_are_times_people_say():
     stops = log_stops(300, 86400, "time", least=300)
     assert [time_text(stop) for stop in stops.fine[:6]] == ["5m", "10m", "15m", "20m", "25m", "30m"]
-    assert time_text(stops.after(3600)) == "1h 5m"
+    assert time_text(stops.after(3600)) == "1h 05m"
     assert time_text(stops.after(7200)) == "2h 15m"
     assert [time_text(stop) for stop in stops.coarse] == (
         ["5m", "10m", "15m", "30m", "1h", "2h", "3h", "6h", "12h", "1d"]

@@ -83,7 +83,7 @@ async def press(pilot, *keys):
     [
         (["right"], "50m"),
         (["left"], "40m"),
-        (["right"] * 4, "1h 5m"),
+        (["right"] * 4, "1h 05m"),
         (["shift+right"], "1h"),
         (["ctrl+left"], "30m"),
         (["pageup"], "1h"),
