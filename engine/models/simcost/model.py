@@ -1,9 +1,10 @@
 """SimCost: costs of compute, read, write and shuffle per stage, learnt from small runs.
 
 "SimCost: cost-effective resource provision prediction and recommendation for Spark workloads". The
-cost model (Eqs. 8 to 12) is in `costs`, what is learnt from a log in `stages`, sampling in
-`sampling`, memory assurance in `memory`, the recommendation in closed form and by range search in
-`search`. Runs without stages get the transformed model of 4.3.
+cost model (Eqs. 8 to 12) is in `costs` and over all stages in `stages`, what is learnt from a log in
+`learning` and `rates`, sampling in `sampling`, memory assurance in `memory`, the recommendation in
+closed form and by range search in `search`. Runs without stages get the transformed model of 4.3
+(`curve`).
 """
 
 from __future__ import annotations
