@@ -1,6 +1,7 @@
 """What each export writes."""
 
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import hcl2
@@ -20,20 +21,29 @@ from engine.exports.terraform import quoted
 from engine.memory import heap_gib, layout_of, usable_memory_gib
 from engine.profile import Notice
 
-PROVIDERS = {"dataproc": "gcp", "databricks": "azure"}
-"""Targets that are not for AWS."""
+
+def provider_of(target: Export) -> str:
+    """A provider that it can be for."""
+    for provider in ("aws", "azure", "gcp"):
+        with suppress(BadInput):
+            target.render(handover(provider=provider))
+            return provider
+    raise AssertionError(f"{target.name} is for no provider")
+
+
+PROVIDERS = {target.name: provider_of(target) for target in SCRIPTS} | {"databricks": "azure"}
 
 
 @pytest.mark.parametrize("target", SCRIPTS, ids=lambda target: target.name)
 def test_every_export_says_what_was_predicted(target: Export) -> None:
-    text = target.render(handover(provider=PROVIDERS.get(target.name, "aws")))
+    text = target.render(handover(provider=PROVIDERS[target.name]))
     assert "# 14 x r5.2xlarge" in text
     assert text.endswith("\n")
 
 
 @pytest.mark.parametrize("target", ["emr", "dataproc", "databricks", "terraform"])
 def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
-    text = render(handover(provider=PROVIDERS.get(target, "aws")), to=target)
+    text = render(handover(provider=PROVIDERS[target]), to=target)
     assert "# ends after 10 minutes without work: billed too, and not in the cost\n" in text
 
 
@@ -41,7 +51,7 @@ def test_what_a_rented_cluster_idles_is_said_to_cost(target: str) -> None:
 def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
     """A create command takes no machines that run already: the cost left theirs out unsaid."""
     said = "# starts the nodes you own as well (4 x r5.2xlarge): billed unless a reservation"
-    provider = PROVIDERS.get(target, "aws")
+    provider = PROVIDERS[target]
     assert said in render(handover(provider=provider, owned={"r5.2xlarge": 4}), to=target)
     assert "you own" not in render(handover(provider=provider), to=target)
 
@@ -50,7 +60,7 @@ def test_nodes_that_one_owns_are_started_anew(target: str) -> None:
 def test_what_is_pasted_says_what_is_to_be_minded(target: Export) -> None:
     """Warnings of the evidence stood beside it on the screen, and were gone when it was read."""
     one_run = Notice("single-run", "one run only", "add a log")
-    given = handover(provider=PROVIDERS.get(target.name, "aws"), notices=(one_run,))
+    given = handover(provider=PROVIDERS[target.name], notices=(one_run,))
     assert "# note: one run only [single-run]" in target.render(given)
 
 
@@ -61,7 +71,7 @@ def test_text_from_a_log_cannot_leave_its_comment(target: Export) -> None:
             application="x'; rm -rf /\n${file(1)}",
             statement=("a\nrm -rf /", "b\x1b[31m"),
             notices=(Notice("code", "c\nrm -rf /\x1b[31m", "none"),),
-            provider=PROVIDERS.get(target.name, "aws"),
+            provider=PROVIDERS[target.name],
         )
     )
     assert "\x1b" not in text
