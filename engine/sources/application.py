@@ -71,7 +71,7 @@ class Application:
         self.queries: list[tuple[int, int]] = []
         self._open_queries: dict[int, int] = {}
         self.properties: dict[str, str] = {}
-        self.profiles: dict[int, events.ResourceProfile] = {}
+        self.profiles: dict[int, events.ResourceProfileAdded] = {}
         self.executors: dict[str, Executor] = {}
         self.retired: list[Executor] = []
         self.jobs: dict[int, Job] = {}
@@ -146,7 +146,7 @@ class Application:
         """Whether Parquet may be read in a way that tasks do not count."""
         return reads_vectored(self.version, self.properties)
 
-    def resource_profile(self, event: events.ResourceProfile) -> None:
+    def resource_profile(self, event: events.ResourceProfileAdded) -> None:
         self.profiles[event.profile] = event
 
     # Executors

@@ -26,15 +26,8 @@ from engine.sources.executed import (
     start_ms,
 )
 from engine.sources.holes import cut_off, untold_spans
-from engine.sources.losses import incomplete_notice
-from engine.sources.lost_makers import note_found
-from engine.sources.other_resources import cores_of_task, other_resource_notices
-from engine.sources.running import running_seconds
-from engine.sources.services import service_notices
-from engine.sources.settings import kept_config, old_version, spark_version, stated_type
-from engine.sources.streaming import Window, batch_windows, trigger_intervals
-from engine.sources.timeline import (
-    Timeline,
+from engine.sources.idle_time import (
+    Clock,
     active_spans,
     fruitless_notices,
     gaps_of,
@@ -43,6 +36,13 @@ from engine.sources.timeline import (
     is_session,
     pauses,
 )
+from engine.sources.losses import incomplete_notice
+from engine.sources.lost_makers import note_found
+from engine.sources.other_resources import cores_of_task, other_resource_notices
+from engine.sources.running import running_seconds
+from engine.sources.services import service_notices
+from engine.sources.settings import kept_config, old_version, spark_version, stated_type
+from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.unfinished import failed_notices, tasks_missing
 
 
@@ -184,19 +184,17 @@ class _Context:
     def run(self, window: Window) -> Run:
         """The run of one window of time."""
         application, observed = self._application, self._observed
-        timeline, idle_said = self._timeline(window)
+        clock, idle_said = self._clock(window)
         inferred = application.scans.inferred(
-            self._stages(window, timeline), application.stages, vectored=application.reads_vectored
+            self._stages(window, clock), application.stages, vectored=application.reads_vectored
         )
         stages = inferred.stages
-        seconds = max(0.001, timeline.seconds(window.end_ms))
+        seconds = max(0.001, clock.seconds(window.end_ms))
         own_start = application.started_ms if window.batch_id is None else None
         ran = self._useful if window.batch_id is None else self._ran_for(window)
         busy = sum(b - a for a, b in clipped(ran, window.start_ms, window.end_ms)) / 1000.0
         fruitless = [] if window.batch_id is not None else list(self._fruitless.values())
-        unfinished = tasks_missing(
-            application, self._executed, stages, fruitless, timeline, seconds
-        )
+        unfinished = tasks_missing(application, self._executed, stages, fruitless, clock, seconds)
         lost = (*self._lost, *unfinished)
         # A stream is always broken off: what that took of its last batch, the others have.
         missing = unfinished if window.batch_id is not None else lost
@@ -223,8 +221,8 @@ class _Context:
             complete=complete,
             lost=lost,
             stages=stages,
-            jobs=_jobs(window, timeline),
-            cores=_since(observed.core_steps, window, timeline),
+            jobs=_jobs(window, clock),
+            cores=_since(observed.core_steps, window, clock),
             driver_seconds=max(0.0, round(seconds - busy, 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
@@ -257,22 +255,22 @@ class _Context:
             *old_version(application, early=self._says_method),
         ]
 
-    def _timeline(self, window: Window) -> tuple[Timeline, list[Notice]]:
+    def _clock(self, window: Window) -> tuple[Clock, list[Notice]]:
         """The clock of a run; micro-batches have no idle time, their windows leave it out."""
         start, end = window.start_ms, window.end_ms
         if window.batch_id is not None:
-            return Timeline(start), []
+            return Clock(start), []
         session = is_session(self._application)
         untold = self._untold
         active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
         found = pauses(active, start, end)
         idle = idle_stretches(found, total_ms=end - start, session=session)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
-        timeline = Timeline(start, tuple(sorted((*idle, *in_vain, *untold))))
+        clock = Clock(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
-        counted = round(1000.0 * timeline.seconds(end))
+        counted = round(1000.0 * clock.seconds(end))
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
-        return timeline, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
+        return clock, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
     def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float]:
         """The trigger intervals, by the application of the runs that have them."""
@@ -284,12 +282,12 @@ class _Context:
             return name
         return f"{name or 'query'} #{self._queries.index(query) + 1}"
 
-    def _stages(self, window: Window, timeline: Timeline) -> tuple[StageRun, ...]:
+    def _stages(self, window: Window, clock: Clock) -> tuple[StageRun, ...]:
         own = set(self._executed)
         if window.batch_id is not None:
             own &= window.stage_ids
         ordered = sorted(own, key=lambda stage_id: (self._executed[stage_id].start_ms, stage_id))
-        return tuple(self._stage(stage_id, own, timeline) for stage_id in ordered)
+        return tuple(self._stage(stage_id, own, clock) for stage_id in ordered)
 
     def _external_bytes(self, stages: Sequence[StageRun]) -> float | None:
         """Bytes read from outside, once each (not for cached blocks, nor again for those that were
@@ -302,7 +300,7 @@ class _Context:
                 total += source_bytes(run, entry.stage, counted, blocks_told=told)
         return total or None
 
-    def _stage(self, stage_id: int, own: set[int], timeline: Timeline) -> StageRun:
+    def _stage(self, stage_id: int, own: set[int], clock: Clock) -> StageRun:
         entry = self._executed[stage_id]
         stage, summary = entry.stage, entry.summary
         tasks = stage.tasks
@@ -318,8 +316,8 @@ class _Context:
             stage_id=stage_id,
             name=stage_name(stage.name),
             tasks=max(tasks.tasks or 0, tasks.finished),
-            submitted_seconds=timeline.seconds(entry.start_ms),
-            completed_seconds=timeline.seconds(entry.end_ms),
+            submitted_seconds=clock.seconds(entry.start_ms),
+            completed_seconds=clock.seconds(entry.end_ms),
             parents=tuple(sorted(self._graph.parents(stage_id) & own)),
             job_ids=tuple(self._application.jobs_of_stage.get(stage_id, ())),
             sql_execution_id=_sql_execution(self._application, stage_id),
@@ -357,12 +355,12 @@ def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[Pe
     return tuple(rdd for rdd in application.blocks.persisted() if rdd.rdd_id in needed)
 
 
-def _jobs(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
+def _jobs(window: Window, clock: Clock) -> tuple[JobRun, ...]:
     return tuple(
         JobRun(
             job.job_id,
-            timeline.seconds(job.submitted_ms),
-            None if job.completed_ms is None else timeline.seconds(job.completed_ms),
+            clock.seconds(job.submitted_ms),
+            None if job.completed_ms is None else clock.seconds(job.completed_ms),
             job.stage_ids,
             job.sql_execution_id,
             job.batch_id,
@@ -373,14 +371,14 @@ def _jobs(window: Window, timeline: Timeline) -> tuple[JobRun, ...]:
 
 
 def _since(
-    steps: Sequence[tuple[int, int]], window: Window, timeline: Timeline
+    steps: Sequence[tuple[int, int]], window: Window, clock: Clock
 ) -> tuple[tuple[float, int], ...]:
     """The step function of cores from the window's start on; what was there before is at 0."""
     found: list[tuple[float, int]] = []
     for time, cores in steps:
         if time > window.end_ms:
             break
-        at = max(0.0, timeline.seconds(time))
+        at = max(0.0, clock.seconds(time))
         if found and found[-1][0] == at:
             found[-1] = (at, cores)
         else:

@@ -22,7 +22,7 @@ import msgspec
 from engine.profile import Measure, Notice, StageRun
 from engine.runs.stage_labels import stage_label
 from engine.sources.entities import Stage
-from engine.sources.plan_events import Plan, SqlPlan, TaskMetered
+from engine.sources.plan_events import PlanNode, SqlPlan, TaskMetered
 from engine.units import format_bytes
 
 VECTORED_SINCE = (4, 1)
@@ -242,7 +242,7 @@ def _is_complete(entry: Stage) -> bool:
     return any(a.completed_ms is not None and not a.failed for a in entry.attempts.values())
 
 
-def _scan(node: Plan, execution: int, size: int, files: int | None) -> FileScan:
+def _scan(node: PlanNode, execution: int, size: int, files: int | None) -> FileScan:
     told = node.metadata
     scheme = _SCHEME.search(told.location or "")
     return FileScan(

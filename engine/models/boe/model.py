@@ -28,10 +28,10 @@ from engine.models.boe.fitted_states import (
 )
 from engine.models.boe.jobs import ObservedJob
 from engine.models.boe.notices import PRIOR_INTERVAL
-from engine.models.boe.plan import Part, Plan, Target
+from engine.models.boe.plan import Part, Target, WorkflowPlan
 from engine.models.boe.workflow import TASK_PROFILES, Workflow, WorkflowJob, single_job
 from engine.models.log_notices import chosen_notice, single_run
-from engine.models.replay.corrections import COUNTS_FOR_SPREAD
+from engine.models.replay.priors import COUNTS_FOR_SPREAD
 from engine.models.replay.unseen_tasks import as_if_whole, in_part_notice, unseen_spread
 from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
@@ -116,7 +116,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     notices = [notice for run in runs for notice in run.notices] + ([] if said is None else [said])
     unseen = max(map(unseen_spread, runs))
     runs = [as_if_whole(run) for run in runs]
-    plans = [Plan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
+    plans = [WorkflowPlan((Part(workflow.jobs[0], ObservedJob.of(run)),), "fifo") for run in runs]
     own = np.asarray([own_error(plan) for plan in plans])
     bias = np.clip(own, -LARGEST_CORRECTION, LARGEST_CORRECTION)
     if np.abs(own).max() > LARGEST_CORRECTION:
@@ -147,7 +147,7 @@ def fit_runs(profile: Profile, runs: Sequence[Run], *, noise: float) -> FittedSt
     )  # fmt: skip
 
 
-def own_error(plan: Plan) -> float:
+def own_error(plan: WorkflowPlan) -> float:
     """Log of a run's observed time over its estimate on its own cluster and input."""
     observed = plan.parts[0].observed
     assert observed is not None
@@ -156,7 +156,7 @@ def own_error(plan: Plan) -> float:
         observed.slots, observed.nodes, per_node, math.inf, observed.rates,
         observed.run.cluster.instance,
     )  # fmt: skip
-    return math.log(observed.run.seconds / plan.timeline(target, 1.0, None).seconds)
+    return math.log(observed.run.seconds / plan.course(target, 1.0, None).seconds)
 
 
 def left_out(fitted: FittedStates, groups: IntArray) -> tuple[LeaveOneOut, float, float]:
@@ -208,7 +208,7 @@ def fit_workflow(
     if printed and task_profile == "normal":
         task_profile = "mean"
     parts = tuple(_part(job, task_profile) for job in workflow.jobs)
-    plan = Plan(parts, workflow.scheduler, task_profile, printed)
+    plan = WorkflowPlan(parts, workflow.scheduler, task_profile, printed)
     notices = [
         notice for job in workflow.jobs if job.profile is not None for notice in job.profile.notices
     ]

@@ -15,7 +15,7 @@ import numpy as np
 from engine.forecast import FloatArray
 from engine.models.boe.sharing import shared_task_times
 from engine.models.boe.task_time import Needs, TaskTime
-from engine.models.boe.workflow_course import Activity, Machines, Running, State, Timeline, refuse
+from engine.models.boe.workflow_course import Activity, Course, Machines, Running, State, refuse
 from engine.scheduling.drf import Claim, Scheduler
 
 
@@ -55,7 +55,7 @@ class _Stage:
 
 def estimate_printed(
     activities: Sequence[Activity], machines: Machines, scheduler: Scheduler
-) -> Timeline:
+) -> Course:
     """Algorithm 1 as printed: states end where stages start or end, and nowhere else.
 
     Raises:
@@ -105,7 +105,7 @@ def estimate_printed(
             states.append(State(now, now + length, seen))
         now += length
         _update(busy, times, left, live, end, length, now)
-    return Timeline(tuple(activities), start, end, tuple(states))
+    return Course(tuple(activities), start, end, tuple(states))
 
 
 def _ready_at(activities: Sequence[Activity], end: FloatArray, place: int) -> float:
