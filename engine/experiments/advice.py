@@ -141,12 +141,11 @@ def advise(
     """
     whole = workload or fitted.profile.reference_workload
     goal = Goal(deadline_seconds, budget_usd, confidence, max(nodes))
-    if catalog is not None and surface is None:
+    if surface is None and catalog is not None:
         surface = surface_of(
             fitted, catalog, workload=whole, instances=instances, max_nodes=max(nodes)
         )
-    elif surface is None and billing is not None and billing.spot:
-        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
+    _check_priced(surface, billing)
     found = weighed(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
@@ -165,7 +164,7 @@ def advise(
         worth=told(belief, n) if opening else learnt.gain,
     )  # fmt: skip
     most_likely_change = float(learnt.changes.max())
-    stop, reason = (False, FIRST_RUNS) if opening else _verdict(most_likely_change, runs)
+    stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
         instance=_name(found.clusters[best.place]),
         nodes=int(found.clusters[best.place].nodes or 0),
@@ -184,6 +183,11 @@ def advise(
         opening=opening,
         notices=best.notices,
     )
+
+
+def _check_priced(surface: Surface | None, billing: Billing | None) -> None:
+    if surface is None and billing is not None and billing.spot:
+        raise BadInput("spot prices need a catalog", remedy="name one with --catalog")
 
 
 FIRST_RUNS = (
@@ -361,7 +365,12 @@ def _best_of_each_type(value: FloatArray, types: Sequence[str]) -> list[int]:
     return list(first.values())
 
 
-def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, str]:
+def _verdict(
+    most_likely_change: float, runs: Sequence[NextRun], *, opening: bool
+) -> tuple[bool, str]:
+    """Whether to stop, and why or why not."""
+    if opening:
+        return False, FIRST_RUNS
     if most_likely_change < SURE:
         return True, (
             "stop: no single run would change the recommendation with a chance of "
@@ -369,7 +378,7 @@ def _verdict(most_likely_change: float, runs: Sequence[NextRun]) -> tuple[bool, 
         )
     if not runs or (runs[0].gain_usd or runs[0].gain_seconds or 0.0) <= 0.0:
         return True, "stop: no single run is expected to save anything"
-    return False, (f"a run may change the recommendation (chance up to {most_likely_change:.0%})")
+    return False, f"a run may change the recommendation (chance up to {most_likely_change:.0%})"
 
 
 def _deviation_after(belief: Belief, place: int, runs: Sequence[int]) -> float:

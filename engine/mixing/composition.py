@@ -81,17 +81,8 @@ def predict_composition(
     billing = replace(billing, spot=True) if spot else billing
     Limits(max_spot=max_spot)
     places = Placed.of(fitted, composition, catalog)
-    unpriced = [
-        offer.instance.name
-        for offer in places.candidates.offers
-        if billing.spot and price_of(offer, billing) is None
-    ]
-    # Under a share the nodes of some types may stay on demand, but not those of all.
-    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
-        raise BadInput(
-            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
-            remedy="leave spot out, or name another type",
-        )
+    if billing.spot:
+        _check_spot_prices(places, billing, catalog, max_spot=max_spot)
     goal = Goal(deadline_seconds, None, confidence, sum(places.counts))
     today = today or date.today()
     if billing.spot:
@@ -101,6 +92,20 @@ def predict_composition(
         billing = replace(billing, spot=any(places.spot))
         return _of_one_type(surface, places.counts[0], goal, billing, today)
     return _of_several(surface, places, goal, billing, today)
+
+
+def _check_spot_prices(
+    places: Placed, billing: Billing, catalog: Catalog, *, max_spot: float | None
+) -> None:
+    """Refuses types without a spot price: under a share the nodes of some may stay on demand, but
+    not those of all."""
+    offers = places.candidates.offers
+    unpriced = [each.instance.name for each in offers if price_of(each, billing) is None]
+    if unpriced and (max_spot is None or len(unpriced) == len(places.counts)):
+        raise BadInput(
+            f"{unpriced[0]} has no spot price in catalog {catalog.name}",
+            remedy="leave spot out, or name another type",
+        )
 
 
 @dataclass(frozen=True, eq=False)

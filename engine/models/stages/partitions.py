@@ -95,9 +95,10 @@ class Partitioning:
         """What Spark takes for the parallelism on so many slots; None for the run's own."""
         return self.parallelism or max(int(LEAST_CORES), slots or self.slots)
 
-    def cores_for_scans(self, slots: int | None) -> int:
-        """The same for the files of a scan."""
-        return self.scanned_for or self.cores(slots)
+    @property
+    def cores_for_scans(self) -> int:
+        """The same for the files of a scan, as the run itself took it."""
+        return self.scanned_for or self.cores(None)
 
     def merged(self, total_bytes: float, slots: int | None) -> float:
         """To how many partitions adaptive execution merges a shuffle, as a fraction."""
