@@ -69,6 +69,11 @@ class Measure:
         return points[low] + (points[high] - points[low]) * (position - low)
 
 
+def total_of(measure: Measure | None) -> float:
+    """Sum over the tasks, 0 where none of them reported any."""
+    return 0.0 if measure is None else measure.total
+
+
 EXACT_VALUES = 201
 """Task times of at most this many tasks keep every value; above, this many quantiles."""
 
@@ -179,7 +184,12 @@ class StageRun:
     @property
     def read_bytes(self) -> float:
         """Bytes that its tasks read, from outside, from a cache and from shuffles."""
-        return sum(m.total for m in (self.input_bytes, self.shuffle_read_bytes) if m is not None)
+        return total_of(self.input_bytes) + total_of(self.shuffle_read_bytes)
+
+    @property
+    def outside_bytes(self) -> float:
+        """Bytes that its tasks read from outside: its input less what came from a cache."""
+        return max(0.0, total_of(self.input_bytes) - (self.cached_input_bytes or 0.0))
 
     @property
     def whole_files_bytes(self) -> float:

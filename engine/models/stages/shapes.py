@@ -30,7 +30,7 @@ ADAPTIVE_SINCE = (3, 2)
 
 def shapes_of(run: Run, slots: int) -> list[StageShape]:
     """The stages of a run on so many slots, in its order."""
-    reading = [stage for stage in run.stages if _external_bytes(stage) > 0.0]
+    reading = [stage for stage in run.stages if stage.outside_bytes > 0.0]
     measured = {stage.tasks for stage in reading if _cut_by_input(stage)}
     knows_input = bool(reading) and run.workload.input_bytes is not None
     rules = Partitioning.of(run, slots)
@@ -127,7 +127,7 @@ def _growth(
     program put together to a number of its own. Who takes the first rows of an input reads no more
     of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    if _external_bytes(stage) > 0.0:
+    if stage.outside_bytes > 0.0:
         if stage.in_part and not shuffled:
             return Growth.NONE
         return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
@@ -157,12 +157,6 @@ def _joins_scans(stage: StageRun) -> bool:
 
 BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""
-
-
-def _external_bytes(stage: StageRun) -> float:
-    if stage.input_bytes is None:
-        return 0.0
-    return max(0.0, stage.input_bytes.total - (stage.cached_input_bytes or 0.0))
 
 
 def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
