@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.events import Event, Key
 
+from tui.behaviours.part import PlannerPart
 from tui.screens.dialog import Dialog
 from tui.widgets.slider import Slider
 
 if TYPE_CHECKING:
-    from tui.app import PlannerApp
+    pass
 
 VI_BINDINGS = tuple(
     Binding(key, f"vi('{moves}')", f"As {moves}", show=False)
@@ -36,7 +37,7 @@ def binding_id(action: str) -> str:
     return "-".join(re.findall(r"\w+", action)).replace("_", "-")
 
 
-class KeyActions:
+class KeyActions(PlannerPart):
     """A part of `PlannerApp`."""
 
     vi: bool = False
@@ -50,7 +51,7 @@ class KeyActions:
     async def on_event(self, event: Event) -> None:
         """A key for a dialog that does not stand yet waits behind those that do already, also where
         its line has the focus: else it would overtake them."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         waits = (
             isinstance(event, Key)
             and isinstance(app.screen, Dialog)
@@ -62,7 +63,7 @@ class KeyActions:
     def on_key(self, event: Key) -> None:
         """A key that nothing on the screen has handled: where one before it has opened a dialog
         that did not stand yet, or the line of a slider, it was meant for that."""
-        app = cast("PlannerApp", self)
+        app = self.planner
         if isinstance(app.focused, Slider):
             app.focused.on_key(event)
         elif isinstance(app.screen, Dialog) and app.screen.takes_early(event):
@@ -70,4 +71,4 @@ class KeyActions:
 
     def action_vi(self, moves: str) -> None:
         """As if the arrow key were pressed."""
-        cast("PlannerApp", self).simulate_key(moves)
+        self.planner.simulate_key(moves)
