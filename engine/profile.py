@@ -99,33 +99,34 @@ class Waste:
 class StageRun:
     """One stage of one run, its attempts merged so that each partition counts once.
 
-    `parents` are stage ids of this run (skipped stages resolved to the stage that really computed
-    the shuffle). Times are seconds since the application started. `task_seconds` is the time a
-    task held its slot (finish - launch); `overhead_seconds` the part of it outside
-    `executorRunTime` (scheduling, deserialisation, result). `deserialize_seconds` is that of all
-    tasks to load their code, `deserialize_cpu_seconds` what of it they computed (since Spark 2.1);
-    None where the log does not say. `python_start_seconds` is that of all tasks in which Python
-    workers started and loaded their code (SQL, since Spark 4); None as well. `default_parallelism`
-    etc. stand in the run's `config`. `operation_counts` says how often each of `operations` is done
-    in a task, 0 for those whose result is read from the cache; left out where that is once each.
-    `coalesced` stages have the number of tasks that the program asked for, without a shuffle.
-    `in_part` stages ran some partitions of their RDD alone, as `take`, `first` and `show` do.
-    `barrier` stages start all of their tasks at once or none.
-    `cached_rdds` are the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
-    `disk_backed_rdds` are those of them whose blocks go to disk where memory is full;
-    others are computed again; `cached_disk_bytes` is what of the blocks that it needs was on disk
-    alone when it began, None where the log tells of no blocks. `needed_rdds` are those of
-    `cached_rdds` that its tasks read or compute, nearest first: what lies behind one that was
-    computed before is not needed while that one is there. `warm_up` is the mean time of the first
-    1/32, 1/16, 1/8, 1/4 and 1/2
-    of the tasks in launch order over that of all (first tasks on a slot apart; times at equal
-    size): code that is new to an executor starts slow. `recomputed` stages wrote again what
-    an earlier one had written and lost executors had taken with them: work in vain.
-    `files_bytes` is the size of the files that its scans were cut from, columns that nobody read
-    included, `files_read` how many these are; None where the log does not tell it of each.
-    Records are in all tasks together, None where none moved or the log does not say.
-    `running_seconds` is how long tasks had run that had begun and not ended where the log breaks
-    off: no task of them is shorter.
+    Times are seconds, `submitted_seconds` and `completed_seconds` since the application started.
+    Amounts without a `Measure` are those of all tasks together. None: the log does not say, or,
+    of bytes and records, nothing moved.
+
+    Args:
+        parents: stage ids of this run; for a skipped stage that which really computed the shuffle.
+        task_seconds: time that a task held its slot (finish - launch).
+        overhead_seconds: the part of it outside `executorRunTime` (scheduling, deserialisation,
+            result); `deserialize_seconds` to load code, and what of that they computed
+            (`deserialize_cpu_seconds`, since Spark 2.1).
+        python_start_seconds: in which Python workers started and loaded their code (SQL, Spark 4).
+        cached_disk_bytes: what of the blocks that it needs was on disk alone when it began.
+        files_bytes: size of the files that its scans were cut from, columns that nobody read
+            included; files_read: how many these are.
+        running_seconds: how long tasks had run that had begun and not ended where the log breaks
+            off: no task of them is shorter.
+        operation_counts: how often each of `operations` is done in a task, 0 for those whose result
+            is read from the cache; left out where that is once each.
+        coalesced: it has the number of tasks that the program asked for, without a shuffle.
+        in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
+        barrier: it starts all of its tasks at once or none.
+        cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
+            disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
+            are computed again; needed_rdds: those that its tasks read or compute, nearest first
+            (what lies behind one that was computed before is not needed while that one is there).
+        warm_up: mean time of the first 1/32, 1/16, 1/8, 1/4 and 1/2 of the tasks in launch order
+            over that of all (first tasks on a slot apart, times at equal size): new code is slow.
+        recomputed: it wrote again what lost executors had taken with them: work in vain.
     """
 
     stage_id: int

@@ -23,7 +23,7 @@ from engine.cluster import Workload, is_finite
 from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, known
-from engine.mixing.market import Found, Market
+from engine.mixing.market import FoundMix, Market
 from engine.mixing.mixed import Mix, Stock, behind
 from engine.mixing.mixes import ROUNDING, MixLaw
 from engine.mixing.one_shape import of_one_shape
@@ -197,12 +197,12 @@ class Placed:
         return replace(self, spot=tuple(spot))
 
     @property
-    def found(self) -> Found:
+    def found(self) -> FoundMix:
         """All of it, as the search names a composition: types on demand, then as spot nodes."""
         spot = self.spot or (0,) * len(self.counts)
         ordinary = [nodes - rented for nodes, rented in zip(self.counts, spot, strict=True)]
         rows = tuple(range(2 * len(self.counts)))
-        return Found(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
+        return FoundMix(rows, (*ordinary, *spot), np.nan, np.nan, optimal=False, evaluated=0)
 
     def stock(self, billing: Billing) -> Stock:
         """Its types, rented both ways."""

@@ -98,7 +98,7 @@ class Market:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundMix:
     """The best mix: its types and counts, None where no mix beats what was known before.
 
     `bound` is below every composition that was not looked at; `optimal` says that none of them

@@ -13,10 +13,10 @@ import msgspec
 from engine.sources import events
 from engine.sources.cache_stages import stage_computed
 from engine.sources.cached_blocks import CachedBlocks
-from engine.sources.categories import Lineage
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
 from engine.sources.file_scans import FileScans, reads_vectored
+from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
 from engine.sources.tasks import LATEST_MS, StageTasks, summarise
 from engine.sources.whole_numbers import whole_number

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.profile import Measure, StageRun
-from engine.sources.categories import Lineage
 from engine.sources.entities import Stage
+from engine.sources.lineage import Lineage
 from engine.sources.source_reads import SourceReads
 
 

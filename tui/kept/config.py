@@ -14,7 +14,7 @@ import engine
 from tui.kept.places import home, is_there
 
 if TYPE_CHECKING:
-    from tui.widgets.glyphs import Choice as GlyphChoice
+    from tui.widgets.glyphs import GlyphChoice
 
 GLYPHS = ("auto", "unicode", "blocks", "ascii")
 ACTIONS = (

@@ -10,7 +10,7 @@ import sparklog as log
 from distilled import run_of, stage_of
 
 from engine.sources import read
-from engine.sources.categories import without_paths
+from engine.sources.lineage import without_paths
 
 DATA = Path(__file__).parents[2] / "data"
 
