@@ -20,12 +20,11 @@ from engine.experiments.belief import (
     UNKNOWN_SPREAD,
     Belief,
     Points,
-    believe,
     forecast_at,
     known_scale,
 )
-from engine.experiments.design import IntArray
-from engine.experiments.sequential import Decision, Gains, gains, is_opening, told
+from engine.experiments.outlook import Outlook, decision_among, outlook_on
+from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
 from engine.models.base import FittedModel
@@ -150,20 +149,11 @@ def advise(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
     )  # fmt: skip
-    n = len(found.clusters)
-    points = Points.of(found.clusters, [whole] * n, fitted.profile)
-    trials = _trials(fitted, points, fractions)
-    belief = believe(fitted, points.joined(trials.points))
-    now = belief.part(slice(0, n))
-    decision = _decision(found, now.mean, now.dof, goal)
-    learnt = gains(decision, belief, n)
-    best = _recommended(fitted, points, found, goal, surface)
+    outlook = outlook_on(fitted, found, whole, fractions, goal)
+    best = _recommended(fitted, outlook.points, found, goal, surface)
     opening = is_opening(fitted.profile)
-    runs = _next_runs(
-        trials, learnt, belief, found, best=best, goal=goal, shown=shown,
-        worth=told(belief, n) if opening else learnt.gain,
-    )  # fmt: skip
-    most_likely_change = float(learnt.changes.max())
+    runs = _next_runs(outlook, found, best=best, goal=goal, shown=shown, opening=opening)
+    most_likely_change = float(outlook.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
         instance=_name(found.clusters[best.place]),
@@ -177,8 +167,8 @@ def advise(
         changes=most_likely_change,
         stop=stop,
         reason=reason,
-        weighed=n,
-        by=decision.weighs,
+        weighed=len(found.clusters),
+        by=outlook.by,
         spot=found.billing.spot,
         opening=opening,
         notices=best.notices,
@@ -238,7 +228,7 @@ def _recommended(
     # Without a catalog, or with a number of nodes that was not asked for: by the same rule.
     by_model = forecast_at(fitted, points)
     mean, unknown = np.log(by_model.seconds), np.isnan(by_model.log_scale)
-    decision = _decision(found, mean, by_model.dof, goal)
+    decision = decision_among(found, mean, by_model.dof, goal)
     best = int(decision.choices(mean, np.where(unknown, 0.0, by_model.log_scale)))
     times = decision.times(*decision.held_up(mean, known_scale(by_model)))
     low, high, p = (None, None, None) if unknown[best] else _sureness(times, best, goal)
@@ -269,59 +259,19 @@ def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
     return in_order([*others, ASSUMED_SPREAD] if low is None else others)
 
 
-def _decision(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
-    """The decision among compositions of (n,) such log times and degrees of freedom."""
-    return Decision(
-        found.usd_per_second,
-        goal.deadline_seconds,
-        goal.confidence,
-        fixed_usd=found.fixed_usd(np.exp(mean + found.longer)),
-        budget_usd=None if goal.budget_usd is None else goal.most_usd,
-        least=goal.minimises,
-        longer=found.longer,
-        spread=found.spread,
-        dof=dof,
-    )
-
-
-class Trials(NamedTuple):
-    """m possible runs: where, (m,) on which of the compositions, and on what share of the input."""
-
-    points: Points
-    owner: IntArray
-    fractions: Sequence[float]
-
-
-def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> Trials:
-    """Every composition on every share of the input."""
-    n = len(points.clusters)
-    places = [(place, fraction) for fraction in fractions for place in range(n)]
-    of = Points.of(
-        [points.clusters[place] for place, _ in places],
-        [points.workloads[0].times(fraction) for _, fraction in places],
-        fitted.profile,
-    )
-    return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])
-
-
 def _next_runs(
-    trials: Trials,
-    learnt: Gains,
-    belief: Belief,
+    outlook: Outlook,
     found: Weighed,
     *,
     best: Recommended,
     goal: Goal,
     shown: int,
-    worth: FloatArray,
+    opening: bool,
 ) -> tuple[NextRun, ...]:
-    """The best run of each type, most worth per dollar first.
-
-    Args:
-        belief: over the n compositions, followed by the places of the runs.
-        worth: (m,) what each run is worth: what it saves, or tells.
-    """
-    n = len(found.clusters)
+    """The best run of each type, most worth per dollar first: what it saves, or of the first runs
+    (`opening`) what it tells."""
+    n, trials, belief, learnt = len(found.clusters), outlook.trials, outlook.belief, outlook.gains
+    worth = told(belief, n) if opening else learnt.gain
     then = belief.part(slice(n, None))
     mean = then.mean + found.longer[trials.owner]
     deviation = np.hypot(then.deviation, found.spread[trials.owner])
