@@ -321,7 +321,7 @@ class Profile:
     def largest_run(self) -> Run | None:
         """The run with the largest input (the longest among equals) among those that came to their
         end, where any did, and of a stream among its settled batches; None without runs."""
-        return max(settled(whole(self.runs)), key=_size_then_time, default=None)
+        return max(settled(completed_runs(self.runs)), key=_size_then_time, default=None)
 
     @property
     def reference_workload(self) -> Workload:
@@ -349,7 +349,7 @@ class Profile:
         return self.reference_workload.times(scale)
 
 
-def whole(runs: Sequence[Run]) -> list[Run]:
+def completed_runs(runs: Sequence[Run]) -> list[Run]:
     """The runs whose end was seen and that did all their work; those whose end was seen where none
     did, all of them where that is not known of any."""
     ended = [run for run in runs if run.complete] or list(runs)

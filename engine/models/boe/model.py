@@ -37,7 +37,7 @@ from engine.models.stages.disturbance import held_up_notices, with_disturbance
 from engine.models.stages.pauses import pause_notice
 from engine.models.workloads import completed, left_aside, logs_of, sharing_parameters
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.configurations import configurations, repetition_spread
 
 SPREAD_EXPLICIT = 0.18
@@ -88,7 +88,7 @@ def _fit_parameters(
 ) -> FittedStates:
     """The stages from the logs that have these parameters: nothing here says what others do."""
     sharing = sharing_parameters(logs, wanted)
-    own, chosen = whole(sharing), chosen_notice(logs, wanted, len(sharing))
+    own, chosen = completed_runs(sharing), chosen_notice(logs, wanted, len(sharing))
     fitted = fit_runs(profile, spread_out(own, MOST_LOGS), noise=repetition_spread(own))
     said = [*([] if chosen is None else [chosen]), *left_aside(sharing)]
     return replace(fitted, fit_notices=in_order([*said, *fitted.fit_notices])) if said else fitted
@@ -238,7 +238,7 @@ def _part(job: WorkflowJob, task_profile: str) -> Part:
             remedy="give it an event log",
         )
     wanted = completed(job.workload or job.profile.reference_workload, job.profile)
-    runs = whole(sharing_parameters(logs, wanted.parameters))
+    runs = completed_runs(sharing_parameters(logs, wanted.parameters))
     run = min(runs, key=lambda r: (abs(math.log(input_ratio(wanted, r))), -r.seconds))
     typical = "median" if task_profile == "median" else "mean"
     return Part(job, ObservedJob.of(as_if_whole(run), typical=typical), input_ratio(wanted, run))

@@ -34,7 +34,7 @@ from engine.models.workloads import (
     sharing_parameters,
 )
 from engine.notice_order import in_order
-from engine.profile import Notice, Profile, Run, whole
+from engine.profile import Notice, Profile, Run, completed_runs
 from engine.runs.configurations import SAME_SIZE, repetition_spread, size_levels
 from engine.scheduling.waves import waves
 from engine.units import format_number
@@ -299,7 +299,7 @@ def _fit_notices(
     found = [notice for run in references.runs for notice in run.notices]
     chosen = chosen_notice(logs, references.workload.parameters, len(references))
     found += [] if chosen is None else [chosen]
-    if len(whole(references.runs)) == len(references):
+    if len(completed_runs(references.runs)) == len(references):
         found += left_aside(sharing_parameters(logs, references.workload.parameters))
     found += references.notices
     said = (

@@ -13,7 +13,7 @@ from engine.models.stages.disturbance import computes_in_python
 from engine.models.stages.drawn_times import drawn
 from engine.models.stages.first_tasks import starts_executors, warm_task
 from engine.models.stages.match import code_of
-from engine.models.stages.partitions import Partitioning, spark_version, whole
+from engine.models.stages.partitions import Partitioning, configured_number, spark_version
 from engine.models.stages.task_times import LEAST_WARM, Growth, StageShape
 from engine.models.stages.warm_up import falling_to, warm_up_of
 from engine.profile import Run, StageRun
@@ -179,7 +179,9 @@ def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
 def _shuffle_partitions(run: Run) -> int:
     """As many as a shuffle of Spark SQL has before any are merged."""
     first = "spark.sql.adaptive.coalescePartitions.initialPartitionNum"
-    named = whole(run.config, first) or whole(run.config, "spark.sql.shuffle.partitions")
+    named = configured_number(run.config, first) or configured_number(
+        run.config, "spark.sql.shuffle.partitions"
+    )
     return named or SHUFFLE_PARTITIONS
 
 
