@@ -1,6 +1,6 @@
 """The time and the cost of a composition that someone names: 3 of this type and 2 of that.
 
-The law is that of `engine.mixing.mixes`. Only the points behind the composition are asked of the
+The law is that of `engine.mixing.mix_law`. Only the points behind the composition are asked of the
 model, one by one, so nothing is interpolated by the model itself; one type is the model's own
 prediction, with its phases and stages.
 """
@@ -24,8 +24,8 @@ from engine.cost import price_of
 from engine.errors import BadInput
 from engine.forecast import Forecast, known
 from engine.mixing.market import FoundMix, Market
+from engine.mixing.mix_law import ROUNDING, MixLaw
 from engine.mixing.mixed import Mix, Stock, behind
-from engine.mixing.mixes import ROUNDING, MixLaw
 from engine.mixing.one_shape import of_one_shape
 from engine.models.base import FittedModel, Prediction
 from engine.notice_order import in_order

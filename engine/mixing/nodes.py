@@ -11,7 +11,7 @@ import numpy as np
 from engine.choosing.sweeps import IntArray
 from engine.forecast import FloatArray
 from engine.mixing.market import Market
-from engine.mixing.mixes import MixLaw, between
+from engine.mixing.mix_law import MixLaw, between
 
 
 @dataclass(frozen=True, eq=False)

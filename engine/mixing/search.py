@@ -37,7 +37,7 @@ from engine.mixing.charges import (
     spot_charges,
 )
 from engine.mixing.market import FoundMix, Market, values_of
-from engine.mixing.mixes import MixLaw
+from engine.mixing.mix_law import MixLaw
 from engine.mixing.nodes import NOTHING_OWNED, Node, Start, starts
 
 WINDOWS = 24
