@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 from made_runs import Stage, measure, observed
+from order_statistics import expected_largest
 
 import engine
 from engine.batch import ClusterBatch
@@ -15,7 +16,6 @@ from engine.choosing.candidates import select_candidates
 from engine.models.boe.fitted_states import FittedStates
 from engine.models.boe.jobs import ObservedJob, catalog_rates, learnt_rates
 from engine.models.boe.model import fit_states, fit_workflow
-from engine.models.boe.skew import expected_largest
 from engine.models.boe.states import estimate
 from engine.models.boe.surface import seconds_on
 from engine.models.boe.task_time import Rates, Step, TaskWork
