@@ -13,6 +13,7 @@ import engine
 from tui import format as text
 from tui.arguments import beside_heap, options, target
 from tui.headless import curve_file, output
+from tui.words.job_words import parse_iterations
 
 POINTS = 25
 """Points of a curve over input size, evenly spaced in the logarithm."""
@@ -226,7 +227,7 @@ def over_iterations(args: argparse.Namespace, profile: engine.Profile) -> list[P
     cluster = fixed_cluster(args, profile)
     spoken = args.iterations or ITERATIONS
     first, colon, last = spoken.partition(":")
-    low, high = (options.iterations(first), options.iterations(last or first))
+    low, high = (parse_iterations(first), parse_iterations(last or first))
     if not colon or low != int(low) or high != int(high) or low > high:
         raise engine.BadInput(
             f"{spoken!r} is not a range of iterations",

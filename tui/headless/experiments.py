@@ -9,6 +9,7 @@ import engine
 from tui.arguments import options
 from tui.headless.experiments_output import show
 from tui.words import training_words
+from tui.words.job_words import parse_iterations
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -190,7 +191,7 @@ def design(
     budget, unit = training_words.budget_of(args.budget, where="--budget")
     given = None
     if args.iterations is not None and fitted is None:
-        given = options.iterations(args.iterations)
+        given = parse_iterations(args.iterations)
     request = engine.TrainingRequest(
         nodes=tuple(options.node_range(args.nodes, default="1:16")),
         fractions=()
