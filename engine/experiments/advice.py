@@ -23,7 +23,7 @@ from engine.experiments.belief import (
     forecast_at,
     known_scale,
 )
-from engine.experiments.outlook import Outlook, decision_among, outlook_on
+from engine.experiments.prospects import Prospects, decision_among, prospects_of
 from engine.experiments.sequential import is_opening, told
 from engine.experiments.weighed import Weighed, weighed
 from engine.forecast import FloatArray, Forecast
@@ -149,11 +149,11 @@ def advise(
         fitted, surface=surface, instances=instances, nodes=nodes, workload=whole, goal=goal,
         billing=billing,
     )  # fmt: skip
-    outlook = outlook_on(fitted, found, whole, fractions, goal)
-    best = _recommended(fitted, outlook.points, found, goal, surface)
+    prospects = prospects_of(fitted, found, whole, fractions, goal)
+    best = _recommended(fitted, prospects.points, found, goal, surface)
     opening = is_opening(fitted.profile)
-    runs = _next_runs(outlook, found, best=best, goal=goal, shown=shown, opening=opening)
-    most_likely_change = float(outlook.gains.changes.max())
+    runs = _next_runs(prospects, found, best=best, goal=goal, shown=shown, opening=opening)
+    most_likely_change = float(prospects.gains.changes.max())
     stop, reason = _verdict(most_likely_change, runs, opening=opening)
     return Advice(
         instance=_name(found.clusters[best.place]),
@@ -168,7 +168,7 @@ def advise(
         stop=stop,
         reason=reason,
         weighed=len(found.clusters),
-        by=outlook.by,
+        by=prospects.by,
         spot=found.billing.spot,
         opening=opening,
         notices=best.notices,
@@ -260,7 +260,7 @@ def _said(notices: Sequence[Notice], low: float | None) -> tuple[Notice, ...]:
 
 
 def _next_runs(
-    outlook: Outlook,
+    prospects: Prospects,
     found: Weighed,
     *,
     best: Recommended,
@@ -270,7 +270,8 @@ def _next_runs(
 ) -> tuple[NextRun, ...]:
     """The best run of each type, most worth per dollar first: what it saves, or of the first runs
     (`opening`) what it tells."""
-    n, trials, belief, learnt = len(found.clusters), outlook.trials, outlook.belief, outlook.gains
+    n, trials = len(found.clusters), prospects.trials
+    belief, learnt = prospects.belief, prospects.gains
     worth = told(belief, n) if opening else learnt.gain
     then = belief.part(slice(n, None))
     mean = then.mean + found.longer[trials.owner]

@@ -37,7 +37,7 @@ def _trials(fitted: FittedModel, points: Points, fractions: Sequence[float]) -> 
     return Trials(of, np.asarray([place for place, _ in places]), [f for _, f in places])
 
 
-class Outlook(NamedTuple):
+class Prospects(NamedTuple):
     """What is believed before the next run.
 
     Args:
@@ -54,21 +54,21 @@ class Outlook(NamedTuple):
     by: str
 
 
-def outlook_on(
+def prospects_of(
     fitted: FittedModel,
     found: Weighed,
     workload: Workload,
     fractions: Sequence[float],
     goal: Goal,
-) -> Outlook:
-    """The outlook on compositions of one workload, and on runs of these shares of it."""
+) -> Prospects:
+    """Those of compositions for one workload, and of runs on these shares of it."""
     n = len(found.clusters)
     points = Points.of(found.clusters, [workload] * n, fitted.profile)
     trials = _trials(fitted, points, fractions)
     belief = believe(fitted, points.joined(trials.points))
     now = belief.part(slice(0, n))
     decision = decision_among(found, now.mean, now.dof, goal)
-    return Outlook(points, trials, belief, gains(decision, belief, n), decision.weighs)
+    return Prospects(points, trials, belief, gains(decision, belief, n), decision.weighs)
 
 
 def decision_among(found: Weighed, mean: FloatArray, dof: FloatArray, goal: Goal) -> Decision:
