@@ -120,6 +120,8 @@ class StageRun:
         coalesced: it has the number of tasks that the program asked for, without a shuffle.
         in_part: it ran some partitions of its RDD alone, as `take`, `first` and `show` do.
         barrier: it starts all of its tasks at once or none.
+        stored_by: the stage that computed the cached or checkpointed RDD of which each task reads
+            one partition; None where it reads anything else. Of a checkpoint Spark counts no bytes.
         cached_rdds: the persisted RDDs that want memory of the heap (not DISK_ONLY, OFF_HEAP);
             disk_backed_rdds: those of them whose blocks go to disk where memory is full, the others
             are computed again; needed_rdds: those that its tasks read or compute, nearest first
@@ -171,6 +173,7 @@ class StageRun:
     coalesced: bool = False
     in_part: bool = False
     barrier: bool = False
+    stored_by: int | None = None
     cached_rdds: tuple[int, ...] = ()
     disk_backed_rdds: tuple[int, ...] = ()
     needed_rdds: tuple[int, ...] = ()

@@ -47,6 +47,7 @@ _READS = (
     "MicroBatchScan",
     "InMemoryTableScan",
     "LocalTableScan",
+    "JDBCRDD",
     "AQEShuffleRead",
     "parallelize",
 )

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Sample", "check_sources", "list_samples", "read", "read_each"]
 
+LEAST_PAUSE_SECONDS = 1.0
+"""Shorter pauses are the driver's own between two jobs, and not to be left out."""
+
 
 def read(
     *sources: str | Path,
     ran_on: InstanceType | None = None,
     catalog: Catalog | None = None,
     progress: Callable[[int, int | None], None] | None = None,
+    pause_seconds: float | None = None,
 ) -> Profile:
     """The profile that the sources make together.
 
@@ -48,6 +52,8 @@ def read(
             tables say of a type is held against it (`engine.held_against`).
         progress: called with bytes read and bytes in total (None when unknown); it may raise to
             end the reading, and what it raises reaches the caller.
+        pause_seconds: times of this length and more in which no job ran, after the first executor
+            had come, are left out of the clock of logs; None for the rules of docs/formats.md.
 
     Raises:
         BadInput: in one line, for a source that cannot be used.
@@ -56,7 +62,12 @@ def read(
     """
     if catalog is not None:
         require_catalog(catalog)
-    profile = together(_found(sources, ran_on, progress))
+    if pause_seconds is not None and not pause_seconds >= LEAST_PAUSE_SECONDS:
+        raise BadInput(
+            f"pauses must be at least {LEAST_PAUSE_SECONDS:g} s, not {pause_seconds:g}",
+            remedy="shorter ones are the driver's own between two jobs",
+        )
+    profile = together(_found(sources, ran_on, progress, pause_seconds))
     return profile if catalog is None else completed(held_against(profile, catalog), catalog)
 
 
@@ -82,6 +93,7 @@ def _found(
     sources: Sequence[str | Path],
     ran_on: InstanceType | None,
     progress: Callable[[int, int | None], None] | None,
+    pause_seconds: float | None = None,
 ) -> list[Found]:
     """What each source holds."""
     if ran_on is not None:
@@ -95,7 +107,7 @@ def _found(
             "standard input can be read only once", where=STDIN, remedy="give - a single time"
         )
     total = _total_bytes(names) if progress is not None else None
-    reader = Reader(ran_on=ran_on, report=progress, total=total)
+    reader = Reader(ran_on, pause_seconds, report=progress, total=total)
     return heeded([entry for name in names for entry in reader.read(name)], ran_on)
 
 

@@ -15,10 +15,12 @@ from engine.sources.cache_stages import stage_computed
 from engine.sources.cached_blocks import CachedBlocks
 from engine.sources.clients import Clients
 from engine.sources.entities import Attempt, Batch, Executor, Job, Stage
-from engine.sources.file_scans import FileScans, reads_vectored
+from engine.sources.file_scans import FileScans
 from engine.sources.lineage import Lineage
+from engine.sources.session_settings import SessionSettings
 from engine.sources.source_reads import SourceReads
-from engine.sources.tasks import LATEST_MS, StageTasks, summarise
+from engine.sources.task_rows import LATEST_MS
+from engine.sources.tasks import StageTasks, summarise
 from engine.sources.whole_numbers import whole_number
 
 MOST_ROLLOVERS = 100_000
@@ -88,6 +90,7 @@ class Application:
         self.sources = SourceReads()
         self.scans = FileScans()
         self.clients = Clients()
+        self.session = SessionSettings()
         self.cold_tasks: set[int] = set()
         self.cold_slots = 0
         self.starts_to_read = 1
@@ -140,11 +143,6 @@ class Application:
                 self.properties[key] = msgspec.json.decode(raw, type=str)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 continue
-
-    @property
-    def reads_vectored(self) -> bool:
-        """Whether Parquet may be read in a way that tasks do not count."""
-        return reads_vectored(self.version, self.properties)
 
     def resource_profile(self, event: events.ResourceProfileAdded) -> None:
         self.profiles[event.profile] = event
@@ -341,6 +339,7 @@ class Application:
         stage.disk_backed_rdds = self.lineage.disk_backed_in(info.rdds)
         stage.needed_rdds = self.lineage.needed_in(info.rdds)
         stage.reads_cache = self.lineage.reads_cache(info.rdds)
+        stage.kept_rdd = self.lineage.kept_in(info.rdds)
 
     def _attempt(self, stage: Stage, info: events.StageInfo | events.AttemptInfo) -> Attempt:
         """The attempt that an event is about."""

@@ -10,7 +10,7 @@ from engine.catalog import InstanceType
 from engine.cluster import Workload
 from engine.errors import BadInput
 from engine.machines.beside_heap import told_beside
-from engine.profile import JobRun, Measure, Notice, PersistedRdd, Run, StageRun, Waste
+from engine.profile import Measure, Notice, PersistedRdd, Run, StageRun, Waste
 from engine.sources.application import Application
 from engine.sources.cache_stages import source_bytes
 from engine.sources.categories import category_of
@@ -24,9 +24,11 @@ from engine.sources.executed import (
     attempt_spans,
     executed_stages,
     fruitless_stages,
+    settings_in_force,
     sql_execution_of,
     start_ms,
 )
+from engine.sources.file_scans import reads_vectored
 from engine.sources.holes import cut_off, untold_spans
 from engine.sources.idle_time import (
     Clock,
@@ -38,13 +40,15 @@ from engine.sources.idle_time import (
     is_session,
     pauses,
 )
+from engine.sources.in_windows import cores_in, jobs_in
+from engine.sources.kept_settings import kept_config
 from engine.sources.lineage import stage_name
 from engine.sources.losses import incomplete_notice
 from engine.sources.lost_makers import note_found
 from engine.sources.other_resources import cores_of_task, other_resource_notices
 from engine.sources.running import running_seconds
 from engine.sources.services import service_notices
-from engine.sources.settings import kept_config, old_version, spark_version, stated_type
+from engine.sources.settings import old_version, spark_version, stated_type
 from engine.sources.streaming import Window, batch_windows, trigger_intervals
 from engine.sources.unfinished import failed_notices, tasks_missing
 
@@ -56,11 +60,11 @@ class Distilled:
 
     runs: tuple[Run, ...]
     category: str
-    deadlines: Mapping[str | None, float] = field(default_factory=dict)
+    deadlines: Mapping[str | None, float | None] = field(default_factory=dict)
 
     @property
     def deadline_seconds(self) -> float | None:
-        """The interval that is that of all of them; None where they differ, or tell none."""
+        """The interval that is that of all of them; None where they differ, or one tells none."""
         told = set(self.deadlines.values())
         return told.pop() if len(told) == 1 else None
 
@@ -72,6 +76,7 @@ def distil(
     where: str,
     lost: Sequence[str] = (),
     ran_on: InstanceType | None = None,
+    pause_seconds: float | None = None,
 ) -> Distilled:
     """The runs that a log tells.
 
@@ -80,6 +85,7 @@ def distil(
         where: what errors call it.
         lost: what is missing of it, in words and numbers (`engine.sources.losses`).
         ran_on: the type of the nodes where the user named it.
+        pause_seconds: pauses of this length and more are left out, where the user said so.
 
     Raises:
         BadInput: when no task finished.
@@ -104,8 +110,9 @@ def distil(
     done = application.stages.keys() - fruitless
     useful = busy_spans(attempt_spans(application, end, of=done, cut_off=broken))
     context = _Context(
-        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost)
-    )
+        application, executed, fruitless, spans, useful, observed, running, source, tuple(lost),
+        pause_seconds,
+    )  # fmt: skip
     runs = [context.run(window) for window in windows or [whole]]
     return Distilled(
         tuple(run for run in runs if run.stages or not windows) or (context.run(whole),),
@@ -152,6 +159,7 @@ class _Context:
         running: Mapping[int, Measure],
         source: str,
         lost: tuple[str, ...],
+        pause_seconds: float | None,
     ) -> None:
         self._application = application
         self._executed = executed
@@ -162,9 +170,12 @@ class _Context:
         self._running = running
         self._source = source
         self._lost = lost
+        self._pause_ms = None if pause_seconds is None else 1000.0 * pause_seconds
         self._untold = untold_spans(application, busy)
         self._queries = sorted({job.query for job in application.jobs.values() if job.query})
         self._graph = StageGraph(application, executed)
+        self._settings = settings_in_force(application, executed)
+        self._vectored = reads_vectored(application.version, application.properties)
         application.scans.under_way(application.stages)
         # Each task of Spark 1.x says itself where it read from, also when the cache was lost.
         self._says_method = (application.version or "").startswith("1.") or any(
@@ -176,7 +187,7 @@ class _Context:
         application, observed = self._application, self._observed
         clock, idle_said = self._clock(window)
         inferred = application.scans.inferred(
-            self._stages(window, clock), application.stages, vectored=application.reads_vectored
+            self._stages(window, clock), application.stages, vectored=self._vectored
         )
         stages = inferred.stages
         seconds = max(0.001, clock.seconds(window.end_ms))
@@ -195,13 +206,13 @@ class _Context:
             complete=ending.complete,
             lost=ending.lost,
             stages=stages,
-            jobs=_jobs(window, clock),
-            cores=_since(observed.core_steps, window, clock),
+            jobs=jobs_in(window, clock),
+            cores=cores_in(window, observed.core_steps, clock),
             driver_seconds=max(0.0, round(seconds - self._busy_seconds(window), 3)),
             storage_memory_bytes=observed.storage_memory_bytes,
             cached_bytes=application.blocks.most_bytes if application.blocks.told else None,
             persisted_rdds=_persisted(application, stages),
-            config=kept_config(application.properties),
+            config=kept_config(self._settings.properties),
             batch_id=window.batch_id,
             notices=(
                 *ending.torn, *idle_said, *inferred.notices, *observed.notices, *ending.failed,
@@ -258,6 +269,7 @@ class _Context:
             *stated_type(application, cluster),
             *service_notices(application.properties, cluster),
             *told_beside(cluster),
+            *self._settings.notices,
             *other_resource_notices(application, (x.stage for x in self._executed.values())),
             *other_engine(application),
             *application.clients.notices(),
@@ -272,8 +284,11 @@ class _Context:
         session = is_session(self._application)
         untold = self._untold
         active = busy_spans([*active_spans(self._application, self._busy, end), *untold])
+        if self._pause_ms is not None:  # what an application waits for its first executor is none
+            came = min((at for at, _ in self._observed.core_steps), default=start)
+            active = busy_spans([(start, max(start, came)), *active])
         found = pauses(active, start, end)
-        idle = idle_stretches(found, total_ms=end - start, session=session)
+        idle = idle_stretches(found, total_ms=end - start, session=session, asked_ms=self._pause_ms)
         in_vain = gaps_of(self._useful, self._busy, start, end) if self._fruitless else []
         clock = Clock(start, tuple(sorted((*idle, *in_vain, *untold))))
         kept = [span for span in found if span not in idle]
@@ -281,7 +296,7 @@ class _Context:
         said = idle_notices(idle, kept, start_ms=start, counted_ms=counted, session=session)
         return clock, [*said, *fruitless_notices(in_vain, len(self._fruitless))]
 
-    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float]:
+    def deadlines(self, windows: Sequence[Window]) -> dict[str | None, float | None]:
         """The trigger intervals, by the application of the runs that have them."""
         return {self._name(of): seconds for of, seconds in trigger_intervals(windows).items()}
 
@@ -320,6 +335,7 @@ class _Context:
         from_blocks = read.total - first if from_cache and read else summary.cached_input_bytes
         cached = from_blocks if read else None
         failed, killed, wasted = tasks.waste
+        maker = self._graph.stored_by(stage_id)
         assert measures["task_seconds"] is not None
         return StageRun(
             stage_id=stage_id,
@@ -346,6 +362,7 @@ class _Context:
             coalesced=stage.coalesced,
             barrier=stage.barrier,
             in_part=self._graph.in_part(stage_id),
+            stored_by=maker if maker in own else None,
             cached_rdds=stage.on_heap(stage.cached_rdds),
             disk_backed_rdds=stage.on_heap(stage.disk_backed_rdds),
             needed_rdds=stage.on_heap(rdd_id for rdd_id, _ in stage.needed_rdds),
@@ -362,34 +379,3 @@ def _persisted(application: Application, stages: Sequence[StageRun]) -> tuple[Pe
     """The persisted RDDs that these stages need."""
     needed = {rdd_id for stage in stages for rdd_id in stage.needed_rdds}
     return tuple(rdd for rdd in application.blocks.persisted() if rdd.rdd_id in needed)
-
-
-def _jobs(window: Window, clock: Clock) -> tuple[JobRun, ...]:
-    return tuple(
-        JobRun(
-            job.job_id,
-            clock.seconds(job.submitted_ms),
-            None if job.completed_ms is None else clock.seconds(job.completed_ms),
-            job.stage_ids,
-            job.sql_execution_id,
-            job.batch_id,
-        )
-        for job in window.jobs
-        if job.submitted_ms is not None
-    )
-
-
-def _since(
-    steps: Sequence[tuple[int, int]], window: Window, clock: Clock
-) -> tuple[tuple[float, int], ...]:
-    """The step function of cores from the window's start on; what was there before is at 0."""
-    found: list[tuple[float, int]] = []
-    for time, cores in steps:
-        if time > window.end_ms:
-            break
-        at = max(0.0, clock.seconds(time))
-        if found and found[-1][0] == at:
-            found[-1] = (at, cores)
-        else:
-            found.append((at, cores))
-    return tuple(found)

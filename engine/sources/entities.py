@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from engine.sources.python_workers import WorkerStarts
 from engine.sources.source_reads import SourceRead
 from engine.sources.tasks import StageTasks
 
@@ -84,7 +85,8 @@ class Stage:
     the log does not say; `file_scans` name the scans of files that its tasks compute, one each.
     `persisted` are its persisted RDDs with their partitions, `fed` is the one that it computes from
     a source, `held` which partitions of these had blocks when it began, `copies` on how many
-    executors a block of those is to lie of which more than one is to hold it."""
+    executors a block of those is to lie of which more than one is to hold it. `kept_rdd` is what it
+    reads of a cache or a checkpoint, where it reads nothing else."""
 
     stage_id: int
     name: str = ""
@@ -105,6 +107,7 @@ class Stage:
     file_scans: tuple[str, ...] = ()
     reads_cache: bool = False
     fed: int | None = None
+    kept_rdd: int | None = None
     held: frozenset[int] | None = None
     source_read: SourceRead | None = None
     library: str | None = None
@@ -127,13 +130,22 @@ class Stage:
         """Those persisted RDDs that want memory of the heap."""
         return tuple(rdd_id for rdd_id in rdds if rdd_id not in self.off_heap_rdds)
 
-    def ran_python(self, start_seconds: float | None) -> None:
+    def watch_workers(self) -> None:
+        """Has the ends of its tasks looked at for Python workers, where it may have any."""
+        if self.tasks.workers is None and self._names_python:
+            self.tasks.workers = WorkerStarts()
+
+    @property
+    def _names_python(self) -> bool:
+        return any(kind in name for name in self.operations for kind in PYTHON_NAMES)
+
+    def ran_python(self, *, starts_told: bool) -> None:
         """Its tasks computed in Python, which not every operation's name tells: a data source
-        written in Python is a scan like others. Starting the workers took those of all attempts so
-        long: each attempt tells it of those before it too."""
-        if start_seconds is not None:
-            self.python_start_seconds = max(start_seconds, self.python_start_seconds or 0.0)
-        if not any(kind in name for name in self.operations for kind in PYTHON_NAMES):
+        written in Python is a scan like others. Starting the workers took them so long, all
+        attempts together, where the log tells that."""
+        if starts_told and self.tasks.workers is not None:
+            self.python_start_seconds = self.tasks.workers.seconds
+        if not self._names_python:
             self.operations = (*self.operations, PYTHON_NAMES[0])
             self.operation_counts = (*self.operation_counts, 1) if self.operation_counts else ()
 

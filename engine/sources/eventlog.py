@@ -21,8 +21,9 @@ from engine.sources.application import Application, BadEvent, OtherApplication
 from engine.sources.clients import CLIENT_EVENTS, Clients
 from engine.sources.file_scans import SIZE_METRIC
 from engine.sources.lines import Lines
-from engine.sources.python_workers import PYTHON_METRIC, python_start_seconds
+from engine.sources.python_workers import PYTHON_METRIC, tells_starts
 from engine.sources.running import REMEMBERED_STARTS
+from engine.sources.session_settings import SESSION, JobSettings
 from engine.sources.task_rows import BUFFER_BYTES, row_of
 
 TASK_END = b'{"Event":"SparkListenerTaskEnd"'
@@ -100,6 +101,8 @@ def _client_handler(kind: Any, method: Callable[[Clients, Any], None]) -> Handle
     return lambda application, line: method(application.clients, decode(line))
 
 
+_decode_job = msgspec.json.Decoder(events.JobStart).decode
+_decode_settings = msgspec.json.Decoder(JobSettings).decode
 _decode_stage = msgspec.json.Decoder(events.StageEvent).decode
 _decode_completed = msgspec.json.Decoder(events.StageCompleted).decode
 _decode_metrics = msgspec.json.Decoder(plan_events.StageMetrics).decode
@@ -108,8 +111,16 @@ _decode_plan = msgspec.json.Decoder(plan_events.SqlPlan).decode
 _decode_driver_metrics = msgspec.json.Decoder(plan_events.DriverMetrics).decode
 
 
+def _job_start(application: Application, line: bytes) -> None:
+    application.job_start(_decode_job(line))
+    if SESSION in line:
+        application.session.job_started(_decode_settings(line))
+
+
 def _stage_submitted(application: Application, line: bytes) -> None:
-    application.stage_submitted(_decode_stage(line), line)
+    event = _decode_stage(line)
+    application.stage_submitted(event, line)
+    application.stages[event.info.stage].watch_workers()
 
 
 def _stage_completed(application: Application, line: bytes) -> None:
@@ -128,7 +139,7 @@ def _stage_metrics(application: Application, line: bytes) -> None:
         return
     info = _decode_metrics(line).info
     if python:
-        application.stage_of(info.stage).ran_python(python_start_seconds(info.accumulables))
+        application.stage_of(info.stage).ran_python(starts_told=tells_starts(info.accumulables))
     if scans:
         application.scans.completed(info.stage, [one.accumulator for one in info.accumulables])
 
@@ -171,7 +182,7 @@ _HANDLERS: dict[bytes, Handler] = {
     ),
     b"SparkListenerBlockUpdated": _handler(events.BlockUpdated, Application.block_updated),
     b"SparkListenerUnpersistRDD": _handler(events.UnpersistRdd, Application.unpersisted),
-    b"SparkListenerJobStart": _handler(events.JobStart, Application.job_start),
+    b"SparkListenerJobStart": _job_start,
     b"SparkListenerJobEnd": _handler(events.JobEnd, Application.job_end),
     b"SparkListenerStageSubmitted": _stage_submitted,
     b"SparkListenerStageCompleted": _stage_completed,
@@ -255,6 +266,8 @@ class EventLog:
                     event = _decode_task_end(shortened(line) if len(line) > LONG_TASK_END else line)
                     tasks = tasks_of.get(event.stage) or application.stage_of(event.stage).tasks
                     tasks.last_end = line
+                    if tasks.workers is not None:
+                        tasks.workers.task_ended(line)
                     buffer = tasks.buffer
                     buffer += row_of(event, cold=event.info.task_id in cold)
                     if len(buffer) >= BUFFER_BYTES:

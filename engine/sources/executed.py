@@ -9,6 +9,7 @@ from functools import cached_property
 from engine.sources.application import Application
 from engine.sources.clusters import Span
 from engine.sources.entities import Stage
+from engine.sources.session_settings import InForce
 from engine.sources.task_summary import TaskSummary
 
 
@@ -54,6 +55,16 @@ def start_ms(application: Application, executed: Mapping[int, Executed]) -> int:
         return application.first_ms
     submitted = [job.submitted_ms for job in application.jobs.values() if job.submitted_ms]
     return min([*submitted, *(entry.start_ms for entry in executed.values())])
+
+
+def settings_in_force(application: Application, executed: Mapping[int, Executed]) -> InForce:
+    """The settings of the application, with what its sessions made of them."""
+    spent = (
+        (application.jobs_of_stage.get(stage_id, ()), whole.total)
+        for stage_id, entry in executed.items()
+        if (whole := entry.summary.measures["task_seconds"]) is not None
+    )
+    return application.session.in_force(application.properties, spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +215,31 @@ class StageGraph:
             return False
         ran = (self._executed[other].stage for other in self._by_final_rdd[final])
         return sum(stage.tasks.tasks or 0 for stage in ran) < partitions - 1
+
+    def stored_by(self, stage_id: int) -> int | None:
+        """The stage that computed what this one reads of a cache or a checkpoint, partition by
+        partition; None where it reads anything else, or the log has lost that stage."""
+        entry = self._executed[stage_id]
+        kept, partitions = entry.stage.kept_rdd, entry.stage.partitions
+        if kept is None:
+            return None
+        for other in self._makers.get(kept, ()):
+            maker = self._executed[other]
+            earlier = maker.start_ms < entry.start_ms and maker.stage.kept_rdd != kept
+            if earlier and maker.stage.tasks.tasks == partitions:
+                return other
+        return None
+
+    @cached_property
+    def _makers(self) -> dict[int, list[int]]:
+        """The stages that may have computed an RDD for others, in time order: a checkpoint is the
+        last step of a stage of its own, what is persisted any step."""
+        found: dict[int, list[int]] = {}
+        for stage_id, entry in sorted(self._executed.items(), key=lambda item: item[1].start_ms):
+            for rdd_id in {entry.stage.final_rdd, *(rdd for rdd, _ in entry.stage.needed_rdds)}:
+                if rdd_id is not None:
+                    found.setdefault(rdd_id, []).append(stage_id)
+        return found
 
     @cached_property
     def _first_read(self) -> dict[int, int]:

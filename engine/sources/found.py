@@ -39,7 +39,7 @@ class Found:
     notices: tuple[Notice, ...] = ()
     profile_sources: tuple[str, ...] = ()
     shapes: tuple[InstanceType, ...] = ()
-    deadlines: Mapping[str | None, float] = field(default_factory=dict)
+    deadlines: Mapping[str | None, float | None] = field(default_factory=dict)
 
     @property
     def origins(self) -> tuple[str, ...]:

@@ -70,8 +70,13 @@ def pauses(active: Sequence[Span], start_ms: int, end_ms: int) -> list[Span]:
     return [(before[1], after[0]) for before, after in pairwise(edges) if after[0] > before[1]]
 
 
-def idle_stretches(found: Sequence[Span], *, total_ms: int, session: bool) -> tuple[Span, ...]:
-    """The pauses that are not counted as time of the run."""
+def idle_stretches(
+    found: Sequence[Span], *, total_ms: int, session: bool, asked_ms: float | None = None
+) -> tuple[Span, ...]:
+    """The pauses that are not counted as time of the run: all of `asked_ms` and more, where
+    somebody has said what counts as one."""
+    if asked_ms is not None:
+        return tuple(span for span in found if _length(span) >= asked_ms)
     if session:
         return tuple(span for span in found if _length(span) >= IDLE_IN_SESSION_MS)
     longest = max(found, key=_length, default=None)
@@ -127,6 +132,9 @@ def is_session(application: Application) -> bool:
     return any(key.startswith(("spark.repl.", TAGS)) and key != _SET_FOR_ALL for key in properties)
 
 
+LEAVE_OUT = "leave it out: sparkplan profile LOG --pauses 30s -o FILE, and plan with FILE"
+
+
 def idle_notices(
     idle: Sequence[Span], kept: Sequence[Span], *, start_ms: int, counted_ms: int, session: bool
 ) -> list[Notice]:
@@ -154,7 +162,7 @@ def idle_notices(
                 f"no job ran for {_text(every if typed else long)} of {_text(counted_ms)}, in "
                 f"pauses {'between queries' if typed else 'of a minute or more'}: counted as work "
                 "of the driver, the same on every cluster",
-                "if nobody asked for anything in that time, give the log of a run without pauses",
+                f"if nobody asked for anything in that time, {LEAVE_OUT}",
             )
         )
     return found

@@ -27,8 +27,15 @@ _NO_INPUT = frozenset({"ParallelCollectionRDD", "EmptyRDD"})
 _PYTHON = "PythonRDD"
 """What Spark calls an RDD whose functions run in Python; it gives it no scope."""
 
+_TABLE = "JDBCRDD"
+"""What Spark calls an RDD that reads a table of a database; it is made before the query runs, and
+so has no scope."""
+
 _TABLE_SCANS = frozenset({"FileScanRDD", "DataSourceRDD"})
 """What Spark calls RDDs that read tables for SQL, by the old and the new interface of sources."""
+
+_CHECKPOINTS = frozenset({"ReliableCheckpointRDD", "LocalCheckpointRDD"})
+"""What Spark puts in place of all that an RDD was computed from once it was checkpointed."""
 
 _COALESCED = "CoalescedRDD"
 """What Spark calls an RDD of fewer partitions without a shuffle, of SQL's `Coalesce` too."""
@@ -81,8 +88,8 @@ def _scope_name(scope: str) -> str:
 
 def _operation_of(rdd: RddInfo) -> tuple[str, str] | None:
     """Name and id of the operation that made an RDD; None where the log does not say."""
-    if rdd.name == _PYTHON:
-        return _PYTHON, str(rdd.rdd_id)
+    if rdd.name == _PYTHON or (rdd.name == _TABLE and not rdd.scope):
+        return rdd.name, str(rdd.rdd_id)
     return _operation(rdd.scope) if rdd.scope else None
 
 
@@ -219,6 +226,27 @@ class Lineage:
                 pending.extend(children.get(rdd.rdd_id, ()))
         alike = {r.partitions for r in rdds if r.level.memory or r.level.disk or r is rdds[0]}
         return fed.pop() if len(fed) == 1 == len(alike) else None
+
+    def kept_in(self, rdds: Sequence[RddInfo]) -> int | None:
+        """The RDD from which each task of a stage reads one partition that an earlier stage has
+        persisted or checkpointed; None where the stage reads anything else."""
+        by_id = {rdd.rdd_id: rdd for rdd in rdds}
+        pending, visited, kept = [rdd.rdd_id for rdd in rdds[:1]], set[int](), set[int]()
+        while pending:
+            rdd = by_id[pending.pop()]
+            if rdd.rdd_id in visited:
+                continue
+            visited.add(rdd.rdd_id)
+            above = [by_id[parent] for parent in rdd.parents if parent in by_id]
+            cut_off = any(parent.name in _CHECKPOINTS for parent in above)
+            if cut_off or rdd.rdd_id in self._computed:
+                kept.add(rdd.rdd_id)
+            elif not above or len(above) < len(rdd.parents):
+                return None
+            else:
+                pending.extend(parent.rdd_id for parent in above)
+        whole = {by_id[rdd_id].partitions for rdd_id in kept} == {r.partitions for r in rdds[:1]}
+        return kept.pop() if len(kept) == 1 and whole else None
 
     @staticmethod
     def disk_backed_in(rdds: Sequence[RddInfo]) -> tuple[int, ...]:

@@ -55,10 +55,11 @@ class Accumulable(Struct, frozen=True, gc=False):
 
 
 class NamedAccumulable(Accumulable, frozen=True, gc=False):
-    """An entry of the `Accumulables` of a stage with what it came to."""
+    """An entry of the `Accumulables` of a stage or a task with its name, and with what a task added
+    to it."""
 
     name: str | None = field(default=None, name="Name")
-    value: Any = field(default=None, name="Value")
+    update: Any = field(default=None, name="Update")
 
 
 class MeteredStage(Struct, frozen=True, gc=False):
@@ -84,3 +85,15 @@ class TaskMetered(Struct, frozen=True, gc=False):
     """`SparkListenerTaskEnd`, of which this looks at those metrics alone."""
 
     info: MeteredTask = field(name="Task Info")
+
+
+class NamedTask(Struct, frozen=True, gc=False):
+    """What a task added to which metrics."""
+
+    accumulables: tuple[NamedAccumulable, ...] = field(default=(), name="Accumulables")
+
+
+class TaskMetrics(Struct, frozen=True, gc=False):
+    """`SparkListenerTaskEnd`, of which this looks at those alone."""
+
+    info: NamedTask = field(name="Task Info")

@@ -63,6 +63,7 @@ class Reader:
     """
 
     ran_on: InstanceType | None = None
+    pause_seconds: float | None = None
     report: Report | None = None
     total: int | None = 0
     done: int = field(default=0, init=False)
@@ -277,8 +278,9 @@ class Reader:
             losses.end(log, stream, missing_before=missing)
         broken = [*losses.of_parts(lost, log.read_events), *losses.texts, *of_events(log)]
         distilled = distil(
-            log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on
-        )
+            log, source=Path(name).name, where=where or name, lost=broken, ran_on=self.ran_on,
+            pause_seconds=self.pause_seconds,
+        )  # fmt: skip
         return Found(
             Path(name).name,
             distilled.runs,

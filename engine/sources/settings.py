@@ -1,8 +1,4 @@
-"""What a log's properties say that matters to a prediction, and nothing else of them.
-
-Properties hold secrets, paths and hosts: only the settings listed here are kept, and only with
-values that look like settings.
-"""
+"""What a log's properties say of its tasks, its Spark and its machines."""
 
 from __future__ import annotations
 
@@ -10,48 +6,12 @@ import re
 
 from engine.cluster import Cluster
 from engine.profile import Notice
-from engine.runs.carried_settings import OTHER_RESOURCE
 from engine.sources.application import Application
 from engine.sources.engines import TAGS
 from engine.sources.entities import Stage
 from engine.sources.whole_numbers import whole_number
 
-KEPT_CONFIG = frozenset(
-    {
-        "spark.default.parallelism",
-        "spark.driver.cores",
-        "spark.driver.memory",
-        "spark.executor.cores",
-        "spark.executor.instances",
-        "spark.executor.memory",
-        "spark.executor.memoryOverhead",
-        "spark.executor.memoryOverheadFactor",
-        "spark.executor.pyspark.memory",
-        "spark.io.compression.codec",
-        "spark.locality.wait",
-        "spark.rdd.compress",
-        "spark.scheduler.mode",
-        "spark.serializer",
-        "spark.shuffle.compress",
-        "spark.shuffle.service.enabled",
-        "spark.sql.autoBroadcastJoinThreshold",
-        "spark.sql.files.maxPartitionBytes",
-        "spark.sql.files.minPartitionNum",
-        "spark.sql.files.openCostInBytes",
-        "spark.sql.leafNodeDefaultParallelism",
-        "spark.sql.shuffle.partitions",
-        "spark.storage.memoryFraction",
-        "spark.task.cpus",
-    }
-)
-KEPT_PREFIXES = (
-    "spark.dynamicAllocation.",
-    "spark.memory.",
-    "spark.speculation",
-    "spark.sql.adaptive.",
-)
 _TYPE_NAME = re.compile(r"[A-Za-z][\w.-]{1,63}\Z", re.ASCII)
-_HARMLESS = re.compile(r"[\w.,*\[\] %+-]{1,64}\Z")
 
 
 def task_cpus(application: Application, stage: Stage) -> int:
@@ -135,17 +95,3 @@ def old_version(application: Application, *, early: bool = False) -> list[Notice
             "log a run with Spark 2 or later for sharper answers",
         )
     ]
-
-
-def kept_config(properties: dict[str, str]) -> dict[str, str]:
-    """The settings worth keeping (`KEPT_CONFIG`, GPUs and the like), and the kind of its master."""
-    kept = {
-        key: value
-        for key, value in sorted(properties.items())
-        if (key in KEPT_CONFIG or key.startswith(KEPT_PREFIXES) or OTHER_RESOURCE.match(key))
-        and _HARMLESS.match(value)
-    }
-    master = properties.get("spark.master", "").partition("://")[0]
-    if _HARMLESS.match(master) and "redacted" not in master:
-        kept["spark.master"] = master
-    return kept

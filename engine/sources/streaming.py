@@ -106,8 +106,8 @@ USUAL_INTERVALS_MS = (
 )
 
 
-def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float]:
-    """The trigger interval of each query in seconds, without those of which none can be told.
+def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float | None]:
+    """The trigger interval of each query in seconds, None for one of which none can be told.
 
     Args:
         windows: in time order, of one or more queries that run beside each other.
@@ -115,8 +115,7 @@ def trigger_intervals(windows: Sequence[Window]) -> dict[str | None, float]:
     of_query: defaultdict[str | None, list[Window]] = defaultdict(list)
     for window in windows:
         of_query[window.query].append(window)
-    found = {query: _trigger_seconds(own) for query, own in of_query.items()}
-    return {query: seconds for query, seconds in found.items() if seconds is not None}
+    return {query: _trigger_seconds(own) for query, own in of_query.items()}
 
 
 def _trigger_seconds(windows: Sequence[Window]) -> float | None:

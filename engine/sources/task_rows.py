@@ -27,6 +27,9 @@ WIDTH = len(COLUMNS)
 SUMMED = slice(CACHED_INPUT, WIDTH)
 """Columns of which a stage keeps the sum alone."""
 
+LATEST_MS = 10**14
+"""No log is from later (the year 5138): such a time is damage."""
+
 SUCCESS, FAILED, KILLED, RESUBMITTED = range(4)
 
 PACK = Struct(f"<{WIDTH}q").pack

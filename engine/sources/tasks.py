@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.sources.python_workers import WorkerStarts
 from engine.sources.sketch import QuantileSketch
 from engine.sources.task_rows import (
     ATTEMPT,
@@ -22,6 +23,7 @@ from engine.sources.task_rows import (
     INDEX,
     INPUT,
     KILLED,
+    LATEST_MS,
     LAUNCH,
     PARTITION,
     RESUBMITTED,
@@ -50,16 +52,14 @@ EXACT_TASKS = 100_000
 MOST_PARTITIONS = 1 << 26
 """A larger partition number is taken for damage: remembering it would need too much memory."""
 
-LATEST_MS = 10**14
-"""No log is from later (the year 5138): such a time is damage too."""
-
 
 class StageTasks:
     """Collects the tasks of one stage over all its attempts.
 
     `buffer` takes packed rows; `flush` moves them on. `tasks` is how many partitions the stage
     has, from its first attempt; None until that is known. `last_end` is the last task end as it
-    stands in the log, kept until the stage has completed.
+    stands in the log, kept until the stage has completed. `workers` is what Python workers took to
+    start, of a stage that may use them.
     """
 
     def __init__(self) -> None:
@@ -68,6 +68,7 @@ class StageTasks:
         self._closed = False
         self.tasks: int | None = None
         self.last_end = b""
+        self.workers: WorkerStarts | None = None
         self.finished = 0
         self.invalid = 0
         self.failed = 0

@@ -50,6 +50,19 @@ def test_profile_says_what_it_holds(capsys: pytest.CaptureFixture[str], tmp_path
     assert answer(capsys, f"profile {LOG}")["file"] is None
 
 
+def test_a_profile_leaves_out_pauses_where_it_is_told_to(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    whole = answer(capsys, f"profile {LOG}")["runs"][0]["seconds"]
+    cut = answer(capsys, f"profile {LOG} --pauses 1s")
+    assert cut["runs"][0]["seconds"] < whole - 1.0
+    assert [warning["code"] for warning in cut["warnings"]].count("idle-time") == 1
+    assert main(["profile", LOG, "--pauses", "1h", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["runs"][0]["seconds"] == whole
+    assert "no job waited for 1h 00m or more: nothing is left out" in err
+
+
 def test_the_settings_as_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     path = config.config_path()
     nothing = answer(capsys, "config show")

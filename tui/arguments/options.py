@@ -248,7 +248,8 @@ def read_profile(args: argparse.Namespace, catalog: engine.Catalog | None = None
     if "" in args.sources:
         raise engine.BadInput("a SOURCE is empty", remedy="give a file, a folder or a sample")
     resources = resources_of(args)
-    read = engine.read(*args.sources, ran_on=ran_on(args))
+    pauses = getattr(args, "pauses", None)
+    read = engine.read(*args.sources, ran_on=ran_on(args), pause_seconds=pauses)
     profile = with_overhead(args, engine.held_against(read, catalog or looked_in(args)))
     return profile if resources is None else replace(profile, resources=resources)
 

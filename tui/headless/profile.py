@@ -17,6 +17,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     options.add_sources(parser)
     options.add_origin(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="write here instead of stdout (-)")
+    parser.add_argument(
+        "--pauses",
+        type=options.duration,
+        metavar="D",
+        help="leave out of logs the times of D and more in which no job ran: of a notebook, whose "
+        "reader it waited for (30s)",
+    )
     options.add_json(parser)
     parser.add_argument(
         "--optex",
@@ -38,6 +45,10 @@ def run(args: argparse.Namespace) -> int:
     if args.optex:
         told = None if args.iterations is None else parse_iterations(args.iterations)
         profile = engine.with_job_profiles(profile, iterations=told, category=args.category)
+    left_out = any(notice.code == "idle-time" for run in profile.runs for notice in run.notices)
+    if args.pauses is not None and not left_out:
+        length = engine.format_seconds(args.pauses)
+        print(f"no job waited for {length} or more: nothing is left out", file=sys.stderr)
     said = [*(notice for run in profile.runs for notice in run.notices), *profile.notices]
     file = None if args.output == "-" else args.output
     if file is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
+from engine.models.laws.cliff_states import states_shift
 from engine.models.laws.laws import Laws
 from engine.models.laws.sampling import (
     NOISE_DOF,
@@ -60,22 +61,21 @@ class Averaged:
     noise: float
 
     def moments(self, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(n,) mean log time, effects apart, and (n,) variance among the laws, effects included."""
+        """(n,) mean log time, effects apart, and (n,) variance of the laws about it, effects
+        included. Where it is open whether data fits, the mean is less (`cliff_states`)."""
         mean, variance = np.empty(len(at)), np.empty(len(at))
         for rows in _blocks(at):
-            times = self.laws.log_times(at.part(rows))
-            mean[rows] = times.mean(axis=1)
-            times += effects[rows] @ self.effects
-            times -= times.mean(axis=1, keepdims=True)
-            variance[rows] = np.einsum("nd,nd->n", times, times) / len(self.laws)
+            own = effects[rows] @ self.effects
+            mean[rows], variance[rows] = _moments(self.laws, at.part(rows), own)
         return mean, variance
 
-    def means(self, at: Points, sizes: FloatArray) -> FloatArray:
+    def means(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
         """(s, n) mean log time, effects and iterations apart, with each of s sizes in place of the
         points' own."""
         means = np.empty((len(sizes), len(at)))
         for rows in _blocks(at):
-            means[:, rows] = self.laws.mean_log_times(at.part(rows), sizes)
+            own = effects[rows] @ self.effects
+            means[:, rows] = self.laws.mean_log_times(at.part(rows), own, sizes)
         return means
 
     def cliff_at(self, memory_per_input: float, runs: FloatArray) -> Cliff:
@@ -107,6 +107,25 @@ class Averaged:
         return np.asarray(((runs.min() < threshold) & (threshold < runs.max())) | differing)
 
 
+def _moments(laws: Laws, at: Points, effects: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """`Averaged.moments` of a few points with each law's effects (n, d) there."""
+    seen = laws.frame.seen(at)
+    times = laws.log_times_at(replace(seen, iterations=None))
+    mean = times.mean(axis=1)
+    times += effects
+    usual = times.mean(axis=1)
+    rows, slipped = laws.slipped(at.memory_per_input)
+    shift = np.zeros(len(at))
+    shift[rows] = states_shift(slipped, times[rows], usual[rows])
+    if seen.iterations is not None:
+        done = laws.log_iterations(seen.iterations)
+        more = done.mean(axis=1)
+        mean, usual = mean + more, usual + more
+        times += done
+    times -= (usual + shift)[:, None]
+    return mean + shift, np.einsum("nd,nd->n", times, times) / len(laws)
+
+
 def _blocks(at: Points) -> Iterator[slice]:
     """A few points at a time: so that what the laws say of them stays in the cache."""
     return (slice(start, start + BLOCK) for start in range(0, len(at), BLOCK))
@@ -133,11 +152,13 @@ def averaged(evidence: Evidence, followed: Followed | None = None, *, seed: int 
     left_out, variance_left_out = _without_each(evidence, followed)
     laws = _representatives(followed.laws, evidence.at)
     residuals = evidence.log_seconds[:, None] - laws.log_times(evidence.at)
+    effects = evidence.coefficients(residuals)
+    mean, _ = _moments(laws, evidence.at, evidence.effects @ effects)
     spread = NOISE_DOF * RUN_NOISE**2 + evidence.misfit(residuals).mean()
     return Averaged(
         laws=laws,
-        effects=evidence.coefficients(residuals),
-        residuals=residuals.mean(axis=1),
+        effects=effects,
+        residuals=evidence.log_seconds - mean,
         residuals_left_out=left_out,
         variance_left_out=variance_left_out,
         noise=float(np.sqrt(spread / (NOISE_DOF + evidence.runs - 1.0))),
@@ -164,5 +185,10 @@ def _without_each(evidence: Evidence, followed: Followed) -> tuple[FloatArray, F
     counts = 1.0 if evidence.counts is None else evidence.counts[:, None]
     tempered = followed.power * log_density(misfit, evidence.runs)
     own = normalised(log_density(without, evidence.runs - counts) - tempered)
-    centred = errors - np.einsum("rd,rd->r", errors, own)[:, None]
-    return own @ residuals.T, np.einsum("rd,rd->r", centred**2, own)
+    mean = np.einsum("rd,rd->r", errors, own)
+    rows, slipped = followed.flattened.slipped(evidence.at.memory_per_input)
+    weights = own[rows] * (slipped > 0.0)
+    shift = np.zeros(len(evidence))
+    shift[rows] = states_shift(weights, -errors[rows], -mean[rows])
+    centred = errors - (mean - shift)[:, None]
+    return own @ residuals.T - np.diag(shift), np.einsum("rd,rd->r", centred**2, own)

@@ -8,9 +8,9 @@ with the terms f_j of `terms` in machines m, their cores p and the relative size
 shares w_j; and a memory cliff: where memory per input falls below a threshold, the shared work
 (z / p, z / p^2) is done again, up to `height` times: in part as soon as not all data fits, the rest
 as its share grows that does not. Few runs fit many laws. So laws are drawn from a prior
-and weighted by their likelihood, and a prediction is the mean of log T over them: with three runs
-the prior decides what they cannot, with thirty the runs do. Every law grows with the size, so the
-mean does.
+and weighted by their likelihood, and a prediction is the mean of log T over them (less where it is
+open whether data fits, `cliff_states`): with three runs the prior decides what they cannot, with
+thirty the runs do. Every law grows with the size, so the mean does.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.forecast import FloatArray
+from engine.models.laws.cliff_states import states_shift
 from engine.models.laws.terms import (
     BY_CORES,
     BY_CORES_SQUARED,
@@ -282,18 +283,21 @@ class Laws:
             sums[:, laws] += again
         np.log(sums, out=sums)
         if seen.iterations is not None:
-            sums += self._log_iterations(seen.iterations)
+            sums += self.log_iterations(seen.iterations)
         return sums
 
-    def mean_log_times(self, at: Points, sizes: FloatArray) -> FloatArray:
+    def mean_log_times(self, at: Points, effects: FloatArray, sizes: FloatArray) -> FloatArray:
         """(s, n) mean of the laws' log times with each of s sizes in place of the points' own, and
-        as many iterations as most runs had: what a term is per unit of size serves all sizes."""
+        as many iterations as most runs had: what a term is per unit of size serves all sizes. Less
+        where it is open whether data fits; how much less hangs on each law's `effects` (n, d) too.
+        """
         unit = self.frame.seen(at.sized(1.0))
         fixed = (unit.terms * ~GROWING) @ self.shares.T
         grown = (unit.terms * GROWING) @ self.shares.T
         again = unit.terms[:, DONE_AGAIN] @ self.again.T
         found, sums = np.empty((len(sizes), len(at))), np.empty_like(grown)
         evenly = np.full(len(self), 1.0 / len(self))
+        usual = effects @ evenly
         for place, size in enumerate(sizes):
             per_input = at.sized(size).memory_per_input
             laws = self._first_met(per_input)
@@ -303,7 +307,20 @@ class Laws:
             sums *= size
             sums += fixed
             np.dot(np.log(sums, out=sums), evenly, out=found[place])
+            rows, slipped = self.slipped(per_input)
+            if len(rows):
+                times, mean = sums[rows] + effects[rows], found[place, rows] + usual[rows]
+                found[place, rows] += states_shift(slipped, times, mean)
         return found
+
+    def slipped(self, memory_per_input: FloatArray) -> tuple[NDArray[np.int64], FloatArray]:
+        """(m,) places among (n,) log memories per input where it is open whether data fits, and
+        (m, d) the probability of each law by which it does not there although that of a run did; 0
+        for the others."""
+        threshold = np.where(self.threshold <= self.frame.high, self.threshold, -np.inf)
+        unfit = len(self) - np.searchsorted(np.sort(threshold), memory_per_input, side="right")
+        rows = ((unfit > 0) & (unfit < len(self))).nonzero()[0]
+        return rows, (memory_per_input[rows, None] < threshold) / len(self)
 
     def _first_met(self, per_input: FloatArray) -> slice:
         """The laws as far as the last one whose cliff any of the points meets: a slice, since it is
@@ -315,10 +332,10 @@ class Laws:
         """(...) mean of the laws' log time of numbers of iterations (...), relative to that of as
         many as most runs had: it is added to that of all else."""
         known, back = np.unique(iterations, return_inverse=True)
-        means = self._log_iterations(known[:, None] / self.frame.iterations).mean(axis=1)
+        means = self.log_iterations(known[:, None] / self.frame.iterations).mean(axis=1)
         return np.asarray(means[back].reshape(iterations.shape))
 
-    def _log_iterations(self, relative: FloatArray) -> FloatArray:
+    def log_iterations(self, relative: FloatArray) -> FloatArray:
         """(n, d) the laws' log time of (n, 1) iterations relative to those of the run with most."""
         once = 1.0 / (1.0 + np.exp(-self.logit_once))
         return np.asarray(np.log(once + (1.0 - once) * relative))

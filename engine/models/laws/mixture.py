@@ -122,10 +122,10 @@ class Candidates:
         candidate, with each of k numbers of iterations and s sizes in place of the rows' own; their
         own iterations (k = 1) for None. What does not hang on these is worked out once."""
         encoding, law = self.encoding, self.law
-        sized = law.means(encoding.points(rows), sizes / encoding.largest)
+        inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
+        sized = law.means(encoding.points(rows), inputs.effects, sizes / encoding.largest)
         done = rows.iterations[None] if iterations is None else iterations[:, None]
         laws = sized + law.laws.mean_log_iterations(done)[:, None]
-        inputs, moved = encoding.inputs(rows), encoding.moved(sizes, iterations)
         parts = [process.means(inputs, law.residuals, moved) for process in self.processes]
         apart = np.stack(parts, axis=1).reshape(*laws.shape[:2], len(parts), len(rows))
         return laws, self.level + laws[:, :, None] + apart

@@ -18,7 +18,7 @@ from engine.models.stages.disturbance import held_up_notices
 from engine.models.stages.pauses import pause_notice
 from engine.models.stages.slots_over_time import missing_seconds
 from engine.notice_order import in_order
-from engine.profile import Notice
+from engine.profile import Notice, Run
 from engine.units import format_seconds
 
 LARGEST_CORRECTION = 0.35
@@ -105,14 +105,7 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
         found.append(alone)
     lost = max(map(_lost_share, replays))
     if lost > LOST_WORTH_SAYING:
-        found.append(
-            Notice(
-                "retried-work",
-                f"failed and repeated attempts took {lost:.0%} of the task time: as much is "
-                "expected again",
-                "find out why tasks fail, or add the log of a run without",
-            )
-        )
+        found.append(_lost_work(lost, max(replays, key=_lost_share).run))
     if np.abs(own).max() > LARGEST_CORRECTION:
         found.append(
             Notice(
@@ -125,6 +118,28 @@ def fit_notices(replays: Sequence[Replay], own: FloatArray) -> tuple[Notice, ...
     found += [notice for replay in replays if (notice := _slow_start(replay)) is not None]
     said = (in_part_notice(runs), *held_up_notices(runs), pause_notice(runs), unstored_notice(runs))
     return in_order([*found, *(notice for notice in said if notice is not None)])
+
+
+def _lost_work(share: float, run: Run) -> Notice:
+    """That work was done in vain: a run in which attempts were killed and none failed lost what
+    slow tasks had done when their speculative copies had ended."""
+    failed = any(
+        stage.waste.failed_tasks or stage.waste.retried_stages or stage.recomputed
+        for stage in run.stages
+    )
+    who, why = (
+        ("failed and repeated attempts", "find out why tasks fail")
+        if failed
+        else (
+            "attempts that were killed, as slow tasks are that a copy overtakes,",
+            "find out why tasks are slow (more data than others, a slow machine)",
+        )
+    )
+    return Notice(
+        "retried-work",
+        f"{who} took {share:.0%} of the task time: as much is expected again",
+        f"{why}, or add the log of a run without",
+    )
 
 
 SLOW_START = 0.05

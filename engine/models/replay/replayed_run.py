@@ -21,6 +21,7 @@ from engine.models.replay.outcome import Replayed
 from engine.models.replay.time_between import usual_idle
 from engine.models.stages.application_graph import ApplicationGraph, graph_of, ran_alone
 from engine.models.stages.contention import contention_growth
+from engine.models.stages.in_vain import seconds_in_vain
 from engine.models.stages.kept_inputs import KeptInputs, kept
 from engine.models.stages.launch_order import LONGEST_FIRST, turned
 from engine.models.stages.launching import launch_seconds, launching_seconds
@@ -329,7 +330,7 @@ class Replay:
     def _calibrated(self) -> Replay:
         """With what the stages that ran alone tell of launch order and time between tasks."""
         dispatch, rotation = np.full(len(self.shapes), np.nan), np.zeros(len(self.shapes))
-        waste = np.zeros(len(self.shapes))
+        waste, vain = np.zeros(len(self.shapes)), seconds_in_vain(self.run.stages)
         alone = ran_alone(self.run.stages)
         starts = np.asarray(self.graph.observed_start)[list(self.graph.stage_nodes)]
         tasks = [shape.stage.tasks for shape in self.shapes]
@@ -343,7 +344,7 @@ class Replay:
         )
         for place, shape in enumerate(self.shapes):
             if alone[place] and shape.stage.task_seconds.count == shape.stage.tasks:
-                fitted = self._fitted(place, int(met[place]))
+                fitted = self._fitted(place, int(met[place]), float(vain[place]))
                 dispatch[place], rotation[place], waste[place] = fitted
         stages = [shape.stage for shape in self.shapes]
         return replace(
@@ -353,13 +354,14 @@ class Replay:
             waste=waste,
         )
 
-    def _fitted(self, place: int, cold: int) -> tuple[float, float, float]:
+    def _fitted(self, place: int, cold: int, vain: float) -> tuple[float, float, float]:
         """Idle time per task, turn of the launch order and work done in vain (as far as it
         lengthened the stage) that come closest to a stage's time.
 
         Args:
             cold: tasks on slots that never ran one, as a replay will have them. A first task that
                 failed met one too, which is no work to be lost again.
+            vain: seconds of work in vain that the stage may have waited for.
         """
         shape, stage = self.shapes[place], self.shapes[place].stage
         start = self.graph.observed_start[self.graph.stage_nodes[place]]
@@ -379,7 +381,7 @@ class Replay:
                 best, best_turn, taken = ended, turn, order
         missing = max(0.0, observed - best)
         work = stage.task_seconds.total
-        lost = min(stage.waste.seconds / work, missing / best) if work and best > 0.0 else 0.0
+        lost = min(vain / work, missing / best) if work and best > 0.0 else 0.0
         idle = idle_seconds(taken, had, stage.task_cpus, max(0.0, missing - lost * best))
         if came_and_went(self.run):
             idle = min(idle, DYNAMIC_DISPATCH * shape.mean_seconds)

@@ -12,7 +12,7 @@ from engine.models.base import Explanation, StageForecast
 from engine.models.replay.outcome import Replayed
 from engine.models.replay.replayed_run import Replay
 from engine.models.stages.disturbance import computes_elsewhere
-from engine.models.stages.shapes import first_tasks, warm_and_cold
+from engine.models.stages.shapes import first_tasks, uneven_data, warm_and_cold
 from engine.models.stages.slots_over_time import waited_seconds
 from engine.profile import Notice, StageRun, total_of
 from engine.runs.stage_labels import stage_label
@@ -29,11 +29,13 @@ NAMED_PHASES = 8
 
 DRIVER_BOUND = 0.5
 SKEWED = 3.0
+LAUNCH_BOUND = 0.5
 GC_BOUND = 0.15
 FETCH_BOUND = 0.25
 CPU_BOUND = 0.6
-"""What bounds a stage: its longest task is this many times the mean and decides its end; these
-shares of its run time go to collection, to waiting for shuffle blocks, or to computing."""
+"""What bounds a stage: its longest task is this many times the mean and decides its end; this share
+of the time that its tasks hold slots lies outside their run time; these shares of their run time go
+to collection, to waiting for shuffle blocks, or to computing."""
 
 IDLE_SHARE = 0.3
 """Slots are reported as too many when this share of them could go without 5 % more time."""
@@ -151,12 +153,15 @@ def exclusive_seconds(start: FloatArray, end: FloatArray) -> FloatArray:
 
 def bottleneck(stage: StageRun, tasks: int, slots: int, seconds: float) -> str:
     """One word for what decides how long a stage takes: skew (its longest task), tasks (fewer than
-    slots), gc, shuffle, cpu or io; waves where nothing was measured, as of Python functions."""
+    slots), launch (handing tasks out, loading their code, giving back results), gc, shuffle, cpu or
+    io; waves where nothing was measured, as of Python functions."""
     longest = stage.task_seconds.maximum or 0.0
     if tasks > 1 and longest > 0.8 * seconds and skew_of(stage) > SKEWED:
         return "skew"
     if tasks * stage.task_cpus < slots:
         return "tasks"
+    if total_of(stage.overhead_seconds) > LAUNCH_BOUND * stage.task_seconds.total:
+        return "launch"
     ran = total_of(stage.run_seconds)
     if ran <= 0.0:
         return "waves"
@@ -243,7 +248,18 @@ def skewed_stages(replay: Replay, found: Replayed, *, slots: int) -> list[Notice
                 "skewed-stage",
                 f"stage {stage.stage_id} ({stage_label(stage)}) waits for one task that takes "
                 f"{skew_of(stage):.0f} times the mean",
-                "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)",
+                SPLIT if SKEW_OF_DATA * uneven_data(stage) >= skew_of(stage) else LOOK,
             )
         )
     return notices
+
+
+SKEW_OF_DATA = 2.0
+"""Data is what makes a task long that takes no more than so many times as much longer than others
+as it reads more than they do."""
+
+SPLIT = "split its largest partition (salt the key, spark.sql.adaptive.skewJoin.enabled)"
+LOOK = (
+    "no task is known to read as much more than the others: see what this one does, or whether its "
+    "machine was slow (spark.speculation=true starts a copy elsewhere)"
+)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from engine.models.stages.slots_over_time import first_executor_seconds
 from engine.profile import JobRun, Run, StageRun
 from engine.scheduling.stages import Node
 
@@ -131,7 +132,7 @@ class _Builder:
         """A stage waits for its parents and its job; where the log does not tell parents, for the
         last stage of its job that ended before."""
         job = self.jobs[owner]
-        at = _served_from(self.run.cores, stage.submitted_seconds)
+        at = max(stage.submitted_seconds, first_executor_seconds(self.run))
         after = {self.node_of_stage[p] for p in stage.parents if p in self.node_of_stage}
         after.add(job.gate)
         base = max(self.ends[place] for place in after)
@@ -147,20 +148,6 @@ class _Builder:
         )
         self.node_of_stage[stage.stage_id] = node
         job.steps.append(node)
-
-
-def _served_from(cores: Sequence[tuple[float, int]], at: float) -> float:
-    """When a stage submitted at `at` could run: at the next moment at which there are executors. It
-    waits as long for a first one on any cluster, at the start and after each pause that sent them
-    away."""
-    there = False
-    for moment, count in cores:
-        if moment > at and there:
-            return at
-        there = count > 0
-        if moment > at and there:
-            return moment
-    return at
 
 
 def _jobs(run: Run) -> list[JobRun]:

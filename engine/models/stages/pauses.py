@@ -47,5 +47,6 @@ def pause_notice(runs: Sequence[Run]) -> Notice | None:
         f"{count} no job was in flight for a minute or more, {total} of a run of "
         f"{format_seconds(worst.seconds)}: work of the driver, or a wait for somebody or something "
         "outside; it counts as driver time, which no cluster makes shorter",
-        f"where nobody will wait next time, log a run that does not, or take {total} off",
+        "where nobody will wait next time, log a run that does not, or leave it out: sparkplan "
+        "profile LOG --pauses 1m -o FILE, and plan with FILE",
     )

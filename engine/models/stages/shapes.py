@@ -76,24 +76,29 @@ def _from_first_tasks(shape: StageShape, lanes: int, before: Sequence[StageShape
     return replace(told, warm_up=falling_to(later / mean, waves))
 
 
-def _with_followers(run: Run, shapes: list[StageShape]) -> list[StageShape]:
-    """Shuffles of RDDs that name no number of partitions take the largest of their inputs', unless
-    `spark.default.parallelism` says one (Spark's default partitioner)."""
-    if "spark.default.parallelism" in run.config:
-        return shapes
-    origin: dict[int, StageShape] = {}
+def _with_followers(run: Run, shapes: Sequence[StageShape]) -> list[StageShape]:
+    """The stages, with those whose number of partitions they take over: what reads a cache or a
+    checkpoint has those of the stage that made it, whatever decides how many these are; shuffles of
+    RDDs that name no number take the largest of their inputs', unless `spark.default.parallelism`
+    says one (Spark's default partitioner)."""
+    named = "spark.default.parallelism" in run.config
+    followers, by_id = list(shapes), dict[int, StageShape]()
     for place, shape in enumerate(shapes):
-        stage = shape.stage
-        if shape.growth is Growth.TASKS:
-            origin[stage.stage_id] = shape
-        above = [origin[parent] for parent in stage.parents if parent in origin]
-        if shape.growth is not Growth.WORK or stage.sql_execution_id is not None or not above:
-            continue
-        largest = max(above, key=lambda parent: parent.stage.tasks)
-        if largest.stage.tasks == stage.tasks > 1:
-            shapes[place] = replace(shape, follows=largest)
-            origin[stage.stage_id] = largest
-    return shapes
+        stage, above = shape.stage, list[StageShape]()
+        if stage.stored_by is not None:
+            above = [by_id[maker] for maker in (stage.stored_by,) if maker in by_id]
+        elif not named and stage.sql_execution_id is None and stage.tasks > 1:
+            above = [by_id[p] for p in stage.parents if p in by_id and _hands_on(by_id[p])]
+        largest = max(above, key=lambda one: one.stage.tasks, default=None)
+        if shape.growth is Growth.WORK and largest and largest.stage.tasks == stage.tasks:
+            followers[place] = replace(shape, follows=largest)
+        by_id[stage.stage_id] = followers[place]
+    return followers
+
+
+def _hands_on(shape: StageShape) -> bool:
+    """Whether shuffles of RDDs that read a stage have as many partitions as an input has."""
+    return shape.growth is Growth.TASKS or shape.follows is not None
 
 
 def _shape(
@@ -123,14 +128,17 @@ def _growth(
 ) -> Growth:
     """Partitions follow the input where it is read from outside, and where it is read from a cache
     that has as many partitions as an input; merged partitions follow it up to their configured
-    number; other data, tables in buckets too, keeps its number of partitions, and so does what the
-    program put together to a number of its own. Who takes the first rows of an input reads no more
-    of a larger one."""
+    number; other data, tables in buckets and sources whose bytes nobody counts too, keeps its
+    number of partitions, and so does what the program put together to a number of its own. Who
+    takes the first rows of an input reads no more of a larger one."""
     shuffled = stage.shuffle_read_bytes is not None and stage.shuffle_read_bytes.total > 0.0
-    if stage.outside_bytes > 0.0:
+    counted = stage.outside_bytes > 0.0
+    if counted or _scans_uncounted(stage):
         if stage.in_part and not shuffled:
             return Growth.NONE
-        return Growth.TASKS if _cut_by_input(stage) else Growth.WORK
+        return Growth.TASKS if counted and _cut_by_input(stage) else Growth.WORK
+    if stage.stored_by is not None:
+        return Growth.WORK
     if stage.read_bytes > 0.0 and (stage.coalesced or (stage.in_part and not shuffled)):
         return Growth.WORK
     if shuffled:
@@ -157,6 +165,19 @@ def _joins_scans(stage: StageRun) -> bool:
 
 BESIDE = frozenset(("Union", "CartesianProduct", "union", "cartesian"))
 """Operations that put the partitions of several inputs beside each other, or multiply them."""
+
+
+SCANS = ("Scan ", "BatchScan ", "MicroBatchScan ", "JDBCRDD")
+"""How plans call what reads a source, by its old and its new interface, and Spark the tables of
+databases."""
+
+
+def _scans_uncounted(stage: StageRun) -> bool:
+    """Whether it reads records of a source whose bytes its tasks do not count: a database, a table
+    format with a file access of its own, a source written in Python, a stream of messages."""
+    if not stage.input_records or stage.input_bytes is not None:
+        return False
+    return any(name.startswith(SCANS) for name in stage.operations)
 
 
 def _merged(run: Run, stage: StageRun, rules: Partitioning) -> bool:
@@ -200,7 +221,7 @@ def warm_and_cold(stage: StageRun) -> tuple[FloatArray, float, FloatArray]:
         return values, mean, np.empty(0)
     later = _without(drawn(values, every.count, mean), first)
     excess = _start_seconds(first, later)
-    most = max(float(later.max()), float(later.mean()) * _uneven(stage))
+    most = max(float(later.max()), float(later.mean()) * uneven_data(stage))
     least = np.minimum(first, later.min())
     started = np.clip(first - excess, least, np.maximum(least, most))
     warm = np.sort(np.concatenate((later, started)))
@@ -222,7 +243,7 @@ def _start_seconds(first: FloatArray, later: FloatArray) -> float:
     return max(0.0, float(np.median(np.sort(first) - np.quantile(later, ranks))))
 
 
-def _uneven(stage: StageRun) -> float:
+def uneven_data(stage: StageRun) -> float:
     """How many times the mean the task has that reads most. What a first task takes beyond that,
     and beyond all later ones, is a slow start of its executor and none of its data."""
     read = (stage.shuffle_read_bytes, stage.input_bytes)

@@ -125,21 +125,17 @@ def missing_seconds(added_seconds: FloatArray, run: Run) -> float:
     return float(np.maximum(0.0, added_seconds - first).mean())
 
 
+def first_executor_seconds(run: Run) -> float:
+    """When the first executor of a run came; 0 where the log does not tell its cores. Stages that
+    were submitted before wait as long on any cluster. For those that come again after a pause that
+    sent all away no cluster waits that stays."""
+    return next((at for at, cores in run.cores if cores), 0.0)
+
+
 def waited_seconds(run: Run) -> float:
-    """Time in which stages had been submitted and no executor was there to run them: at the start,
-    or after a pause that sent all away. 0 where the log does not tell its cores."""
-    if not run.cores:
-        return 0.0
-    steps = [(0.0, 0), *run.cores]
-    ends = [at for at, _ in steps[1:]] + [run.seconds]
-    without = [(at, end) for (at, cores), end in zip(steps, ends, strict=True) if not cores]
-    waited, reached = 0.0, 0.0
-    for stage in sorted(run.stages, key=lambda stage: stage.submitted_seconds):
-        begun = max(reached, stage.submitted_seconds)
-        for start, end in without:
-            waited += max(0.0, min(end, stage.completed_seconds) - max(start, begun))
-        reached = max(reached, stage.completed_seconds)
-    return waited
+    """Time in which stages had been submitted and no executor had come yet to run them."""
+    begun = min((stage.submitted_seconds for stage in run.stages), default=0.0)
+    return max(0.0, first_executor_seconds(run) - begun)
 
 
 def arrivals(added_seconds: FloatArray | None, slots: int) -> FloatArray | None:

@@ -91,8 +91,8 @@ class StageShape:
         late_scale: standard deviation of the log time of later tasks, where a log that broke off
             leaves them to be inferred from first ones.
         law: what other logs tell of it.
-        follows: the stage that reads input whose number of partitions this one's shuffle takes
-        over.
+        follows: the stage whose number of partitions this one has: of the input that its shuffle
+            takes over, or of what it reads of a cache or a checkpoint.
     """
 
     stage: StageRun
@@ -185,7 +185,7 @@ class StageShape:
         if learnt is not None:
             return self._splits.for_slots(n * math.exp(learnt * math.log(ratio)), ratio)
         if self.follows is not None:
-            return self.follows.partition_count(ratio, None)
+            return self.follows.partition_count(ratio, shuffle_partitions)
         if self.growth is Growth.TASKS:
             return self._splits.count(ratio)
         return PartitionCount(n)
@@ -199,7 +199,7 @@ class StageShape:
         if self.law.partitions is not None or (shuffle_partitions and self._takes_partitions()):
             return None
         if self.follows is not None:
-            return self.follows.rule(None)
+            return self.follows.rule(shuffle_partitions)
         return self._splits.packed if self.growth is Growth.TASKS else None
 
     def _most(self, shuffle_partitions: int | None) -> float:

@@ -54,7 +54,7 @@ def test_the_warning_says_how_long_and_what_to_do() -> None:
     assert notice is not None
     assert notice.code == "long-pauses"
     assert "2 times no job was in flight for a minute or more, 3m 30s of a run" in notice.text
-    assert "take 3m 30s off" in notice.remedy
+    assert "--pauses 1m" in notice.remedy
 
 
 def test_the_log_that_paused_most_of_its_time_is_the_one_told() -> None:

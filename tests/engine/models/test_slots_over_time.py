@@ -150,8 +150,9 @@ def test_a_moment_without_any_executor() -> None:
         assert found.seconds == pytest.approx(14.0)
 
 
-def test_the_wait_for_a_first_executor_of_each_wave_stays() -> None:
-    """All executors go between two jobs; the second one waits 20 s for others."""
+def test_executors_that_stay_are_not_waited_for_again() -> None:
+    """All executors go between two jobs, of which the second waits 20 s for others: that is in the
+    run itself, and none of a cluster that stays."""
     cores = ((5.0, 8), (40.0, 0), (80.0, 8))
     run = made(cores, 16, dynamic=True)
     stage = replace(
@@ -163,8 +164,9 @@ def test_the_wait_for_a_first_executor_of_each_wave_stays() -> None:
     run = replace(run, seconds=84.0, stages=(*run.stages, stage), jobs=(*run.jobs, job))
     replay = plain(replace(run, stages=run.stages))
     assert replay.observed().seconds == pytest.approx(84.0)
-    # twice 16 tasks of 2 s on one slot; waits of 5 and 20 s and 51 s of the driver
-    assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 20.0 + 51.0)
+    # twice 16 tasks of 2 s on one slot; 5 s for the first executor and 51 s of the driver
+    assert replay.replayed(1).seconds == pytest.approx(2 * 32.0 + 5.0 + 51.0)
+    assert waited_seconds(run) == 5.0
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,16 @@ def test_a_skewed_stage_is_named() -> None:
     assert "stage 0" in next(n for n in found.warnings if n.code == "skewed-stage").text
 
 
+@pytest.mark.parametrize(("largest", "remedy"), [(20.0, "split"), (1.2, "no task is known")])
+def test_a_long_task_is_split_where_its_data_says_why(largest: float, remedy: str) -> None:
+    times, sizes = np.full(40, 2.0), np.full(40, float(BLOCK))
+    times[7], sizes[7] = 60.0, largest * BLOCK
+    run = observed([Stage(times, more={"input_bytes": measure(sizes)})], slots=2)
+    found = fit(run).predict(cluster=executors(8))
+    (said,) = (notice for notice in found.warnings if notice.code == "skewed-stage")
+    assert (said.remedy or "").startswith(remedy)
+
+
 def test_first_tasks_on_a_slot_are_no_skew() -> None:
     """They start Python and load classes: no partition of theirs is larger, and none to split."""
     cold = Stage(np.ones(12), input_bytes=12 * BLOCK, cold_seconds=18.0)
@@ -190,6 +200,14 @@ def test_first_tasks_on_a_slot_are_no_skew() -> None:
         ({"cpu_seconds": measure(np.full(40, 1.9))}, "cpu"),
         ({"cpu_seconds": measure(np.full(40, 0.4))}, "io"),
         ({"gc_seconds": measure(np.full(40, 0.6))}, "gc"),
+        (
+            {
+                "gc_seconds": measure(np.full(40, 0.1)),
+                "run_seconds": measure(np.full(40, 0.3)),
+                "overhead_seconds": measure(np.full(40, 1.7)),
+            },
+            "launch",
+        ),
         ({"fetch_wait_seconds": measure(np.full(40, 0.9))}, "shuffle"),
         ({}, "waves"),
     ],

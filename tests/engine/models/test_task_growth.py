@@ -41,6 +41,18 @@ def test_how_stages_grow_with_input() -> None:
     assert growth_of(Stage(np.full(7, 1.0), more=blocks))[0] is Growth.WORK
 
 
+@pytest.mark.parametrize("scan", ["BatchScan orders", "JDBCRDD"])
+def test_a_source_whose_bytes_nobody_counts_is_an_input_like_others(scan: str) -> None:
+    """Beside files that are counted it had stayed as it was, whatever the input."""
+    told = {"input_records": 4e5, "operations": ("Exchange", scan)}
+    growth, replay = growth_of(Stage(np.full(8, 2.0), more=told))
+    assert growth is Growth.WORK
+    assert replay.replayed(4, ratio=3.0).tasks[1] == 8
+    taken = growth_of(Stage(np.full(1, 2.0), more=told | {"in_part": True}))[0]
+    numbers = growth_of(Stage(np.full(8, 2.0), more=told | {"operations": ("Range",)}))[0]
+    assert taken is numbers is Growth.NONE
+
+
 def test_merged_partitions_multiply_up_to_the_configured_number() -> None:
     sql = {"sql_execution_id": 1}
     limit = {"spark__sql__shuffle__partitions": "40"}

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from made_runs import BLOCK, Stage, measure, observed, without_growth
 
+from engine.models.replay.notices import fit_notices
+from engine.models.replay.replayed_run import Replay
 from engine.profile import Run, Waste
 
 
@@ -64,3 +66,61 @@ def test_copies_on_idle_slots_cost_no_time() -> None:
     replay = without_growth(wasted(8.0, longer=False))
     assert replay.waste[0] == 0.0
     assert replay.replayed(4).seconds == 20.0
+
+
+@pytest.mark.parametrize(
+    ("waste", "text", "remedy"),
+    [
+        (Waste(failed_tasks=1, killed_tasks=3, seconds=40.0), "failed", "find out why tasks fail,"),
+        (Waste(killed_tasks=4, seconds=40.0), "attempts that were killed", "why tasks are slow"),
+    ],
+)
+def test_killed_attempts_are_slow_tasks_and_no_failures(
+    waste: Waste, text: str, remedy: str
+) -> None:
+    run = wasted(40.0, longer=True)
+    replay = Replay.of(replace(run, stages=(replace(run.stages[0], waste=waste),)))
+    (said,) = (one for one in fit_notices([replay], np.zeros(1)) if one.code == "retried-work")
+    assert said.text.startswith(text)
+    assert remedy in (said.remedy or "")
+
+
+def lost_output() -> Run:
+    """Two stages of 40 tasks of 2 s on 4 slots. While the second ran, 20 tasks of the first wrote
+    again what an executor took along: 40 s of four slots, for which the second waited 10 s."""
+    run = observed(
+        [
+            Stage(np.full(40, 2.0), input_bytes=40 * BLOCK),
+            Stage(np.full(40, 2.0), (0,), shuffle_bytes=1e9),
+        ],
+        slots=4,
+    )
+    first, second = run.stages
+    again = Waste(killed_tasks=20, retried_stages=1, seconds=40.0)
+    late = second.completed_seconds + 10.0
+    stages = (
+        replace(first, waste=again),
+        replace(second, completed_seconds=late, waste=Waste(2, 0, 1, 1.0)),
+    )
+    jobs = (replace(run.jobs[0], completed_seconds=late),)
+    return replace(run, seconds=run.seconds + 10.0, stages=stages, jobs=jobs)
+
+
+def test_what_is_written_again_lengthens_the_stage_that_waits_for_it() -> None:
+    """It had been taken for idle slots of the second, and for next to nothing in vain."""
+    run = lost_output()
+    replay = without_growth(run)
+    assert replay.waste == pytest.approx([0.0, 0.5], abs=1e-9)
+    assert replay.dispatch_seconds == pytest.approx(0.0, abs=1e-9)
+    assert replay.replayed(4).seconds == pytest.approx(run.seconds)
+    (said,) = (one for one in fit_notices([replay], np.zeros(1)) if one.code == "retried-work")
+    assert said.text.startswith("failed and repeated attempts took 25% of the task time")
+
+
+def test_a_stage_that_was_not_tried_again_waited_for_none_of_that() -> None:
+    """Output that was lost after it had been read, and written again for another stage."""
+    run = lost_output()
+    first, second = run.stages
+    once = replace(second, waste=Waste(2, 0, 0, 1.0))
+    replay = without_growth(replace(run, stages=(first, once)))
+    assert replay.waste == pytest.approx([0.0, 1.0 / 80.0])

@@ -8,7 +8,7 @@ import pytest
 import engine
 from engine.profile import Profile, Run
 from engine.runs.carried_settings import CARRIED, carried_settings
-from engine.sources.settings import KEPT_CONFIG, KEPT_PREFIXES
+from engine.sources.kept_settings import KEPT_CONFIG, KEPT_PREFIXES
 
 KEY = "spark.sql.shuffle.partitions"
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import sparklog as log
 from distilled import run_of, stage_of
 
 from engine.sources import read
-from engine.sources.lineage import without_paths
+from engine.sources.events import RddInfo
+from engine.sources.lineage import Lineage, without_paths
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -176,6 +178,17 @@ def test_python_functions_are_operations(tmp_path: Path) -> None:
     )  # fmt: skip
     assert run.stages[0].operations == ("coalesce", "PythonRDD", "parallelize")
     assert run.stages[0].operation_counts == (1, 2, 1)
+
+
+@pytest.mark.parametrize(
+    ("scope", "name"),
+    [(None, "JDBCRDD"), ("Scan JDBCRelation(orders)", "Scan JDBCRelation(orders)")],
+)
+def test_tables_of_databases_are_operations(scope: str | None, name: str) -> None:
+    """Spark 3.5.9 gives their RDD no scope either; one that has a scope goes by that."""
+    rdds = [log.rdd(2, [1], scope="WholeStageCodegen (2)"), log.rdd(1, name="JDBCRDD", scope=scope)]
+    found = Lineage.operations_of([msgspec.convert(rdd, RddInfo) for rdd in rdds])
+    assert found == ("WholeStageCodegen (2)", name)
 
 
 def _block(name: str, memory: int, disk: int = 0) -> log.Event:

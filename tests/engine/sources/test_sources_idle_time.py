@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import sparklog as log
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.errors import BadInput
+from engine.sources import read
 from engine.sources.application import Application
 from engine.sources.clusters import Span
 from engine.sources.entities import Job
@@ -88,6 +93,42 @@ def test_pauses_of_an_hour_are_idle_together_and_shorter_ones_are_not() -> None:
         again,
     )
     assert idle_stretches([], total_ms=HOUR, session=False) == ()
+
+
+def test_who_says_what_a_pause_is_has_all_of_them_left_out() -> None:
+    found = [(0, 29_999), (MINUTE, MINUTE + 30_000), (HOUR, 3 * HOUR)]
+    for session in (True, False):
+        idle = idle_stretches(found, total_ms=9 * HOUR, session=session, asked_ms=30_000)
+        assert idle == tuple(found[1:])
+
+
+def notebook() -> list[log.Event]:
+    """Executors from second 40 on, jobs at 41, 120 and 125, the end at 400."""
+    events = [*log.header(executors=0), log.added("1", 40.0)]
+    for number, start in enumerate((41.0, 120.0, 125.0)):
+        stage = log.info(number, 1)
+        events += [log.job(number, [stage], start), log.submitted(stage, start)]
+        events += [log.task(number, number, start, start + 2.0, index=0)]
+        events += [log.completed(stage, start, start + 2.0), log.job_end(number, start + 2.0)]
+    return [*events, log.end(400.0)]
+
+
+def test_pauses_that_are_left_out_leave_starts_and_short_ones(tmp_path: Path) -> None:
+    """40 s for the executor, 1 s to the first job, three of 2 s, 3 s between the last two."""
+    path = log.write(tmp_path / "app", notebook())
+    (whole,), (cut,) = read(path).runs, read(path, pause_seconds=30.0).runs
+    assert (whole.seconds, whole.driver_seconds) == (400.0, 394.0)
+    assert (cut.seconds, cut.driver_seconds) == (50.0, 44.0)
+    assert [stage.submitted_seconds for stage in cut.stages] == [41.0, 43.0, 48.0]
+    assert [notice.code for notice in cut.notices] == ["idle-time"]
+    (longer,) = read(path, pause_seconds=200.0).runs
+    assert longer.seconds == 127.0
+
+
+def test_pauses_of_less_than_a_second_are_the_drivers(tmp_path: Path) -> None:
+    path = log.write(tmp_path / "app", notebook())
+    with pytest.raises(BadInput, match=r"pauses must be at least 1 s, not 0\.5"):
+        read(path, pause_seconds=0.5)
 
 
 def pause_codes(*lengths: int, counted_ms: int, session: bool = False) -> list[str]:

@@ -198,6 +198,20 @@ def test_queries_of_one_trigger_interval_keep_it_when_taken_apart(tmp_path: Path
     ] * 2
 
 
+def test_a_query_without_a_trigger_interval_leaves_the_log_without_one(tmp_path: Path) -> None:
+    """Batches that follow each other at once are not to be done in the other query's interval."""
+    events = log.header()
+    for number in range(3):
+        events += batch(number, 10.0 * (number + 1), 4.0, query="timed")
+    for number in range(3):
+        events += batch(3 + number, 10.0 + 15.0 * number, 15.0, query="at once")
+    path = log.write(tmp_path / "app", [*events, log.end(60.0)])
+    assert read(path).deadline_seconds is None
+    apart = [entry.profile for entry in read_each(path) if entry.profile is not None]
+    assert [len(own.runs) for own in apart] == [3, 3]
+    assert {own.deadline_seconds for own in apart} == {10.0, None}
+
+
 def test_stages_of_another_query_are_no_work_of_a_batch(tmp_path: Path) -> None:
     """While the driver works for batch 0, from 3.8 s on, the other query has a stage."""
     other = batch(1, 4.0, 2.0, query="other")

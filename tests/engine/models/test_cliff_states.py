@@ -1,0 +1,81 @@
+"""Where few runs leave open whether data fits in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sparkplan_runs import fit, nodes
+
+from engine.cluster import Workload
+from engine.models.base import FittedModel
+from engine.models.laws.cliff_states import states_shift
+from engine.profile import Run
+
+ON_THE_CLIFF = ((12, 3.0, 156.0), (2, 3.0, 10_902.0), (2, 1.0, 412.0))
+"""(nodes, input, seconds) of three runs; where between 1 and 1.5 per node data no longer fits they
+do not tell."""
+
+
+def fitted() -> FittedModel:
+    return fit(*(Run(time, nodes(count), Workload(size)) for count, size, time in ON_THE_CLIFF))
+
+
+def test_the_time_is_the_harmonic_mean_of_the_two_states() -> None:
+    """Against the plain definition, laws of unlike probability."""
+    random = np.random.default_rng(0)
+    times, weights = random.normal(size=(20, 30)), random.random((20, 30))
+    times[:, :12] += 2.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    fits = np.arange(30) >= 12
+    mean = (weights * times).sum(axis=1)
+    found = mean + states_shift(weights * ~fits, times, mean)
+    p = (weights * ~fits).sum(axis=1)
+    unfit, fit_ = (
+        (weights * times * state).sum(axis=1) / (weights * state).sum(axis=1)
+        for state in (~fits, fits)
+    )
+    assert np.exp(found) == pytest.approx(1.0 / (p / np.exp(unfit) + (1.0 - p) / np.exp(fit_)))
+    assert np.all(found < mean)
+
+
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_a_certain_state_is_not_moved(p: float) -> None:
+    times = np.asarray([[3.0, 1.0]])
+    weights = np.asarray([[p, 0.0]])
+    mean = np.asarray([p * 3.0 + (1.0 - p) * 1.0])
+    assert states_shift(weights, times, mean) == pytest.approx([0.0], abs=1e-6)
+
+
+def test_laws_that_take_no_longer_where_data_does_not_fit_are_averaged() -> None:
+    times, weights = np.asarray([[1.0, 3.0]]), np.asarray([[0.5, 0.0]])
+    assert states_shift(weights, times, np.asarray([2.0])) == pytest.approx([0.0])
+
+
+def test_an_open_cliff_is_foretold_nearer_to_where_data_fits() -> None:
+    """Half as much data on each machine as where it did not fit, half as much again as where it
+    did: most likely it fits. The bound for the other case stays."""
+    model = fitted()
+    found = model.predict(cluster=nodes(4), workload=Workload(3.0))
+    assert found.low is not None
+    assert found.high is not None
+    assert 350.0 < found.seconds < 1_050.0
+    assert found.high > 5_000.0
+    for count, size, seconds in ON_THE_CLIFF:
+        there = model.predict(cluster=nodes(count), workload=Workload(size))
+        assert there.seconds == pytest.approx(seconds, rel=0.1)
+
+
+def test_more_input_and_fewer_nodes_are_never_faster_across_an_open_cliff() -> None:
+    model = fitted()
+    sizes = np.linspace(0.5, 4.0, 71).tolist()
+    for count in (2, 3, 4, 8):
+        answers = model.predict_many(
+            clusters=[nodes(count)] * len(sizes), workloads=[Workload(size) for size in sizes]
+        )
+        assert np.all(np.diff(answers.seconds) >= -1e-6 * answers.seconds[1:])
+    counts = range(2, 25)
+    for size in (1.0, 2.0, 3.0):
+        answers = model.predict_many(
+            clusters=[nodes(count) for count in counts], workloads=[Workload(size)] * len(counts)
+        )
+        assert np.all(np.diff(answers.seconds) <= 1e-6 * answers.seconds[1:])

@@ -1,0 +1,64 @@
+"""Stages that read a cache or a checkpoint have the partitions of the stage that made it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made_runs import Stage, observed, without_growth
+from test_partitions import MERGED_READ, SCAN
+
+from engine.models.replay.replayed_run import Replay
+from engine.models.stages.task_times import Growth
+from engine.profile import Run
+from engine.units import MIB
+
+READS = {"sql_execution_id": 0, "stored_by": 1, "operations": ("Exchange", "checkpoint", "map")}
+
+
+def kept_frame(**reader: object) -> Run:
+    """A scan, its merged shuffle, which is kept, and a stage that reads that, counting no bytes."""
+    stages = [
+        Stage(np.full(2, 4.0), input_bytes=256.0 * MIB, more=SCAN),
+        Stage(np.full(2, 4.0), (0,), shuffle_bytes=64.0 * MIB, more=MERGED_READ),
+        Stage(np.full(2, 4.0), more=READS | reader),
+    ]
+    return replace(observed(stages, slots=2), spark_version="3.5.9")
+
+
+def test_a_checkpoint_has_the_partitions_of_the_stage_that_wrote_it() -> None:
+    replay = Replay.of(kept_frame())
+    assert replay.shapes[2].growth is Growth.WORK
+    for slots, ratio in ((2, 1.0), (6, 1.0), (1, 1.0), (2, 8.0), (40, 20.0)):
+        tasks = replay.replayed(slots, ratio=ratio).tasks
+        assert tasks[2] == tasks[1]
+    assert replay.replayed(6).tasks[2] == 6
+
+
+def test_reading_it_takes_as_much_longer_as_there_is_more_of_it() -> None:
+    """It had stayed what it was, whatever the input: of a checkpoint Spark counts no bytes."""
+    small, large = (without_growth(kept_frame()).replayed(2, ratio=ratio) for ratio in (1.0, 10.0))
+    spans = [one.end[2] - one.start[2] for one in (small, large)]
+    assert spans[1] == pytest.approx(10.0 * spans[0], rel=0.1)
+
+
+def test_a_cache_of_a_merged_shuffle_has_its_partitions_too() -> None:
+    """As many as the scan of files has in the log by chance, they had been cut as files are."""
+    run = kept_frame(cached_input_bytes=256.0 * MIB, cached_rdds=(7,), needed_rdds=(7,))
+    scan, merged, reader = run.stages
+    cached = replace(reader, input_bytes=scan.input_bytes)
+    replay = Replay.of(replace(run, stages=(scan, merged, cached)))
+    assert replay.replayed(6).tasks[1:] == (6, 6)
+
+
+def test_other_shuffle_partitions_are_those_of_its_readers() -> None:
+    plain = {"sql_execution_id": 0, "operations": ("Exchange", "WholeStageCodegen (2)")}
+    stages = [
+        Stage(np.full(2, 4.0), input_bytes=256.0 * MIB, more=SCAN),
+        Stage(np.full(200, 0.5), (0,), shuffle_bytes=64.0 * MIB, more=plain),
+        Stage(np.full(200, 0.5), more=READS),
+    ]
+    replay = Replay.of(replace(observed(stages, slots=2), spark_version="3.5.9"))
+    assert replay.replayed(8).tasks[1:] == (200, 200)
+    assert replay.replayed(8, shuffle_partitions=80).tasks[1:] == (80, 80)

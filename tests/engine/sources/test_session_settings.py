@@ -1,0 +1,70 @@
+"""Settings that a program makes while it runs, and which of them count."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sparklog as log
+from distilled import run_of
+
+PARTITIONS = "spark.sql.shuffle.partitions"
+ADVISORY = "spark.sql.adaptive.advisoryPartitionSizeInBytes"
+
+
+def events_of(*queries: tuple[float, dict[str, str]], **began: str) -> list[log.Event]:
+    """A query of one task of so many seconds after the other, each with settings of its session;
+    `began` are those with which the application did."""
+    events, start = log.header(**began), 2.0
+    for number, (seconds, settings) in enumerate(queries):
+        stage, end = log.info(number, 1), start + seconds
+        properties = {"spark.sql.execution.id": str(number)} | settings
+        events += [log.job(number, [stage], start, **properties), log.submitted(stage, start)]
+        events += [log.task(number, number, start, end, index=0)]
+        events += [log.completed(stage, start, end), log.job_end(number, end)]
+        start = end
+    return [*events, log.end(start + 1.0)]
+
+
+def test_settings_of_the_session_are_those_of_the_run(tmp_path: Path) -> None:
+    settings = {PARTITIONS: "800", ADVISORY: "4m", "spark.sql.warehouse.dir": "/home/someone"}
+    run = run_of(tmp_path, events_of((4.0, settings), spark_sql_shuffle_partitions="64"))
+    assert run.config == {PARTITIONS: "800", ADVISORY: "4m", "spark.master": "yarn"}
+    assert run.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept", "said"),
+    [
+        (1.0, 9.5, "800", False),
+        (2.0, 8.0, "800", True),
+        (8.0, 2.0, "64", True),
+        (3.0, 0.1, "64", False),
+    ],
+)
+def test_of_several_values_that_counts_with_which_queries_ran_longest(
+    tmp_path: Path, before: float, after: float, kept: str, said: bool
+) -> None:
+    """Sessions that have set nothing have what the application began with."""
+    queries = ((before, {}), (after, {PARTITIONS: "800"}))
+    run = run_of(tmp_path, events_of(*queries, spark_sql_shuffle_partitions="64"))
+    assert run.config[PARTITIONS] == kept
+    assert [notice.code for notice in run.notices] == ["settings-changed"] * said
+    if said:
+        assert f"{PARTITIONS} ({kept}): these values" in run.notices[0].text
+        assert "queries of 20% of the task time had others" in run.notices[0].text
+
+
+def test_the_default_counts_where_most_queries_had_it(tmp_path: Path) -> None:
+    run = run_of(tmp_path, events_of((8.0, {}), (2.0, {PARTITIONS: "800"})))
+    assert PARTITIONS not in run.config
+    assert f"{PARTITIONS} (default)" in run.notices[0].text
+
+
+def test_jobs_without_a_query_and_values_that_are_none_tell_nothing(tmp_path: Path) -> None:
+    """Jobs of RDDs have no session; a value may be any text."""
+    events = events_of((4.0, {PARTITIONS: "8 /home/someone/x"}), (4.0, {PARTITIONS: "800"}))
+    for event in events:
+        if event["Event"] == "SparkListenerJobStart" and event["Job ID"] == 1:
+            del event["Properties"]["spark.sql.execution.id"]
+    assert run_of(tmp_path, events).config == {"spark.master": "yarn"}
